@@ -1,0 +1,57 @@
+# make run and make test are all that a newcomer needs: both make their environment first.
+#
+#   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
+#   VENV=.venv          where the environment is
+#   ARGS='-k tidy'      more arguments for test and bench
+
+PYTHON ?=
+VENV ?= .venv
+ARGS ?=
+
+python := $(VENV)/bin/python
+installed := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-all check format docs bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+setup: $(installed) ## make the environment, nothing else
+	@echo "$(VENV) is ready"
+
+run: $(installed) ## show what Fairlead says about the worked examples
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" examples/run.sh
+
+test: $(installed) ## run the tests
+	@$(python) -m pytest $(ARGS)
+
+test-all: ## run the tests with every supported Python of this machine
+	@tools/find_pythons.sh --everywhere | while read -r version path; do \
+		echo "== Python $$version"; \
+		$(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON="$$path" </dev/null || exit 1; \
+	done
+
+check: $(installed) ## check format, lint, types and layers
+	@$(python) -m ruff format --check .
+	@$(python) -m ruff check .
+	@$(python) -m mypy
+	@$(VENV)/bin/lint-imports --no-logo
+
+format: $(installed) ## put the code into its form and mend what can be mended
+	@$(python) -m ruff format .
+	@$(python) -m ruff check --fix .
+
+docs: $(installed) ## write what the commands in the docs really print into the docs
+	@$(python) -m pytest tests/test_docs.py --refresh-docs
+
+bench: $(installed) ## measure against the goals
+	@$(python) -m bench $(ARGS)
+
+clean: ## remove the environments and all caches
+	rm -rf .venv .venv-* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(installed): pyproject.toml constraints.txt tools/setup.sh tools/find_pythons.sh
+	@tools/setup.sh "$(VENV)" "$(PYTHON)"
+	@touch $@
