@@ -1,0 +1,39 @@
+"""Carry out a plan on the state itself, as a cluster that never fails would.
+
+The simulator and every "what if" go on from here; a live cluster carries the plan out in the world
+and reports what really happened as events.
+"""
+
+from collections.abc import Iterator
+
+from fairlead.model.events import Event, WorkloadLeaving, WorkloadStarted, WorkloadStopped
+from fairlead.model.plan import Decision, Evict, Move, Plan, Start
+from fairlead.model.state import ClusterState
+
+
+def apply(state: ClusterState, plan: Plan) -> None:
+    """Change *state* as *plan* says. Evicted pods are leaving; they stop when their time is up."""
+    for decision in plan.decisions:
+        for event in _events(decision, plan.taken_ms):
+            state.apply(event)
+
+
+def _events(decision: Decision, now_ms: int) -> Iterator[Event]:
+    match decision:
+        case Start():
+            yield WorkloadStarted(
+                workload=decision.workload,
+                placements=decision.placements,
+                flavors=decision.flavors,
+                at_ms=now_ms,
+            )
+        case Evict():
+            yield WorkloadLeaving(workload=decision.workload, pods=decision.pods)
+        case Move():
+            stopped = tuple(origin.pod for origin in decision.origins)
+            yield WorkloadStopped(workload=decision.workload, pods=stopped)
+            yield WorkloadStarted(
+                workload=decision.workload, placements=decision.placements, at_ms=now_ms
+            )
+        case _:
+            return  # a reservation or a wait changes nothing yet

@@ -1,0 +1,45 @@
+"""Things that rules look up by name and that no sum runs over."""
+
+import msgspec
+
+from fairlead.model.axes import QueueName
+from fairlead.model.selector import LabelSelector, Taint, Toleration
+
+
+class ResourceFlavor(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of node that a Kueue quota can be on."""
+
+    name: str
+    node_labels: tuple[tuple[str, str], ...] = ()
+    node_taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    topology_name: str = ""
+
+
+class LocalQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """A namespace's door to a ClusterQueue."""
+
+    namespace: str
+    name: str
+    cluster_queue: QueueName
+    stopped: bool = False
+    drained: bool = False
+
+
+class DisruptionBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of some pods may be disturbed at present."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector
+    disruptions_allowed: int
+    disrupted_pods: tuple[str, ...] = ()
+
+
+class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
+    """All such things of one cluster, by name (namespaced ones by ``namespace/name``)."""
+
+    flavors: dict[str, ResourceFlavor] = msgspec.field(default_factory=dict)
+    local_queues: dict[str, LocalQueue] = msgspec.field(default_factory=dict)
+    namespaces: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)  # their labels
+    budgets: dict[str, DisruptionBudget] = msgspec.field(default_factory=dict)

@@ -1,0 +1,121 @@
+"""What can happen to a cluster, as data. The state takes these in, one by one."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.node import Node
+from fairlead.model.queue import Queue
+from fairlead.model.workload import PodId, Workload
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """A pod and its node; no node where quota is granted before pods are placed."""
+
+    pod: PodId
+    node: str | None
+
+
+class WorkloadAdded(msgspec.Struct, frozen=True, tag=True):
+    """Work was submitted."""
+
+    workload: Workload
+
+
+class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods of a workload got their places (all of them, or some more of an elastic one).
+
+    ``flavors`` has one entry per pod set, from resource to flavor, where quotas are flavored.
+    """
+
+    workload: WorkloadName
+    placements: tuple[Placement, ...]
+    flavors: tuple[dict[str, str], ...] = ()
+    at_ms: int
+
+
+class WorkloadLeaving(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods were told to stop. They hold their node until they have stopped."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+
+
+class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods gave up their places and wait again."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+
+
+class WorkloadFinished(msgspec.Struct, frozen=True, tag=True):
+    """Work is done; it gives up everything it held."""
+
+    workload: WorkloadName
+
+
+class WorkloadRemoved(msgspec.Struct, frozen=True, tag=True):
+    """Work was withdrawn, waiting or running."""
+
+    workload: WorkloadName
+
+
+class NodeAdded(msgspec.Struct, frozen=True, tag=True):
+    """A node joined."""
+
+    node: Node
+
+
+class NodeChanged(msgspec.Struct, frozen=True, tag=True):
+    """A node's size, labels, taints or readiness changed."""
+
+    node: Node
+
+
+class NodeRemoved(msgspec.Struct, frozen=True, tag=True):
+    """A node is gone. Pods there keep their place until they are reported stopped."""
+
+    node: str
+
+
+class QueueChanged(msgspec.Struct, frozen=True, tag=True):
+    """A queue appeared, or its quota, its parent or its rules changed."""
+
+    queue: Queue
+
+
+class QueueRemoved(msgspec.Struct, frozen=True, tag=True):
+    """A queue is gone. Its children and its workloads are orphans until it returns."""
+
+    queue: QueueName
+
+
+class UsageChanged(msgspec.Struct, frozen=True, tag=True):
+    """What queues used lately, in billionths of the cluster's capacity, per quota axis."""
+
+    usage: dict[QueueName, tuple[int, ...]]
+
+
+class CatalogueChanged(msgspec.Struct, frozen=True, tag=True):
+    """Flavors, local queues, namespaces or disruption budgets changed."""
+
+    catalogue: Catalogue
+
+
+Event: TypeAlias = (
+    WorkloadAdded
+    | WorkloadStarted
+    | WorkloadLeaving
+    | WorkloadStopped
+    | WorkloadFinished
+    | WorkloadRemoved
+    | NodeAdded
+    | NodeChanged
+    | NodeRemoved
+    | QueueChanged
+    | QueueRemoved
+    | UsageChanged
+    | CatalogueChanged
+)

@@ -1,0 +1,98 @@
+"""Every sum of a state, recomputed plainly from its facts and compared.
+
+Slow and simple on purpose: it shares no arithmetic with the incremental updates that it checks.
+Tests call it after every step.
+"""
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, Workload
+
+
+def check_invariants(state: ClusterState) -> None:
+    """Raise AssertionError naming the first sum of *state* that is not what its facts say."""
+    _check_capacity(state)
+    _check_nodes(state)
+    _check_runs(state)
+    _check_index(state)
+    for queue in state.queues:
+        _check_queue(state, queue)
+
+
+def _check_capacity(state: ClusterState) -> None:
+    for at, resource in enumerate(state.resources):
+        ready = [node for node in state.nodes.values() if node.ready]
+        expected = sum(node.allocatable[at] - node.occupied[at] for node in ready)
+        assert state.capacity[at] == expected, f"capacity of {resource}"
+
+
+def _check_nodes(state: ClusterState) -> None:
+    held: dict[str, list[int]] = {}
+    for name, run in state.runs.items():
+        for pod, placed in run.pods.items():
+            if placed.node is not None:
+                vector = held.setdefault(placed.node, [0] * len(state.resources))
+                for at, amount in enumerate(_requests(state.workloads[name], pod)):
+                    vector[at] += amount
+    for node, vector in state.node_held.items():
+        assert vector == held.get(node, [0] * len(state.resources)), f"held on node {node}"
+    assert held.keys() <= state.node_held.keys()
+
+
+def _check_runs(state: ClusterState) -> None:
+    for name, run in state.runs.items():
+        assert run.pods, f"{name} has a run without a pod"
+        assert run.pods.keys() <= set(state.workloads[name].pods()), f"pods of {name}"
+
+
+def _check_index(state: ClusterState) -> None:
+    queued = [(w.queue, name) for name, w in state.workloads.items()]
+    indexed = [
+        (queue, name)
+        for queue in {w.queue for w in state.workloads.values()} | state.queues.keys()
+        for name in state.queued(queue)
+    ]
+    assert sorted(queued) == sorted(indexed), "workloads by queue"
+    for name, queue in state.queues.items():
+        assert name in state.children(queue.parent), f"{name} below its parent"
+        for child in state.children(name):
+            assert state.queues[child].parent == name, f"{child} is not below {name}"
+
+
+def _check_queue(state: ClusterState, queue: QueueName) -> None:
+    allocated = [0] * len(state.axes)
+    non_preemptible = [0] * len(state.axes)
+    leaving = [0] * len(state.axes)
+    pending = [0] * len(state.resources)
+    for workload in _below(state, queue):
+        run = state.runs.get(workload.name)
+        for pod in workload.pods():
+            placed = run.pods.get(pod) if run else None
+            requests = _requests(workload, pod)
+            if placed is None:
+                if workload.active and not workload.pod_sets[pod.pod_set].gated:
+                    _increase(pending, requests)
+                continue
+            flavors = run.flavors[pod.pod_set] if run else {}
+            charge = state.axes.charge(state.resources, requests, flavors)
+            _increase(leaving if placed.leaving else allocated, charge)
+            if not placed.leaving and not workload.preemptible:
+                _increase(non_preemptible, charge)
+    sums = state.sums[queue]
+    assert sums.allocated == allocated, f"allocated of {queue}"
+    assert sums.non_preemptible == non_preemptible, f"non-preemptible of {queue}"
+    assert sums.leaving == leaving, f"leaving of {queue}"
+    assert sums.pending == pending, f"pending of {queue}"
+
+
+def _below(state: ClusterState, queue: QueueName) -> list[Workload]:
+    return [w for w in state.workloads.values() if queue in state.path(w.queue)]
+
+
+def _requests(workload: Workload, pod: PodId) -> Amounts:
+    return workload.pod_sets[pod.pod_set].requests
+
+
+def _increase(vector: list[int], amounts: Amounts) -> None:
+    for at, amount in enumerate(amounts):
+        vector[at] += amount

@@ -1,0 +1,86 @@
+"""Changes that can be taken back exactly.
+
+A policy tries things out on the state itself instead of on a copy: it sets a mark, makes changes,
+and rolls back. Two kinds of change are enough for the whole state: an entry of a dictionary is set
+(or dropped), and amounts are added to a vector. Both know their inverse, so a roll-back costs what
+the trial cost, whatever the size of the state. Outside a trial nothing is recorded.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NewType, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+Mark = NewType("Mark", int)
+
+
+class _Absent:
+    """Stands for "there was no entry", which None could not."""
+
+
+_ABSENT = _Absent()
+
+
+class Journal:
+    """Makes changes and, while a mark is set, remembers how to undo them."""
+
+    def __init__(self) -> None:
+        """Start with no mark set."""
+        # (vector, amounts, None) or (dictionary, key, old value)
+        self._undo: list[tuple[Any, Any, Any]] = []
+        self._marks: list[int] = []
+
+    def mark(self) -> Mark:
+        """Remember this moment; marks nest."""
+        self._marks.append(len(self._undo))
+        return Mark(len(self._marks) - 1)
+
+    def roll_back(self, mark: Mark) -> None:
+        """Undo every change made since *mark*, and drop it with the marks set after it."""
+        undo = self._undo
+        start = self._forget(mark)
+        while len(undo) > start:
+            target, key, old = undo.pop()
+            if isinstance(target, list):
+                _add(target, key, -1)
+            elif old is _ABSENT:
+                del target[key]
+            else:
+                target[key] = old
+
+    def keep(self, mark: Mark) -> None:
+        """Let the changes since *mark* stand; an outer mark can still undo them."""
+        self._forget(mark)
+        if not self._marks:
+            self._undo.clear()
+
+    def put(self, target: dict[Key, Value], key: Key, value: Value) -> None:
+        """Set an entry of *target*."""
+        if self._marks:
+            self._undo.append((target, key, target.get(key, _ABSENT)))
+        target[key] = value
+
+    def drop(self, target: dict[Key, Value], key: Key) -> None:
+        """Remove an entry of *target*, which must be there."""
+        if self._marks:
+            self._undo.append((target, key, target[key]))
+        del target[key]
+
+    def add(self, vector: list[int], amounts: Sequence[int]) -> None:
+        """Add *amounts* to *vector*, axis by axis."""
+        if self._marks:
+            self._undo.append((vector, amounts, None))
+        _add(vector, amounts, 1)
+
+    def _forget(self, mark: Mark) -> int:
+        assert mark < len(self._marks), "a mark is used once, and outlives no outer mark"
+        start = self._marks[mark]
+        del self._marks[mark:]
+        return start
+
+
+def _add(vector: list[int], amounts: Sequence[int], sign: int) -> None:
+    for axis, amount in enumerate(amounts):
+        if amount:
+            vector[axis] += sign * amount

@@ -1,0 +1,124 @@
+"""What to do about one moment: decisions with their reasons, as data.
+
+Events, tables, dashboards, metrics and tests all read these; nobody parses a sentence. Sentences
+are made from them elsewhere.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.model.axes import Axis, QueueName, WorkloadName
+from fairlead.model.events import Placement
+from fairlead.model.workload import PodId
+
+Relation = Literal["<", "<=", ">", ">="]
+
+
+class Term(msgspec.Struct, frozen=True):
+    """A named number in a comparison, such as ``allocated 14``; None is "no limit"."""
+
+    name: str
+    amount: int | None
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers that decided: the sum of *left* against *right*, at a queue, on one axis."""
+
+    queue: QueueName
+    axis: Axis
+    left: tuple[Term, ...]
+    relation: Relation
+    right: Term
+
+    def holds(self) -> bool:
+        """Return whether the numbers stand in the stated relation."""
+        bound = self.right.amount
+        if any(term.amount is None for term in self.left):
+            return self.relation in (">", ">=") and bound is not None
+        if bound is None:
+            return self.relation in ("<", "<=")
+        total = sum(term.amount or 0 for term in self.left)
+        match self.relation:
+            case "<":
+                return total < bound
+            case "<=":
+                return total <= bound
+            case ">":
+                return total > bound
+            case ">=":
+                return total >= bound
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of some things share a defect: ``3 of 8 nodes lack gpu``."""
+
+    count: int
+    of: int
+    what: str
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why: a code of the peer's vocabulary (ours where it has none), and what was weighed."""
+
+    code: str
+    queue: QueueName | None = None  # where in the tree it was decided
+    comparisons: tuple[Comparison, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, tag="start"):
+    """These pods run now; ``charged`` is the queue path from the leaf upward."""
+
+    workload: WorkloadName
+    placements: tuple[Placement, ...]
+    flavors: tuple[dict[str, str], ...] = ()
+    charged: tuple[QueueName, ...]
+    reason: Reason
+
+
+class Reserve(msgspec.Struct, frozen=True, kw_only=True, tag="reserve"):
+    """These pods will run on capacity that is being released by ``waits_for``."""
+
+    workload: WorkloadName
+    placements: tuple[Placement, ...]
+    flavors: tuple[dict[str, str], ...] = ()
+    charged: tuple[QueueName, ...]
+    waits_for: tuple[WorkloadName, ...]
+    reason: Reason
+
+
+class Evict(msgspec.Struct, frozen=True, kw_only=True, tag="evict"):
+    """These running pods give way to the beneficiary (None: to no one in particular)."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+    beneficiary: WorkloadName | None
+    reason: Reason
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True, tag="move"):
+    """These pods are stopped here and started there in the same plan."""
+
+    workload: WorkloadName
+    origins: tuple[Placement, ...]
+    placements: tuple[Placement, ...]
+    beneficiary: WorkloadName | None
+    reason: Reason
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True, tag="wait"):
+    """The workload stays pending."""
+
+    workload: WorkloadName
+    reason: Reason
+
+
+Decision: TypeAlias = Start | Reserve | Evict | Move | Wait
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do about one state, in the order in which to do it."""
+
+    taken_ms: int
+    decisions: tuple[Decision, ...]

@@ -1,0 +1,90 @@
+"""Label selectors, node selection terms, taints and tolerations, as Kubernetes defines them."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+class LabelRequirement(msgspec.Struct, frozen=True, kw_only=True):
+    """One condition on the labels of a thing."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Return whether *labels* meet the condition; a number that is none meets no order."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return value in self.values
+            case "NotIn":
+                return value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "Gt" | "Lt":
+                return self._in_order(value)
+
+    def _in_order(self, value: str | None) -> bool:
+        try:
+            found, bound = int(value or ""), int(self.values[0])
+        except (ValueError, IndexError):
+            return False
+        return found > bound if self.operator == "Gt" else found < bound
+
+
+class LabelSelector(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions that must all hold; none at all selects everything."""
+
+    requirements: tuple[LabelRequirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Return whether *labels* meet every condition."""
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+class NodeTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """One alternative of a required node affinity: conditions on labels and on the name."""
+
+    labels: tuple[LabelRequirement, ...] = ()
+    names: tuple[LabelRequirement, ...] = ()  # on metadata.name, the only field there is
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Return whether a node meets all conditions; an empty term selects no node."""
+        if not self.labels and not self.names:
+            return False
+        own_name = {"metadata.name": name}
+        return all(one.matches(labels) for one in self.labels) and all(
+            one.matches(own_name) for one in self.names
+        )
+
+
+class Taint(msgspec.Struct, frozen=True, kw_only=True):
+    """A mark on a node that keeps pods off unless they tolerate it."""
+
+    key: str
+    value: str = ""
+    effect: Effect
+
+
+class Toleration(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod's consent to a taint; no key and ``Exists`` tolerates every taint."""
+
+    key: str = ""
+    operator: Literal["Equal", "Exists"] = "Equal"
+    value: str = ""
+    effect: Effect | None = None  # None: every effect
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Return whether this consent covers *taint*."""
+        if self.effect is not None and self.effect != taint.effect:
+            return False
+        if self.key == "":
+            return self.operator == "Exists"
+        return self.key == taint.key and (self.operator == "Exists" or self.value == taint.value)

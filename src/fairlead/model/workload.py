@@ -1,0 +1,132 @@
+"""Work that wants to run: pods in sets, all for one queue.
+
+A workload is a KAI PodGroup with its pods, a Kueue Workload, or a pod (or gang of pods) under an
+ElasticQuota. It says what is wanted; what runs where is the state's to know.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.selector import NodeTerm, Toleration
+
+
+class PodId(msgspec.Struct, frozen=True, order=True):
+    """One pod of a workload: the place of its set, and its place in the set."""
+
+    pod_set: int
+    ordinal: int
+
+
+class GpuShare(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for part of each of some GPU devices: a fraction, or an amount of memory."""
+
+    devices: int = 1
+    thousandths: int | None = None
+    memory_mib: int | None = None
+
+
+class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the pods of a set may run.
+
+    ``unsupported`` names constraints that the object has and that no filter of ours knows; a pod
+    with one waits rather than being placed wrongly.
+    """
+
+    node_selector: tuple[tuple[str, str], ...] = ()
+    node_terms: tuple[NodeTerm, ...] | None = None  # None: no required affinity
+    tolerations: tuple[Toleration, ...] = ()
+    host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
+    unsupported: tuple[str, ...] = ()
+
+
+ANYWHERE = PodConstraints()
+
+
+class PodSet(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that are alike; ``requests`` is what one of them asks for, on the state's resources.
+
+    ``min_count`` is the fewest that are of use: the minimum of a KAI sub-group, or the least that
+    a Kueue workload accepts in a partial admission.
+    """
+
+    name: str
+    count: int
+    min_count: int
+    requests: Amounts
+    pod_names: tuple[str, ...] = ()  # as many as count, or none: then they are numbered
+    labels: tuple[tuple[str, str], ...] = ()
+    constraints: PodConstraints = ANYWHERE
+    gpu_share: GpuShare | None = None
+    gated: bool = False  # not to be scheduled yet, so not requested either
+
+    def pod_name(self, ordinal: int) -> str:
+        """Return the name of the pod at *ordinal*."""
+        return self.pod_names[ordinal] if self.pod_names else f"{self.name}-{ordinal}"
+
+
+class SubGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A named part of a KAI PodGroup with a minimum of its own; leaves hold pods."""
+
+    name: str
+    parent: str | None = None
+    min_member: int | None = None
+    min_sub_group: int | None = None
+
+
+class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
+    """What only a KAI PodGroup has."""
+
+    sub_groups: tuple[SubGroup, ...] = ()
+    staleness_grace_ms: int | None = None  # None: the scheduler's default
+    preemption_delay_ms: int = 0
+
+
+class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
+    """What only a Kueue Workload has."""
+
+    namespace: str
+    local_queue: str
+    requeued_ms: int | None = None  # orders it instead of its creation
+    evicted: bool = False
+    max_execution_s: int | None = None
+
+
+class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"):
+    """What only pods under an ElasticQuota have."""
+
+    namespace: str
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
+    nominated_node: str | None = None
+    min_resources: Amounts | None = None
+    schedule_timeout_s: int | None = None
+
+
+WorkloadExtension: TypeAlias = KaiJob | KueueWorkload | ElasticPods
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that run for one queue, at least ``min_count`` of them or none."""
+
+    name: WorkloadName
+    queue: QueueName
+    pod_sets: tuple[PodSet, ...]
+    min_count: int
+    priority: int = 0
+    preemptible: bool = True
+    active: bool = True  # False: held back by its owner, so not requested
+    created_ms: int = 0
+    extension: WorkloadExtension | None = None
+
+    def pods(self) -> tuple[PodId, ...]:
+        """Return every pod, by set and ordinal."""
+        return tuple(
+            PodId(at, ordinal)
+            for at, pod_set in enumerate(self.pod_sets)
+            for ordinal in range(pod_set.count)
+        )
+
+    def pod_name(self, pod: PodId) -> str:
+        """Return the name of *pod*."""
+        return self.pod_sets[pod.pod_set].pod_name(pod.ordinal)

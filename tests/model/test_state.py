@@ -1,0 +1,239 @@
+"""What events do to the sums, what the state refuses, and that a trial leaves no trace."""
+
+from copy import deepcopy
+
+import pytest
+
+from fairlead.errors import StateError
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.events import (
+    CatalogueChanged,
+    Event,
+    NodeAdded,
+    NodeChanged,
+    NodeRemoved,
+    QueueChanged,
+    QueueRemoved,
+    UsageChanged,
+    WorkloadAdded,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadRemoved,
+    WorkloadStopped,
+)
+from fairlead.model.invariants import check_invariants
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from tests.model.worlds import node, queue, started, state_with, workload
+
+TEAM = QueueName("team")
+ROOT = QueueName("root")
+JOB = WorkloadName("job")
+POD = PodId(0, 0)
+
+
+def facts(state: ClusterState) -> dict[str, object]:
+    """Everything a state knows, for comparison."""
+    known = {name: value for name, value in vars(state).items() if name not in _MACHINERY}
+    return deepcopy(known)
+
+
+_MACHINERY = ("_journal", "_handlers", "axes")
+
+
+def a_team() -> ClusterState:
+    return state_with(queue("root"), queue("team", "root"), node("n1"), workload("job", "team"))
+
+
+def test_a_workload_counts_as_pending_all_the_way_up_until_it_starts() -> None:
+    state = a_team()
+    assert state.sums[TEAM].pending == state.sums[ROOT].pending == [1000, 1000]
+    state.apply(started("job", "n1"))
+    assert state.sums[ROOT].pending == [0, 0]
+    assert state.sums[ROOT].allocated == [1000, 1000]
+    assert state.requested(ROOT) == (1000, 1000)
+    assert state.node_held["n1"] == [1000, 1000]
+    check_invariants(state)
+
+
+def test_a_pod_told_to_stop_is_leaving_and_holds_its_node_until_it_stopped() -> None:
+    state = a_team()
+    state.apply(started("job", "n1"))
+    state.apply(WorkloadLeaving(workload=JOB, pods=(POD,)))
+    assert state.sums[ROOT].allocated == [0, 0]
+    assert state.sums[ROOT].leaving == [1000, 1000]
+    assert state.node_held["n1"] == [1000, 1000]
+    assert state.requested(ROOT) == (0, 0)
+    check_invariants(state)
+    state.apply(WorkloadStopped(workload=JOB, pods=(POD,)))
+    assert state.sums[ROOT].leaving == [0, 0]
+    assert state.node_held["n1"] == [0, 0]
+    assert state.requested(ROOT) == (1000, 1000)
+    check_invariants(state)
+
+
+@pytest.mark.parametrize("event", [WorkloadFinished(JOB), WorkloadRemoved(JOB)])
+def test_a_workload_that_ends_leaves_nothing_behind(event: Event) -> None:
+    state = a_team()
+    state.apply(started("job", "n1"))
+    state.apply(event)
+    assert state.sums[ROOT].allocated == state.sums[ROOT].pending == [0, 0]
+    assert not state.workloads
+    assert not state.runs
+    check_invariants(state)
+
+
+def test_only_work_that_cannot_be_preempted_counts_as_such() -> None:
+    state = state_with(queue("team"), workload("job", "team", preemptible=False))
+    state.apply(started("job", "n1"))
+    assert state.sums[TEAM].non_preemptible == [1000, 1000]
+    check_invariants(state)
+
+
+def test_work_held_back_by_its_owner_is_not_requested() -> None:
+    state = state_with(queue("team"), workload("job", "team", active=False))
+    assert state.requested(TEAM) == (0, 0)
+    check_invariants(state)
+
+
+def test_an_elastic_workload_starts_pod_by_pod() -> None:
+    state = state_with(queue("team"), node("n1"), workload("job", "team", pods=3))
+    state.apply(started("job", "n1", pods=2))
+    assert state.sums[TEAM].allocated == [2000, 2000]
+    assert state.sums[TEAM].pending == [1000, 1000]
+    state.apply(WorkloadStopped(workload=JOB, pods=(POD,)))
+    assert state.sums[TEAM].allocated == [1000, 1000]
+    check_invariants(state)
+
+
+def test_workloads_and_children_may_come_before_their_queue() -> None:
+    state = state_with(workload("job", "team"), queue("team", "root"))
+    state.apply(started("job", None))
+    assert state.tree_order() == []
+    state.apply(QueueChanged(queue("root")))
+    assert state.tree_order() == [ROOT, TEAM]
+    assert state.sums[ROOT].allocated == [1000, 1000]
+    check_invariants(state)
+
+
+def test_a_queue_that_moves_takes_its_sums_along() -> None:
+    state = state_with(queue("root"), queue("other"), queue("team", "root"), workload("w", "team"))
+    state.apply(QueueChanged(queue("team", "other")))
+    assert state.sums[ROOT].pending == [0, 0]
+    assert state.sums[QueueName("other")].pending == [1000, 1000]
+    check_invariants(state)
+
+
+def test_children_of_a_removed_queue_are_orphans_until_it_returns() -> None:
+    state = a_team()
+    state.apply(QueueRemoved(ROOT))
+    assert state.tree_order() == []
+    check_invariants(state)
+    state.apply(QueueChanged(queue("root")))
+    assert state.sums[ROOT].pending == [1000, 1000]
+    check_invariants(state)
+
+
+def test_capacity_counts_ready_nodes_only() -> None:
+    state = state_with(node("n1"), node("n2", ready=False))
+    assert state.capacity == [8000, 8000]
+    state.apply(NodeChanged(node("n2", gpu=4000)))
+    assert state.capacity == [16000, 12000]
+    state.apply(NodeRemoved("n1"))
+    assert state.capacity == [8000, 4000]
+    check_invariants(state)
+
+
+def test_a_lost_node_still_carries_its_pods_until_they_are_reported_stopped() -> None:
+    state = a_team()
+    state.apply(started("job", "n1"))
+    state.apply(NodeRemoved("n1"))
+    assert state.sums[TEAM].allocated == [1000, 1000]
+    assert state.node_held["n1"] == [1000, 1000]
+    check_invariants(state)
+
+
+def test_every_vendors_gpu_is_charged_to_the_gpu_axis() -> None:
+    state = a_team()
+    assert state.axes.charge(state.resources, (5, 7)) == (5, 7)
+    assert state.axes.index("nvidia.com/gpu") == state.axes.index("gpu") == 1
+    assert state.axes.index("ephemeral-storage") is None
+
+
+TWICE = started("job", "n1")
+REFUSED: dict[str, tuple[list[Event], Event, str]] = {
+    "a workload added twice": ([], WorkloadAdded(workload("job", "team")), "job was added before"),
+    "an unknown workload that starts": ([], started("ghost", "n1"), "ghost is not known"),
+    "a pod started twice": ([TWICE], TWICE, "started twice"),
+    "a pod that the workload does not have": ([], started("job", "n1", pods=2), "does not have"),
+    "a pod that stops without running": (
+        [],
+        WorkloadStopped(workload=JOB, pods=(POD,)),
+        "does not run",
+    ),
+    "a pod told to stop twice": (
+        [TWICE, WorkloadLeaving(workload=JOB, pods=(POD,))],
+        WorkloadLeaving(workload=JOB, pods=(POD,)),
+        "told to stop twice",
+    ),
+    "a node added twice": ([], NodeAdded(node("n1")), "n1 was added before"),
+    "an unknown node that changes": ([], NodeChanged(node("n9")), "n9 is not known"),
+    "an unknown node that goes": ([], NodeRemoved("n9"), "n9 is not known"),
+    "a queue below itself": ([], QueueChanged(queue("root", "root")), "its own ancestor"),
+    "queues in a circle": ([], QueueChanged(queue("root", "team")), "its own ancestor"),
+    "an unknown queue that goes": ([], QueueRemoved(QueueName("ghost")), "ghost is not known"),
+}
+
+
+@pytest.mark.parametrize(("before", "event", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_contradiction_is_refused_and_changes_nothing(
+    before: list[Event], event: Event, message: str
+) -> None:
+    state = a_team()
+    for earlier in before:
+        state.apply(earlier)
+    known = facts(state)
+    with pytest.raises(StateError, match=message):
+        state.apply(event)
+    assert facts(state) == known
+
+
+def test_a_trial_leaves_no_trace_whatever_happens_in_it() -> None:
+    state = a_team()
+    known = facts(state)
+    with state.trial():
+        state.apply(started("job", "n1"))
+        state.apply(QueueChanged(queue("late", "root")))
+        state.apply(WorkloadAdded(workload("more", "late")))
+        state.apply(NodeRemoved("n1"))
+        state.apply(UsageChanged({TEAM: (1, 2)}))
+        state.apply(CatalogueChanged(Catalogue(namespaces={"a": {}})))
+        state.apply(QueueRemoved(ROOT))
+        state.apply(WorkloadFinished(JOB))
+        assert facts(state) != known
+    assert facts(state) == known
+
+
+def test_what_is_kept_inside_a_trial_is_still_undone_with_it() -> None:
+    state = a_team()
+    known = facts(state)
+    outer = state.mark()
+    inner = state.mark()
+    state.apply(started("job", "n1"))
+    state.keep(inner)
+    assert state.runs
+    state.roll_back(outer)
+    assert facts(state) == known
+
+
+def test_a_failed_trial_inside_another_undoes_only_itself() -> None:
+    state = a_team()
+    outer = state.mark()
+    state.apply(WorkloadAdded(workload("second", "team")))
+    with state.trial():
+        state.apply(started("job", "n1"))
+    assert "second" in state.workloads
+    assert not state.runs
+    state.keep(outer)
+    assert "second" in state.workloads

@@ -1,0 +1,149 @@
+"""Random histories of a cluster: the sums stay true after every step, and trials leave no trace."""
+
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+
+from fairlead.errors import StateError
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.events import (
+    Event,
+    NodeAdded,
+    NodeChanged,
+    NodeRemoved,
+    Placement,
+    QueueChanged,
+    QueueRemoved,
+    WorkloadAdded,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.invariants import check_invariants
+from fairlead.model.journal import Mark
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, PodSet, Workload
+from tests.model.test_state import facts
+from tests.model.worlds import RESOURCES, node, queue
+
+FLAVORS = ("spot", "fixed")
+AXES = QuotaAxes(
+    [Axis("cpu"), Axis("gpu"), *(Axis("gpu", flavor) for flavor in FLAVORS)],
+    counted_as={"nvidia.com/gpu": "gpu"},
+)
+NAMES = [f"q{i}" for i in range(6)]
+queue_names = st.sampled_from(NAMES)
+node_names = st.sampled_from(["n1", "n2", "n3"])
+amounts = st.integers(0, 5)
+
+
+@st.composite
+def workloads(draw: st.DrawFn, name: str) -> Workload:
+    sets = tuple(
+        PodSet(
+            name=f"set{at}",
+            count=draw(st.integers(1, 3)),
+            min_count=1,
+            requests=(draw(amounts), draw(amounts)),
+            gated=draw(st.booleans()) and draw(st.booleans()),
+        )
+        for at in range(draw(st.integers(1, 2)))
+    )
+    return Workload(
+        name=WorkloadName(name),
+        queue=QueueName(draw(queue_names)),
+        pod_sets=sets,
+        min_count=1,
+        preemptible=draw(st.booleans()),
+        active=draw(st.sampled_from([True, True, False])),
+    )
+
+
+class ClusterHistory(RuleBasedStateMachine):
+    submitted: Bundle[Workload] = Bundle("submitted")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = ClusterState(RESOURCES, AXES)
+        self.marks: list[tuple[Mark, dict[str, object]]] = []
+        self.added = 0
+
+    def apply(self, event: Event) -> None:
+        """Apply; a refusal must change nothing."""
+        before = facts(self.state)
+        try:
+            self.state.apply(event)
+        except StateError:
+            assert facts(self.state) == before
+
+    @rule(name=queue_names, parent=st.none() | queue_names)
+    def change_queue(self, name: str, parent: str | None) -> None:
+        self.apply(QueueChanged(queue(name, parent, axes=len(AXES))))
+
+    @rule(name=queue_names)
+    def remove_queue(self, name: str) -> None:
+        self.apply(QueueRemoved(QueueName(name)))
+
+    @rule(name=node_names, gpu=amounts, ready=st.booleans(), change=st.booleans())
+    def change_node(self, name: str, gpu: int, ready: bool, change: bool) -> None:
+        made = node(name, gpu=gpu, ready=ready)
+        self.apply(NodeChanged(made) if change else NodeAdded(made))
+
+    @rule(name=node_names)
+    def remove_node(self, name: str) -> None:
+        self.apply(NodeRemoved(name))
+
+    @rule(target=submitted, data=st.data())
+    def submit(self, data: st.DataObject) -> Workload:
+        self.added += 1
+        made = data.draw(workloads(f"w{self.added}"))
+        self.apply(WorkloadAdded(made))
+        return made
+
+    @rule(work=submitted, data=st.data())
+    def start(self, work: Workload, data: st.DataObject) -> None:
+        pods = data.draw(st.lists(st.sampled_from(work.pods()), unique=True, min_size=1))
+        places = tuple(Placement(pod, data.draw(st.none() | node_names)) for pod in pods)
+        flavors: tuple[dict[str, str], ...] = ()
+        if data.draw(st.booleans()):
+            flavor = data.draw(st.sampled_from(FLAVORS))
+            flavors = ({"nvidia.com/gpu": flavor},) * len(work.pod_sets)
+        self.apply(WorkloadStarted(workload=work.name, placements=places, flavors=flavors, at_ms=0))
+
+    @rule(work=submitted, data=st.data(), stop=st.booleans())
+    def take_places(self, work: Workload, data: st.DataObject, stop: bool) -> None:
+        run = self.state.runs.get(work.name)
+        if run is None:
+            return
+        pods: tuple[PodId, ...] = tuple(
+            data.draw(st.lists(st.sampled_from(sorted(run.pods)), unique=True, min_size=1))
+        )
+        kind = WorkloadStopped if stop else WorkloadLeaving
+        self.apply(kind(workload=work.name, pods=pods))
+
+    @rule(work=consumes(submitted))
+    def finish(self, work: Workload) -> None:
+        self.apply(WorkloadFinished(work.name))
+
+    @rule()
+    def mark(self) -> None:
+        if len(self.marks) < 3:
+            self.marks.append((self.state.mark(), facts(self.state)))
+
+    @rule(keep=st.booleans())
+    def end_trial(self, keep: bool) -> None:
+        if not self.marks:
+            return
+        mark, known = self.marks.pop()
+        if keep:
+            self.state.keep(mark)
+        else:
+            self.state.roll_back(mark)
+            assert facts(self.state) == known
+
+    @invariant()
+    def sums_are_true(self) -> None:
+        check_invariants(self.state)
+
+
+TestClusterHistory = ClusterHistory.TestCase
