@@ -1,0 +1,1 @@
+"""Measures Fairlead against its goals: ``make bench``."""
