@@ -1,0 +1,34 @@
+"""How every test runs: the profiles of Hypothesis, the shared folder, our own options."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.shared_folder import shared_file
+
+# No profile judges by time: the machines that run the tests are shared and noisy.
+settings.register_profile(
+    "dev", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+# The same examples on every run, so that a red build means that the change is at fault.
+settings.register_profile("ci", parent=settings.get_profile("dev"), derandomize=True)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--refresh-docs",
+        action="store_true",
+        help="write what the commands in the docs print into the docs",
+    )
+
+
+@pytest.fixture
+def shared() -> Callable[[str], Path]:
+    """Gives a file of the shared folder by its name there, or skips the test."""
+    return shared_file
