@@ -42,6 +42,7 @@ class QuotaAxes:
         self.axes = tuple(axes)
         self.counted_as = dict(counted_as or {})
         self._index = {(axis.resource, axis.flavor): i for i, axis in enumerate(axes)}
+        self._plain: dict[tuple[str, ...], list[int | None]] = {}
         self.zero: Amounts = (0,) * len(axes)
         self.unlimited: Limits = (None,) * len(axes)
 
@@ -53,7 +54,7 @@ class QuotaAxes:
         return self._index.get((self.counted_as.get(resource, resource), flavor))
 
     def charge(
-        self, resources: Sequence[str], amounts: Amounts, flavors: Mapping[str, str] | None = None
+        self, resources: tuple[str, ...], amounts: Amounts, flavors: Mapping[str, str] | None = None
     ) -> Amounts:
         """Return what a queue is charged for *amounts* of *resources*.
 
@@ -61,10 +62,18 @@ class QuotaAxes:
         is not charged. Linear: the charge of a sum is the sum of the charges.
         """
         charged = [0] * len(self.axes)
-        for resource, amount in zip(resources, amounts, strict=True):
-            if amount:
-                flavor = flavors.get(resource) if flavors else None
-                at = self._index.get((self.counted_as.get(resource, resource), flavor))
-                if at is not None:
-                    charged[at] += amount
+        places = self._places(resources, flavors) if flavors else self._plain_places(resources)
+        for place, amount in zip(places, amounts, strict=True):
+            if place is not None:
+                charged[place] += amount
         return tuple(charged)
+
+    def _plain_places(self, resources: tuple[str, ...]) -> list[int | None]:
+        """Return the places without flavors, looked up once per list of resources."""
+        places = self._plain.get(resources)
+        if places is None:
+            places = self._plain[resources] = self._places(resources, {})
+        return places
+
+    def _places(self, resources: tuple[str, ...], flavors: Mapping[str, str]) -> list[int | None]:
+        return [self.index(resource, flavors.get(resource)) for resource in resources]

@@ -2,11 +2,12 @@
 
 A policy tries things out on the state itself instead of on a copy: it sets a mark, makes changes,
 and rolls back. Two kinds of change are enough for the whole state: an entry of a dictionary is set
-(or dropped), and amounts are added to a vector. Both know their inverse, so a roll-back costs what
+(or dropped), and amounts are added to a vector. Both keep what was there, so a roll-back costs what
 the trial cost, whatever the size of the state. Outside a trial nothing is recorded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from operator import add
 from typing import Any, NewType, TypeVar
 
 Key = TypeVar("Key")
@@ -27,7 +28,7 @@ class Journal:
 
     def __init__(self) -> None:
         """Start with no mark set."""
-        # (vector, amounts, None) or (dictionary, key, old value)
+        # (vector, old amounts, None) or (dictionary, key, old value)
         self._undo: list[tuple[Any, Any, Any]] = []
         self._marks: list[int] = []
 
@@ -43,7 +44,7 @@ class Journal:
         while len(undo) > start:
             target, key, old = undo.pop()
             if isinstance(target, list):
-                _add(target, key, -1)
+                target[:] = key
             elif old is _ABSENT:
                 del target[key]
             else:
@@ -67,20 +68,14 @@ class Journal:
             self._undo.append((target, key, target[key]))
         del target[key]
 
-    def add(self, vector: list[int], amounts: Sequence[int]) -> None:
+    def add(self, vector: list[int], amounts: Iterable[int]) -> None:
         """Add *amounts* to *vector*, axis by axis."""
         if self._marks:
-            self._undo.append((vector, amounts, None))
-        _add(vector, amounts, 1)
+            self._undo.append((vector, vector.copy(), None))
+        vector[:] = map(add, vector, amounts)
 
     def _forget(self, mark: Mark) -> int:
         assert mark < len(self._marks), "a mark is used once, and outlives no outer mark"
         start = self._marks[mark]
         del self._marks[mark:]
         return start
-
-
-def _add(vector: list[int], amounts: Sequence[int], sign: int) -> None:
-    for axis, amount in enumerate(amounts):
-        if amount:
-            vector[axis] += sign * amount

@@ -12,6 +12,7 @@ nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import neg
 from typing import Any
 
 import msgspec
@@ -148,7 +149,8 @@ class ClusterState:
         if workload.queue not in self._queued:
             self._journal.put(self._queued, workload.queue, {})
         self._journal.put(self._queued[workload.queue], workload.name, None)
-        self._add_pending(workload, [pod_set.count for pod_set in workload.pod_sets], 1)
+        path = self.path(workload.queue)
+        self._add_pending(workload, path, [pod_set.count for pod_set in workload.pod_sets], 1)
 
     def _workload_started(self, event: ev.WorkloadStarted) -> None:
         workload = self._known(event.workload)
@@ -161,8 +163,9 @@ class ClusterState:
             self._journal.put(run.pods, placement.pod, Placed(placement.node))
             self._hold(placement.node, workload, placement.pod, 1)
         counts = _count_by_set(workload, [placement.pod for placement in event.placements])
-        self._add_allocated(workload, _cost(run, counts))
-        self._add_pending(workload, counts, -1)
+        path = self.path(workload.queue)
+        self._add_allocated(workload, path, _cost(run, counts))
+        self._add_pending(workload, path, counts, -1)
 
     def _workload_leaving(self, event: ev.WorkloadLeaving) -> None:
         workload = self._known(event.workload)
@@ -172,25 +175,28 @@ class ClusterState:
         for pod in event.pods:
             self._journal.put(run.pods, pod, Placed(run.pods[pod].node, leaving=True))
         cost = _cost(run, _count_by_set(workload, event.pods))
-        self._add_allocated(workload, _negative(cost))
-        for queue in self.path(workload.queue):
+        path = self.path(workload.queue)
+        self._add_allocated(workload, path, _negative(cost))
+        for queue in path:
             self._journal.add(self.sums[queue].leaving, cost)
 
     def _workload_stopped(self, event: ev.WorkloadStopped) -> None:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
-        self._release(workload, run, event.pods)
-        self._add_pending(workload, _count_by_set(workload, event.pods), 1)
+        path = self.path(workload.queue)
+        self._release(workload, path, run, event.pods)
+        self._add_pending(workload, path, _count_by_set(workload, event.pods), 1)
 
     def _workload_gone(self, event: ev.WorkloadFinished | ev.WorkloadRemoved) -> None:
         workload = self._known(event.workload)
         run = self.runs.get(workload.name)
         placed = tuple(run.pods) if run else ()
+        path = self.path(workload.queue)
         if run:
-            self._release(workload, run, placed)
+            self._release(workload, path, run, placed)
         running = _count_by_set(workload, placed)
         left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
-        self._add_pending(workload, left, -1)
+        self._add_pending(workload, path, left, -1)
         self._journal.drop(self._queued[workload.queue], workload.name)
         self._journal.drop(self.workloads, workload.name)
 
@@ -274,7 +280,9 @@ class ClusterState:
         )
         return Run(pods={}, charges=charges, flavors=flavors, started_ms=event.at_ms)
 
-    def _release(self, workload: Workload, run: Run, pods: Sequence[PodId]) -> None:
+    def _release(
+        self, workload: Workload, path: Sequence[QueueName], run: Run, pods: Sequence[PodId]
+    ) -> None:
         """Take the places of *pods* away; the caller says whether they wait again."""
         leaving = [pod for pod in pods if run.pods[pod].leaving]
         staying = [pod for pod in pods if not run.pods[pod].leaving]
@@ -283,10 +291,10 @@ class ClusterState:
             self._journal.drop(run.pods, pod)
         if staying:
             cost = _cost(run, _count_by_set(workload, staying))
-            self._add_allocated(workload, _negative(cost))
+            self._add_allocated(workload, path, _negative(cost))
         if leaving:
             cost = _negative(_cost(run, _count_by_set(workload, leaving)))
-            for queue in self.path(workload.queue):
+            for queue in path:
                 self._journal.add(self.sums[queue].leaving, cost)
         if not run.pods:
             self._journal.drop(self.runs, workload.name)
@@ -300,19 +308,19 @@ class ClusterState:
         requests = workload.pod_sets[pod.pod_set].requests
         self._journal.add(self.node_held[node], requests if sign > 0 else _negative(requests))
 
-    def _add_allocated(self, workload: Workload, cost: Amounts) -> None:
-        for queue in self.path(workload.queue):
+    def _add_allocated(self, workload: Workload, path: Sequence[QueueName], cost: Amounts) -> None:
+        for queue in path:
             sums = self.sums[queue]
             self._journal.add(sums.allocated, cost)
             if not workload.preemptible:
                 self._journal.add(sums.non_preemptible, cost)
 
-    def _add_pending(self, workload: Workload, counts: Sequence[int], sign: int) -> None:
+    def _add_pending(
+        self, workload: Workload, path: Sequence[QueueName], counts: Sequence[int], sign: int
+    ) -> None:
         amounts = _waiting(workload, counts, len(self.resources))
-        if not any(amounts):
-            return
         change = amounts if sign > 0 else _negative(amounts)
-        for queue in self.path(workload.queue):
+        for queue in path:
             self._journal.add(self.sums[queue].pending, change)
 
     def _check_queue(self, queue: Queue) -> None:
@@ -368,20 +376,24 @@ class ClusterState:
 
 def _waiting(workload: Workload, counts: Sequence[int], size: int) -> Amounts:
     """Return what *counts* pods per set ask for while they wait; held-back pods ask nothing."""
-    amounts = [0] * size
-    if workload.active:
-        for pod_set, count in zip(workload.pod_sets, counts, strict=True):
-            if count and not pod_set.gated:
-                for at, amount in enumerate(pod_set.requests):
-                    amounts[at] += amount * count
-    return tuple(amounts)
+    if not workload.active:
+        return (0,) * size
+    pod_sets = workload.pod_sets
+    asking = [0 if s.gated else count for s, count in zip(pod_sets, counts, strict=True)]
+    return _multiplied([pod_set.requests for pod_set in pod_sets], asking)
 
 
 def _cost(run: Run, counts: Sequence[int]) -> Amounts:
     """Return what *counts* pods per set cost the queue."""
-    if len(counts) == 1:
-        return tuple(amount * counts[0] for amount in run.charges[0])
-    scaled = [[amount * n for amount in c] for c, n in zip(run.charges, counts, strict=True)]
+    return _multiplied(run.charges, counts)
+
+
+def _multiplied(vectors: Sequence[Amounts], counts: Sequence[int]) -> Amounts:
+    """Return the sum of *vectors*, each taken as often as *counts* says."""
+    if len(vectors) == 1:  # nearly all workloads, and worth a short way
+        count = counts[0]
+        return vectors[0] if count == 1 else tuple([amount * count for amount in vectors[0]])
+    scaled = [[amount * n for amount in v] for v, n in zip(vectors, counts, strict=True)]
     return tuple(map(sum, zip(*scaled, strict=True)))
 
 
@@ -398,4 +410,4 @@ def _has_pod(workload: Workload, pod: PodId) -> bool:
 
 
 def _negative(amounts: Amounts) -> Amounts:
-    return tuple(-amount for amount in amounts)
+    return tuple(map(neg, amounts))
