@@ -1,0 +1,29 @@
+"""All objects of one input, sorted by what they are."""
+
+from collections import Counter
+from typing import TypeVar, cast
+
+from fairlead.manifest.objects import Object
+
+Kind = TypeVar("Kind", bound=Object)
+
+
+class Collection:
+    """What was read, in the order of reading, and how many objects were left alone."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.left_alone: Counter[str] = Counter()  # by kind
+        self._by_type: dict[type, list[Object]] = {}
+
+    def add(self, found: Object) -> None:
+        """Take in one object."""
+        self._by_type.setdefault(type(found), []).append(found)
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """Return the objects of one type."""
+        return cast("list[Kind]", self._by_type.get(kind, []))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many objects of each type were read."""
+        return {kind.__name__: len(found) for kind, found in self._by_type.items()}

@@ -1,0 +1,263 @@
+"""Users' objects as read, before they are put together.
+
+Each is one manifest with its fields checked, amounts in base units by resource name. Which axes
+there are, which rule set applies and how objects refer to each other is known only when all of
+them have been read; `assemble_*` then turns them into a cluster state. Every object keeps its
+`Source`, so that a finding about several objects can still point at a line.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.manifest.documents import Source
+from fairlead.model.catalogue import DisruptionBudget, LocalQueue, ResourceFlavor
+from fairlead.model.queue import ClusterQueue, ResourceGroup
+from fairlead.model.selector import Taint
+from fairlead.model.workload import GpuShare, PodConstraints, SubGroup
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kueue.settings import KueueSettings
+
+ByResource: TypeAlias = Mapping[str, int]
+LimitByResource: TypeAlias = Mapping[str, int | None]
+
+
+class KaiQueueObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A KAI ``Queue``; the maps have the keys cpu, memory and gpu, and None is unlimited."""
+
+    source: Source
+    name: str
+    display_name: str = ""
+    parent: str = ""
+    priority: int
+    created_ms: int = 0
+    guaranteed: LimitByResource
+    ceiling: LimitByResource
+    weights: Mapping[str, Decimal]
+    preempt_min_runtime_ms: int | None = None
+    reclaim_min_runtime_ms: int | None = None
+    # Given by KAI's share simulator body in place of workloads; None: add up the workloads.
+    requested: ByResource | None = None
+    usage_e9: ByResource | None = None
+
+
+class KaiPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A KAI ``PodGroup``; its pods name it in a label or annotation."""
+
+    source: Source
+    namespace: str
+    name: str
+    queue: str
+    min_member: int
+    min_sub_group: int | None = None
+    priority_class: str = ""
+    preemptibility: Literal["preemptible", "non-preemptible", ""] = ""
+    created_ms: int = 0
+    started_ms: int | None = None
+    sub_groups: tuple[SubGroup, ...] = ()
+    staleness_grace_ms: int | None = None
+    preemption_delay_ms: int = 0
+    topology: bool = False  # has a topology constraint, which no filter of ours knows
+
+
+class KaiShardObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A KAI ``SchedulingShard``."""
+
+    source: Source
+    name: str
+    settings: KaiSettings
+
+
+class FlavorQuota(msgspec.Struct, frozen=True, kw_only=True):
+    """Quota of one flavor x resource in a Kueue object."""
+
+    flavor: str
+    resource: str
+    nominal: int
+    borrow_limit: int | None = None
+    lend_limit: int | None = None
+
+
+class ClusterQueueObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kueue ``ClusterQueue``; cohort "" stands alone."""
+
+    source: Source
+    name: str
+    cohort: str = ""
+    weight: Decimal
+    created_ms: int = 0
+    quotas: tuple[FlavorQuota, ...]
+    rules: ClusterQueue
+
+
+class CohortObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kueue ``Cohort``."""
+
+    source: Source
+    name: str
+    parent: str = ""
+    weight: Decimal
+    created_ms: int = 0
+    quotas: tuple[FlavorQuota, ...]
+    resource_groups: tuple[ResourceGroup, ...]
+
+
+class FlavorObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kueue ``ResourceFlavor``."""
+
+    source: Source
+    flavor: ResourceFlavor
+
+
+class LocalQueueObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kueue ``LocalQueue``."""
+
+    source: Source
+    local_queue: LocalQueue
+
+
+class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
+    """Kueue's ``Configuration``, as far as scheduling reads it."""
+
+    source: Source
+    settings: KueueSettings
+
+
+class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod set of a Kueue Workload; ``admitted`` is how many have quota, with their flavors."""
+
+    name: str
+    count: int
+    min_count: int
+    requests: ByResource  # of one pod
+    constraints: PodConstraints
+    admitted: int = 0
+    flavors: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kueue ``Workload``; ``admitted_ms`` is None while it has no quota reserved."""
+
+    source: Source
+    namespace: str
+    name: str
+    local_queue: str
+    pod_sets: tuple[KueuePodSet, ...]
+    priority: int | None = None
+    priority_class: str = ""  # a WorkloadPriorityClass or a PriorityClass
+    active: bool = True
+    finished: bool = False
+    evicted: bool = False
+    created_ms: int = 0
+    admitted_ms: int | None = None
+    admitted_by: str = ""  # the ClusterQueue that reserved its quota
+    requeued_ms: int | None = None
+    max_execution_s: int | None = None
+
+
+class ElasticQuotaObject(msgspec.Struct, frozen=True, kw_only=True):
+    """An ``ElasticQuota``; ``max`` is None when the object has none at all."""
+
+    source: Source
+    namespace: str
+    name: str
+    min: ByResource
+    max: ByResource | None
+    created_ms: int = 0
+
+
+class PluginPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
+    """The ``PodGroup`` that goes with ElasticQuota."""
+
+    source: Source
+    namespace: str
+    name: str
+    min_member: int
+    min_resources: ByResource | None = None
+    schedule_timeout_s: int | None = None
+    created_ms: int = 0
+
+
+class PodObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A core ``Pod`` as far as scheduling reads it; ``requests`` is what its node is charged."""
+
+    source: Source
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    scheduler: str
+    requests: ByResource
+    constraints: PodConstraints
+    gpu_share: GpuShare | None = None
+    node: str | None = None
+    nominated_node: str | None = None
+    phase: str = "Pending"
+    terminating: bool = False
+    gated: bool = False
+    priority: int | None = None
+    priority_class: str = ""
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
+    created_ms: int = 0
+    started_ms: int | None = None
+
+
+class NodeObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A core ``Node`` as far as scheduling reads it."""
+
+    source: Source
+    name: str
+    allocatable: ByResource
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...] = ()
+    ready: bool = True
+    cordoned: bool = False
+    gpu_memory_mib: int | None = None
+
+
+class NamespaceObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A core ``Namespace``."""
+
+    source: Source
+    name: str
+    labels: Mapping[str, str]
+
+
+class PriorityClassObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A ``PriorityClass`` or Kueue ``WorkloadPriorityClass``."""
+
+    source: Source
+    name: str
+    value: int
+    is_default: bool = False
+    for_workloads: bool = False  # Kueue's own kind
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
+
+
+class BudgetObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A ``PodDisruptionBudget``."""
+
+    source: Source
+    budget: DisruptionBudget
+
+
+Object: TypeAlias = (
+    KaiQueueObject
+    | KaiPodGroupObject
+    | KaiShardObject
+    | ClusterQueueObject
+    | CohortObject
+    | FlavorObject
+    | LocalQueueObject
+    | KueueSettingsObject
+    | KueueWorkloadObject
+    | ElasticQuotaObject
+    | PluginPodGroupObject
+    | PodObject
+    | NodeObject
+    | NamespaceObject
+    | PriorityClassObject
+    | BudgetObject
+)

@@ -1,0 +1,1 @@
+"""Rules of KAI-Scheduler: hierarchical fair share with guarantees, weights and priorities."""

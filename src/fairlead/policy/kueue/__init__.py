@@ -1,0 +1,1 @@
+"""Rules of Kueue: cohorts that borrow and lend, and share by dominant resource."""
