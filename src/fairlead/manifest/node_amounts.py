@@ -1,0 +1,59 @@
+"""From amounts by resource name, as objects write them, to vectors on the resources of a state."""
+
+from collections.abc import Iterable, Mapping
+
+from fairlead.manifest.objects import ByResource, NodeObject, PodObject
+from fairlead.model.axes import Amounts
+from fairlead.model.node import Node
+
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+def resource_names(amounts: Iterable[ByResource]) -> tuple[str, ...]:
+    """Return every resource that occurs in *amounts*, once, sorted."""
+    return tuple(sorted({name for by_resource in amounts for name in by_resource}))
+
+
+def amounts_on(resources: tuple[str, ...], by_resource: ByResource) -> Amounts:
+    """Return one amount for each of *resources*; what an object does not name is 0.
+
+    Every name in *by_resource* must be among *resources*, else an amount would be lost.
+    """
+    found = tuple([by_resource.get(name, 0) for name in resources])
+    assert sum(map(bool, found)) == sum(map(bool, by_resource.values())), by_resource
+    return found
+
+
+def is_finished(pod: PodObject) -> bool:
+    """Tell whether a pod has run to its end, well or badly, and so holds nothing any more."""
+    return pod.phase in FINISHED_PHASES
+
+
+def held_by_node(pods: Iterable[PodObject], resources: tuple[str, ...]) -> dict[str, Amounts]:
+    """Return what *pods* hold on each node that has one; pods that are told to leave still hold.
+
+    Finished pods and pods without a node hold nothing. Cost: pods times resources.
+    """
+    held: dict[str, list[int]] = {}
+    for pod in pods:
+        if pod.node is not None and not is_finished(pod):
+            vector = held.setdefault(pod.node, [0] * len(resources))
+            for at, amount in enumerate(amounts_on(resources, pod.requests)):
+                vector[at] += amount
+    return {node: tuple(vector) for node, vector in held.items()}
+
+
+def model_node(
+    node: NodeObject, resources: tuple[str, ...], occupied: Mapping[str, Amounts]
+) -> Node:
+    """Return the node on *resources*; *occupied* is what pods not ours hold, by node's name."""
+    return Node(
+        name=node.name,
+        allocatable=amounts_on(resources, node.allocatable),
+        occupied=occupied.get(node.name, (0,) * len(resources)),
+        labels=dict(node.labels),
+        taints=node.taints,
+        ready=node.ready,
+        cordoned=node.cordoned,
+        gpu_memory_mib=node.gpu_memory_mib,
+    )
