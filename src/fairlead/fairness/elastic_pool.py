@@ -1,0 +1,118 @@
+"""ElasticQuota's sums: every namespace may use the others' unused guarantee, up to its ceiling.
+
+All guarantees together form the pool. A namespace above its guarantee borrows from the pool;
+one below it lends, as far as somebody borrows. Two rules admit a request: it must stay under
+the ceiling of its own namespace, and the use of all namespaces must stay within the pool.
+
+Only axes that the request asks for are looked at: a resource that somebody overuses stops
+nobody who does not ask for it. The peer's stricter reading is a matter of policy.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from fairlead.model.axes import Amounts, Limits
+
+
+class NamespaceQuota(msgspec.Struct, frozen=True, kw_only=True):
+    """The guarantee, the ceiling and the use of one namespace, an entry per axis."""
+
+    namespace: str
+    guaranteed: Amounts  # spec.min
+    ceiling: Limits  # spec.max
+    used: Amounts
+
+
+class PoolSums(msgspec.Struct, frozen=True, kw_only=True):
+    """All namespaces together, an entry per axis.
+
+    ``lent`` is the unused guarantee that others use. It is the smaller of what is borrowed and
+    what is unused; whose guarantee it was cannot be told, when several have some to spare.
+    """
+
+    guaranteed: Amounts  # the pool
+    used: Amounts
+    borrowed: Amounts
+    lent: Amounts
+
+
+class Excess(msgspec.Struct, frozen=True, kw_only=True):
+    """The first axis on which used + nominated + request is more than the bound."""
+
+    axis: int
+    used: int
+    nominated: int  # asked by others who already wait for a node
+    request: int
+    bound: int
+
+
+def borrowed(quota: NamespaceQuota) -> Amounts:
+    """What the namespace uses above its guarantee."""
+    pairs = zip(quota.used, quota.guaranteed, strict=True)
+    return tuple(max(0, used - guaranteed) for used, guaranteed in pairs)
+
+
+def pool_sums(quotas: Sequence[NamespaceQuota], axes: int) -> PoolSums:
+    """The sums over all namespaces, on that many axes. Cost: O(namespaces x axes)."""
+    guaranteed = _sums([quota.guaranteed for quota in quotas], axes)
+    used = _sums([quota.used for quota in quotas], axes)
+    above = _sums([borrowed(quota) for quota in quotas], axes)
+    # Unused = guaranteed - (used - borrowed): what is not borrowed is used from one's own.
+    unused = (g - u + b for g, u, b in zip(guaranteed, used, above, strict=True))
+    lent = tuple(map(min, above, unused))
+    return PoolSums(guaranteed=guaranteed, used=used, borrowed=above, lent=lent)
+
+
+def over_min(quota: NamespaceQuota) -> tuple[int, ...]:
+    """The axes on which the namespace uses more than its guarantee."""
+    return tuple(axis for axis, amount in enumerate(borrowed(quota)) if amount > 0)
+
+
+def over_max(quota: NamespaceQuota) -> tuple[int, ...]:
+    """The axes on which the namespace uses more than its ceiling, as after lowering it."""
+    pairs = enumerate(zip(quota.used, quota.ceiling, strict=True))
+    return tuple(axis for axis, (used, bound) in pairs if bound is not None and used > bound)
+
+
+def over_min_with(
+    quota: NamespaceQuota, nominated: Sequence[int], request: Sequence[int]
+) -> Excess | None:
+    """Where the request would take its namespace above the guarantee; None: nowhere."""
+    return next(_excesses(quota.used, nominated, request, quota.guaranteed), None)
+
+
+def over_max_with(
+    quota: NamespaceQuota, nominated: Sequence[int], request: Sequence[int]
+) -> Excess | None:
+    """First rule: where the request would break its namespace's ceiling; None: nowhere.
+
+    *nominated* counts the namespace's own pods that wait for a node before this one.
+    """
+    return next(_excesses(quota.used, nominated, request, quota.ceiling), None)
+
+
+def pool_exhausted_with(
+    pool: PoolSums, nominated: Sequence[int], request: Sequence[int]
+) -> Excess | None:
+    """Second rule: where the request would need more than the whole pool; None: nowhere.
+
+    *nominated* counts the pods of all namespaces that wait for a node before this one.
+    """
+    return next(_excesses(pool.used, nominated, request, pool.guaranteed), None)
+
+
+def _excesses(
+    used: Sequence[int],
+    nominated: Sequence[int],
+    request: Sequence[int],
+    bounds: Sequence[int | None],
+) -> Iterator[Excess]:
+    rows = enumerate(zip(used, nominated, request, bounds, strict=True))
+    for axis, (using, waiting, asked, bound) in rows:
+        if asked > 0 and bound is not None and using + waiting + asked > bound:
+            yield Excess(axis=axis, used=using, nominated=waiting, request=asked, bound=bound)
+
+
+def _sums(rows: Sequence[Sequence[int]], axes: int) -> Amounts:
+    return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * axes
