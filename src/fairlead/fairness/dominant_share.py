@@ -1,0 +1,82 @@
+"""How far a queue reaches into what others could use: Kueue's dominant resource share.
+
+A queue that borrows is measured, for each resource, by what it borrows against what its
+parent could lend at most. The worst resource counts, divided by the queue's weight. This
+module turns such numbers into a share and puts shares in order; which amounts are borrowed
+and lendable is the quota tree's business.
+"""
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+LARGEST_STATUS = 2**63 - 1  # the status field is a signed 64-bit integer
+
+
+class DominantShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The share of one node at one moment; compare two of them by their ``rank``.
+
+    ``borrowing`` can hold while the share is 0: when the parent has nothing to lend.
+    """
+
+    ratio: float  # thousandths of the lendable amount, before the weight
+    weight: Decimal
+    share: float  # ratio / weight; infinite for a borrower of weight 0
+    dominant: str | None  # the resource that decides; None while the ratio is 0
+    borrowing: bool
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """The one order of shares: less borrows less, and so is served first.
+
+        Borrowers of weight 0 come after all others and are told apart by their ratio, since
+        their shares are all infinite. Equal ranks mean equal claims: break the tie elsewhere.
+        """
+        weightless = self.weight == 0 and self.ratio != 0
+        return (True, self.ratio) if weightless else (False, self.share)
+
+    @property
+    def weighted_share_status(self) -> int:
+        """The whole number that Kueue shows as ``weightedShare``: rounded up, never wrapping."""
+        return LARGEST_STATUS if math.isinf(self.share) else math.ceil(self.share)
+
+
+def borrowing_ratio(borrowed: int, lendable: int) -> float:
+    """Thousandths of the lendable amount that are borrowed; 0 when nothing can be lent.
+
+    Both amounts become floats before the product and the quotient, in this order, because
+    Kueue does so and its shares are compared bit for bit.
+    """
+    return float(borrowed) * 1000.0 / float(lendable) if lendable > 0 else 0.0
+
+
+def weigh(ratio: float, weight: Decimal, dominant: str | None, borrowing: bool) -> DominantShare:
+    """The share of a node whose worst ratio is known."""
+    if ratio == 0:
+        share = 0.0
+    elif not weight:
+        share = math.inf
+    else:
+        share = ratio / float(weight)
+    return DominantShare(
+        ratio=ratio, weight=weight, share=share, dominant=dominant, borrowing=borrowing
+    )
+
+
+def dominant_share(
+    borrowed: Mapping[str, int], lendable: Mapping[str, int], weight: Decimal
+) -> DominantShare:
+    """The share of a node that borrows these amounts, by resource.
+
+    Of resources with equal ratios the alphabetically first is named dominant. A resource
+    without lendable amount counts as borrowed but not in the ratio. Cost: O(n log n).
+    """
+    worst, dominant = 0.0, None
+    for resource in sorted(borrowed):
+        ratio = borrowing_ratio(borrowed[resource], lendable.get(resource, 0))
+        if ratio > worst:
+            worst, dominant = ratio, resource
+    borrowing = max(borrowed.values(), default=0) > 0
+    return weigh(worst, weight, dominant, borrowing)

@@ -1,0 +1,369 @@
+"""Who may use whose quota: Kueue's tree of nominal quota, lending and borrowing limits.
+
+Every node may bring quota. What a lending limit holds back is *retained*: only the node's own
+subtree can use it. The rest rises to the parent, and through the parent the siblings can borrow
+it, each at most up to its own borrowing limit. Amounts count on axes (flavor x resource), and
+the axes never mix until shares are compared, so the tree is a bundle of independent columns.
+
+The tree counts; it does not decide who starts or who gives way. A root has no parent that its
+limits could act on: they change neither what is available nor any share. Names and parents must
+be sound already: an unknown parent, a cycle or a name used twice is a ``ValueError``.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from operator import sub
+from typing import TypeAlias
+
+import msgspec
+
+from fairlead.fairness.dominant_share import (
+    DominantShare,
+    borrowing_ratio,
+    dominant_share,
+    weigh,
+)
+from fairlead.model.axes import Amounts, Limits
+
+NOBODY = -1  # the parent of a root
+Family: TypeAlias = tuple[int, slice]  # the position of a parent, and those of its children
+
+
+class QuotaNode(msgspec.Struct, frozen=True, kw_only=True):
+    """One queue or cohort with the quota that it brings, an entry per axis.
+
+    An axis outside ``listed`` has nominal 0 and no limits. It still differs from a listed 0:
+    a node's dominant share looks only at axes that it, or a node below it, lists.
+    """
+
+    name: str
+    parent: str | None  # None: a root
+    weight: Decimal
+    nominal: Amounts
+    borrow_limit: Limits
+    lend_limit: Limits
+    listed: frozenset[int]
+
+
+class QuotaTree:
+    """Quota and usage of a forest of nodes, kept current as workloads come and go.
+
+    Usage is charged at leaves. What exceeds a node's retained quota is passed on to its parent,
+    so the state is a function of the leaves' sums alone: charging and discharging the same
+    amounts, in any order, leads back to the same state.
+    """
+
+    def __init__(
+        self,
+        axis_resources: Sequence[str],
+        nodes: Iterable[QuotaNode],
+        usage: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        """A tree whose leaves use *usage* (absent: nothing). Cost: O(nodes x axes)."""
+        ordered, self._index, families = _parents_first(nodes)
+        self._parents = [NOBODY] * len(ordered)
+        for parent, children in families:
+            self._parents[children] = [parent] * (children.stop - children.start)
+        self._inner = {parent for parent, _ in families}
+        self._weights = [node.weight for node in ordered]
+        usage_rows = self._usage_rows(usage or {}, (0,) * len(axis_resources))
+        self._axes = [
+            _Axis(axis, ordered, self._parents, families, [row[axis] for row in usage_rows])
+            for axis in range(len(axis_resources))
+        ]
+        # Alphabetical, so that the first resource to reach the worst ratio is the dominant one.
+        self._resources = [
+            _Resource(
+                name, [a for a, r in zip(self._axes, axis_resources, strict=True) if r == name]
+            )
+            for name in sorted(set(axis_resources))
+        ]
+
+    def charge(self, name: str, amounts: Sequence[int]) -> None:
+        """Add usage to a leaf. Cost: O(axes + depth x axes touched)."""
+        leaf = self._leaf(name)
+        for axis, amount in zip(self._axes, amounts, strict=True):
+            if amount:
+                axis.shift(leaf, amount)
+
+    def discharge(self, name: str, amounts: Sequence[int]) -> None:
+        """Take usage from a leaf: the exact inverse of ``charge``, at the same cost."""
+        leaf = self._leaf(name)
+        for axis, amount in zip(self._axes, amounts, strict=True):
+            if amount:
+                axis.shift(leaf, -amount)
+                assert axis.usage[leaf] >= 0, f"{name}: discharged more than was charged"
+
+    def subtree(self, name: str) -> Amounts:
+        """Quota of the node itself plus what its children do not retain."""
+        node = self._index[name]
+        return tuple(axis.subtree[node] for axis in self._axes)
+
+    def retained(self, name: str) -> Amounts:
+        """The part of the subtree quota that the lending limit hides from the parent."""
+        node = self._index[name]
+        return tuple(axis.retained[node] for axis in self._axes)
+
+    def potential(self, name: str) -> Amounts:
+        """What the node could use at most if nobody else used anything."""
+        node = self._index[name]
+        return tuple(axis.potential(node) for axis in self._axes)
+
+    def usage(self, name: str) -> Amounts:
+        """A leaf: all that is charged there. Else: what the children use beyond their retained."""
+        node = self._index[name]
+        return tuple(axis.usage[node] for axis in self._axes)
+
+    def available(self, name: str) -> Amounts:
+        """What the node can still use now; negative where more is in use than is allowed.
+
+        Charging an amount lowers it by exactly that amount. Cost: O(depth x axes).
+        """
+        node = self._index[name]
+        return tuple(axis.available(node) for axis in self._axes)
+
+    def fits(self, name: str, request: Sequence[int]) -> bool:
+        """True if every requested amount is available; an axis not asked for cannot refuse."""
+        node = self._index[name]
+        return all(
+            amount <= 0 or amount <= axis.available(node)
+            for axis, amount in zip(self._axes, request, strict=True)
+        )
+
+    def borrows(self, name: str) -> tuple[int, ...]:
+        """The axes on which the node uses more than its subtree quota, listed there or not."""
+        node = self._index[name]
+        return tuple(
+            number
+            for number, axis in enumerate(self._axes)
+            if axis.usage[node] > axis.subtree[node]
+        )
+
+    def listed(self, name: str) -> frozenset[int]:
+        """The axes for which the node or one below it lists quota."""
+        node = self._index[name]
+        return frozenset(number for number, axis in enumerate(self._axes) if axis.listed[node])
+
+    def borrowed(self, name: str) -> dict[str, int]:
+        """What the node borrows, by resource; resources without borrowing are left out.
+
+        An unused flavor does not offset another one. A root has nobody to borrow from.
+        """
+        node = self._index[name]
+        if self._parents[node] == NOBODY:
+            return {}
+        amounts = {resource.name: resource.over(node) for resource in self._resources}
+        return {resource: amount for resource, amount in amounts.items() if amount > 0}
+
+    def lendable(self, name: str) -> dict[str, int]:
+        """What the node's parent could use at most, by resource, summed over flavors."""
+        parent = self._parents[self._index[name]]
+        if parent == NOBODY:
+            return {}
+        return {resource.name: resource.lendable[parent] for resource in self._resources}
+
+    def dominant_share(self, name: str) -> DominantShare:
+        """The node's share as of now. Cost: O(axes)."""
+        weight = self._weights[self._index[name]]
+        return dominant_share(self.borrowed(name), self.lendable(name), weight)
+
+    def dominant_shares(self) -> dict[str, DominantShare]:
+        """The share of every node: ``dominant_share`` for all, at a fraction of the cost.
+
+        Cost: O(nodes x axes), with arithmetic only where something is borrowed.
+        """
+        parents = self._parents
+        worst = [0.0] * len(parents)
+        dominant: list[str | None] = [None] * len(parents)
+        borrowing = [False] * len(parents)
+        for resource in self._resources:
+            lendable = resource.lendable
+            for node, amount in resource.overs().items():
+                parent = parents[node]
+                if parent == NOBODY:
+                    continue
+                borrowing[node] = True
+                ratio = borrowing_ratio(amount, lendable[parent])
+                if ratio > worst[node]:
+                    worst[node] = ratio
+                    dominant[node] = resource.name
+        shares = map(weigh, worst, self._weights, dominant, borrowing)
+        return dict(zip(self._index, shares, strict=True))
+
+    def _usage_rows(
+        self, usage: Mapping[str, Sequence[int]], nothing: Sequence[int]
+    ) -> list[Sequence[int]]:
+        """What is charged at each node itself, in the order of the nodes."""
+        rows = [nothing] * len(self._parents)
+        for name, amounts in usage.items():
+            rows[self._index[name]] = amounts
+        assert all(rows[node] is nothing for node in self._inner), "usage is charged at leaves"
+        return rows
+
+    def _leaf(self, name: str) -> int:
+        node = self._index[name]
+        assert node not in self._inner, f"{name} has children: usage is charged at leaves"
+        return node
+
+
+class _Axis:
+    """One axis of the tree: a column per quantity, indexed by node, parents before children."""
+
+    __slots__ = ("_axis", "_nodes", "lendable", "listed", "parents", "retained", "subtree", "usage")
+
+    def __init__(
+        self,
+        axis: int,
+        nodes: list[QuotaNode],
+        parents: list[int],
+        families: list[Family],
+        usage: list[int],
+    ) -> None:
+        """Takes over *usage*, which holds the leaves' sums, and completes it."""
+        self._axis = axis
+        self._nodes = nodes
+        self.parents = parents
+        self.subtree = [node.nominal[axis] for node in nodes]
+        self.listed = [axis in node.listed for node in nodes]
+        self.retained = [0] * len(nodes)
+        self.usage = usage
+        self._gather(families)
+        self.lendable: dict[int, int] = {}  # the potential of each node that has children
+        for parent, _ in families:
+            self.lendable[parent] = self.potential(parent)
+
+    def _gather(self, families: list[Family]) -> None:
+        """Sum quota and usage from the leaves to the roots, one family at a time."""
+        axis, nodes = self._axis, self._nodes
+        subtree, retained, usage, listed = self.subtree, self.retained, self.usage, self.listed
+        # Right for leaves; that of a parent is put right once its children are summed.
+        for position, node in enumerate(nodes):
+            limit = node.lend_limit[axis]
+            if limit is not None:
+                retained[position] = max(0, subtree[position] - limit)
+        for parent, children in reversed(families):
+            kept = sum(retained[children])
+            used = sum(usage[children])
+            if kept:
+                used -= sum(map(min, usage[children], retained[children]))
+            subtree[parent] += sum(subtree[children]) - kept
+            usage[parent] = used
+            listed[parent] = listed[parent] or any(listed[children])
+            limit = nodes[parent].lend_limit[axis]
+            if limit is not None:
+                retained[parent] = max(0, subtree[parent] - limit)
+
+    def potential(self, node: int) -> int:
+        """What the node could use at most; its ancestors' values must be known."""
+        parent = self.parents[node]
+        if parent == NOBODY:
+            return self.subtree[node]
+        reach = self.retained[node] + self.lendable[parent]
+        limit = self._nodes[node].borrow_limit[self._axis]
+        return reach if limit is None else min(reach, self.subtree[node] + limit)
+
+    def shift(self, node: int, amount: int) -> None:
+        """Change the usage of a leaf, and of its ancestors as far as they notice.
+
+        A parent sees only what exceeds the child's retained quota; it is told by how much that
+        excess changed. One rule for both signs makes removing the inverse of adding.
+        """
+        parents, usage, retained = self.parents, self.usage, self.retained
+        while node != NOBODY and amount:
+            before = usage[node] - retained[node]
+            after = before + amount
+            usage[node] += amount
+            amount = (after if after > 0 else 0) - (before if before > 0 else 0)
+            node = parents[node]
+
+    def available(self, node: int) -> int:
+        """What the node can still use; may be negative.
+
+        Seen from the node, each borrowing limit on the way to the root bounds the sum of the
+        unused retained quota met so far and the room under that limit.
+        """
+        slack = 0
+        bound: int | None = None
+        while (parent := self.parents[node]) != NOBODY:
+            retained = self.retained[node]
+            beyond = self.usage[node] - retained
+            slack += max(0, -beyond)
+            limit = self._nodes[node].borrow_limit[self._axis]
+            if limit is not None:
+                room = slack + self.subtree[node] - retained - max(0, beyond) + limit
+                bound = room if bound is None else min(bound, room)
+            node = parent
+        reach = slack + self.subtree[node] - self.usage[node]
+        return reach if bound is None else min(bound, reach)
+
+    def overs(self) -> dict[int, int]:
+        """Usage above the quota, for every node that lists the axis and has some."""
+        listed = self.listed
+        return {
+            node: over
+            for node, over in enumerate(map(sub, self.usage, self.subtree))
+            if over > 0 and listed[node]
+        }
+
+
+class _Resource:
+    """The axes of one resource, one per flavor, and what each node could use of it at most."""
+
+    __slots__ = ("_axes", "lendable", "name")
+
+    def __init__(self, name: str, axes: list[_Axis]) -> None:
+        self.name = name
+        self._axes = axes
+        by_flavor = (axis.lendable.values() for axis in axes)
+        totals = map(sum, zip(*by_flavor, strict=True))
+        self.lendable = dict(zip(axes[0].lendable, totals, strict=True))
+
+    def over(self, node: int) -> int:
+        """What the node uses above its quota, summed over the flavors that it lists."""
+        total = 0
+        for axis in self._axes:
+            if axis.listed[node] and axis.usage[node] > axis.subtree[node]:
+                total += axis.usage[node] - axis.subtree[node]
+        return total
+
+    def overs(self) -> dict[int, int]:
+        """``over`` of every node where it is positive."""
+        first, *others = (axis.overs() for axis in self._axes)
+        for other in others:
+            for node, amount in other.items():
+                first[node] = first.get(node, 0) + amount
+        return first
+
+
+def _parents_first(
+    nodes: Iterable[QuotaNode],
+) -> tuple[list[QuotaNode], dict[str, int], list[Family]]:
+    """The nodes level by level, siblings together; their positions; the families so formed."""
+    children: dict[str | None, list[QuotaNode]] = defaultdict(list)
+    for node in nodes:
+        children[node.parent].append(node)
+    ordered = children.pop(None, [])
+    index: dict[str, int] = {}
+    families: list[Family] = []
+    for position, node in enumerate(ordered):  # grows while it is walked
+        name = node.name
+        index[name] = position
+        if name in children:
+            first = len(ordered)
+            ordered += children.pop(name)
+            families.append((position, slice(first, len(ordered))))
+    if children:
+        raise ValueError(_unreachable(children))
+    if len(index) != len(ordered):
+        raise ValueError("two nodes have the same name")
+    return ordered, index, families
+
+
+def _unreachable(children: Mapping[str | None, list[QuotaNode]]) -> str:
+    """Why no root leads to these parents."""
+    names = {node.name for siblings in children.values() for node in siblings}
+    unknown = sorted(str(parent) for parent in children if parent not in names)
+    if unknown:
+        return f"parent {unknown[0]!r} does not exist"
+    return f"parent {min(map(str, children))!r} is its own ancestor or below one that is"
