@@ -1,0 +1,224 @@
+"""A pod costs its node what its containers need at any one time, and runs only where it may."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.manifest.pod_requests import pod_requests, with_pod_level
+from fairlead.manifest.read_containers import Container
+from fairlead.manifest.read_pod_spec import PodSpecRead, read_pod_spec
+from fairlead.model.selector import LabelRequirement, NodeTerm, Toleration
+from tests.manifest.yaml_text import cursor_of, remarks
+
+GI = 2**30
+
+
+def read(text: str) -> PodSpecRead:
+    """Read a spec in which nothing is wrong."""
+    cursor, findings = cursor_of(text)
+    spec = read_pod_spec(cursor)
+    cursor.finish()
+    assert remarks(findings) == []
+    return spec
+
+
+# What each row costs in cpu, with the sum or the largest step written out.
+SEQUENCES = {
+    "main containers add up": ("main 1, main 2", 1 + 2),
+    "the largest init container, when it is more": ("init 2, init 5, init 3, main 4", 5),
+    "the main containers, when they are more": ("init 2, init 5, main 4, main 4", 4 + 4),
+    "a sidecar runs beside the main containers": ("side 2, main 3", 2 + 3),
+    "and beside the init containers after it": ("side 2, init 7, main 3", 2 + 7),
+    "but not beside those before it": ("init 7, side 2, main 3", 7),
+    "sidecars pile up along the sequence": ("side 1, init 4, side 2, init 4, main 1", 1 + 2 + 4),
+    "a pod of sidecars only": ("side 1, side 2", 1 + 2),
+    "nothing at all": ("", 0),
+}
+
+
+def containers(story: str) -> tuple[list[Container], list[Container]]:
+    words = [each.split() for each in story.split(", ") if each]
+    listed = [
+        (role, Container(requests={"cpu": int(cpu)}, is_sidecar=role == "side"))
+        for role, cpu in words
+    ]
+    main = [container for role, container in listed if role == "main"]
+    return main, [container for role, container in listed if role != "main"]
+
+
+@pytest.mark.parametrize(("story", "cpu"), SEQUENCES.values(), ids=SEQUENCES.keys())
+def test_the_most_that_is_needed_at_any_one_time(story: str, cpu: int) -> None:
+    assert pod_requests(*containers(story)).get("cpu", 0) == cpu
+
+
+amounts = st.dictionaries(st.sampled_from(["cpu", "memory", "x.org/a"]), st.integers(0, 9))
+some = st.lists(st.builds(Container, requests=amounts, is_sidecar=st.booleans()), max_size=5)
+
+
+@given(main=some, init=some)
+def test_the_peak_equals_walking_through_the_life_of_the_pod(
+    main: list[Container], init: list[Container]
+) -> None:
+    moments = []
+    running: list[Container] = []
+    for container in init:
+        moments.append([*running, container])
+        if container.is_sidecar:
+            running = [*running, container]
+    moments.append([*running, *main])
+    got = pod_requests(main, init)
+    for resource in ("cpu", "memory", "x.org/a"):
+        needs = [sum(one.requests.get(resource, 0) for one in now) for now in moments]
+        assert got.get(resource, 0) == max(needs)
+
+
+def test_requests_written_for_the_pod_replace_those_of_its_containers() -> None:
+    by_containers = {"cpu": 500, "memory": 7, "nvidia.com/gpu": 1000}
+    own = {"cpu": 2000, "nvidia.com/gpu": 4000, "hugepages-2Mi": 8}
+    expected = {"cpu": 2000, "memory": 7, "nvidia.com/gpu": 1000, "hugepages-2Mi": 8}
+    assert with_pod_level(by_containers, requests=own, limits={}) == expected
+
+
+def test_limits_of_the_pod_stand_in_only_where_nothing_is_requested() -> None:
+    by_containers = {"cpu": 500, "hugepages-2Mi": 1}
+    limits = {"cpu": 2000, "memory": 9, "hugepages-2Mi": 8, "nvidia.com/gpu": 1}
+    expected = {"cpu": 500, "memory": 9, "hugepages-2Mi": 8}
+    assert with_pod_level(by_containers, requests={}, limits=limits) == expected
+
+
+def test_a_limit_stands_in_for_a_request_that_is_not_written() -> None:
+    spec = read("""
+        containers:
+        - name: train
+          resources:
+            requests: {cpu: 250m}
+            limits: {cpu: "2", memory: 1Gi, nvidia.com/gpu: 1}
+        overhead: {cpu: 100m, memory: 1Gi}
+    """)
+    # cpu 250 + 100, memory 1 + 1 GiB, and one GPU is 1000 thousandths
+    assert spec.requests == {"cpu": 350, "memory": 2 * GI, "nvidia.com/gpu": 1000}
+    assert spec.overhead == {"cpu": 100, "memory": GI}
+
+
+def test_requests_of_the_pod_come_before_its_overhead() -> None:
+    spec = read("""
+        containers: [{name: a, resources: {requests: {cpu: 3}}}]
+        resources: {requests: {cpu: 5}, limits: {memory: 8}}
+        overhead: {cpu: 1}
+    """)
+    assert spec.requests == {"cpu": 6000, "memory": 8}
+
+
+def test_an_empty_spec_asks_for_nothing_and_may_run_anywhere() -> None:
+    spec = read("containers: []")
+    assert spec.requests == {}
+    assert spec.constraints.node_terms is None
+    assert spec.constraints.unsupported == ()
+    assert spec.scheduler == "default-scheduler"
+    assert (spec.priority, spec.node, spec.preemption_policy) == (None, None, None)
+
+
+def test_who_schedules_it_and_how_important_it_is() -> None:
+    spec = read("""
+        schedulerName: fairlead
+        priority: -5
+        priorityClassName: low
+        preemptionPolicy: Never
+        nodeName: node-1
+        schedulingGates: [{name: example.org/wait}]
+    """)
+    assert (spec.scheduler, spec.priority, spec.priority_class) == ("fairlead", -5, "low")
+    assert (spec.preemption_policy, spec.node) == ("Never", "node-1")
+    assert spec.scheduling_gates == ("example.org/wait",)
+
+
+def test_where_it_may_run() -> None:
+    spec = read("""
+        nodeSelector: {zone: a, disk: ssd}
+        tolerations: [{key: gpu, operator: Exists}]
+        affinity:
+          nodeAffinity:
+            preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {}}]
+            requiredDuringSchedulingIgnoredDuringExecution:
+              nodeSelectorTerms:
+              - matchExpressions: [{key: size, operator: Gt, values: ["3"]}]
+    """)
+    assert spec.constraints.node_selector == (("disk", "ssd"), ("zone", "a"))
+    assert spec.constraints.tolerations == (Toleration(key="gpu", operator="Exists"),)
+    size = LabelRequirement(key="size", operator="Gt", values=("3",))
+    assert spec.constraints.node_terms == (NodeTerm(labels=(size,)),)
+    assert spec.constraints.unsupported == ()
+
+
+def test_host_ports_of_containers_that_last() -> None:
+    spec = read("""
+        containers:
+        - ports: [{containerPort: 80, hostPort: 8080}, {containerPort: 81}]
+        initContainers:
+        - {restartPolicy: Always, ports: [{containerPort: 53, hostPort: 53, protocol: UDP}]}
+        - {ports: [{containerPort: 99, hostPort: 99}]}
+    """)
+    assert spec.constraints.host_ports == (("TCP", 8080), ("UDP", 53))
+
+
+def test_in_the_network_of_the_host_every_port_is_a_host_port() -> None:
+    spec = read("""
+        hostNetwork: true
+        containers: [{ports: [{containerPort: 80}, {containerPort: 81, hostPort: 81}]}]
+    """)
+    assert spec.constraints.host_ports == (("TCP", 80), ("TCP", 81))
+
+
+UNSUPPORTED = {
+    "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}}":
+        "affinity.podAffinity",
+    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}":
+        "affinity.podAntiAffinity",
+    "topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]":
+        "topologySpreadConstraints",
+    "volumes: [{name: a, persistentVolumeClaim: {claimName: a}}]": "volumes.persistentVolumeClaim",
+    "volumes: [{name: a, ephemeral: {}}]": "volumes.ephemeral",
+    "resourceClaims: [{name: a, resourceClaimName: b}]": "resourceClaims",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "name"), UNSUPPORTED.items(), ids=UNSUPPORTED.values())
+def test_a_constraint_that_no_filter_knows_is_named(text: str, name: str) -> None:
+    assert read(text).constraints.unsupported == (name,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}}",
+        "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: []}}",
+        "topologySpreadConstraints: [{whenUnsatisfiable: ScheduleAnyway}]",
+        "volumes: [{name: a, emptyDir: {}}, {name: b, configMap: {name: c}}]",
+        "resourceClaims: []",
+    ],
+)
+def test_a_wish_that_binds_nobody_is_not_a_constraint(text: str) -> None:
+    assert read(text).constraints.unsupported == ()
+
+
+def test_everything_wrong_is_told_at_once_with_its_place() -> None:
+    cursor, findings = cursor_of("""
+        containers:
+        - {name: a, resources: {requests: {cpu: lots, memory: -1}}}
+        - {name: b, imagee: c, ports: [{hostPort: 70000}]}
+        priority: high
+        schedulingGates: [{}]
+        nodSelector: {a: b}
+    """)
+    read_pod_spec(cursor)
+    cursor.finish()
+    assert remarks(findings) == [
+        "error bad-quantity $.containers[0].resources.requests.cpu",
+        "error missing-field $.containers[1].ports[0].containerPort",
+        "error missing-field $.schedulingGates[0].name",
+        "error out-of-range $.containers[0].resources.requests.memory",
+        "error out-of-range $.containers[1].ports[0].hostPort",
+        "error wrong-type $.priority",
+        "warning unknown-field $.containers[1].imagee",
+        "warning unknown-field $.nodSelector",
+    ]
