@@ -1,0 +1,79 @@
+"""What each ClusterQueue and Cohort has, uses, borrows and could still take under Kueue's rules."""
+
+from decimal import Decimal
+
+import msgspec
+
+from fairlead.fairness.dominant_share import DominantShare
+from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.queue import ClusterQueue, Cohort, Queue
+from fairlead.model.state import ClusterState
+
+
+class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of one node of the tree, an entry per quota axis (flavor x resource)."""
+
+    queue: QueueName
+    subtree: Amounts  # its own quota and what its children lend
+    retained: Amounts  # the part that its parent never sees
+    usage: Amounts
+    borrowed: Amounts
+    available: Amounts  # negative after quota was taken away under running work
+    potential: Amounts  # the most it could ever hold
+    listed: frozenset[int]  # axes on which it, or a node below it, has quota
+    share: DominantShare
+
+
+class KueueShares:
+    """Quota, use and dominant share of every node, and the tree they come from."""
+
+    def __init__(self, state: ClusterState):
+        """Set up the quota tree of *state*. Cost: O(nodes x axes)."""
+        self._state = state
+        self._names = state.tree_order()
+        usage: dict[str, Amounts] = {
+            name: tuple(state.sums[name].allocated)
+            for name in self._names
+            if not isinstance(state.queues[name].extension, Cohort)
+        }
+        resources = [axis.resource for axis in state.axes.axes]
+        nodes = [quota_node(state, state.queues[name]) for name in self._names]
+        self.tree = QuotaTree(resources, nodes, usage)
+
+    def rows(self) -> list[KueueShare]:
+        """Return the numbers of every node, parents before children, siblings by name."""
+        shares = self.tree.dominant_shares()
+        return [self._row(name, shares[name]) for name in self._names]
+
+    def _row(self, name: QueueName, share: DominantShare) -> KueueShare:
+        tree = self.tree
+        usage, subtree = tree.usage(name), tree.subtree(name)
+        return KueueShare(
+            queue=name,
+            subtree=subtree,
+            retained=tree.retained(name),
+            usage=usage,
+            borrowed=tuple(max(0, u - s) for u, s in zip(usage, subtree, strict=True)),
+            available=tree.available(name),
+            potential=tree.potential(name),
+            listed=tree.listed(name),
+            share=share,
+        )
+
+
+def quota_node(state: ClusterState, queue: Queue) -> QuotaNode:
+    """Return *queue* as the quota tree sees it."""
+    rules = queue.extension
+    assert isinstance(rules, ClusterQueue | Cohort), queue.name
+    axes = [axis for group in rules.resource_groups for axis in group.axes()]
+    places = [state.axes.index(axis.resource, axis.flavor) for axis in axes]
+    return QuotaNode(
+        name=queue.name,
+        parent=queue.parent,
+        weight=queue.weights[0] if queue.weights else Decimal(1),
+        nominal=tuple(amount or 0 for amount in queue.guaranteed),
+        borrow_limit=queue.borrow_limit,
+        lend_limit=queue.lend_limit,
+        listed=frozenset(place for place in places if place is not None),
+    )
