@@ -39,7 +39,7 @@ def read_budget(top: Cursor) -> BudgetObject | None:
         message = "found no count of allowed disruptions; taken as 0, so all its pods are protected"
         top.advise(("status", "disruptionsAllowed"), "missing-field", message, "add the status")
     top.finish()
-    if metadata is None or not has_selector:
+    if not (metadata.name and has_selector):
         return None
     return BudgetObject(
         source=top.source,

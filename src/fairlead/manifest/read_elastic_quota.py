@@ -19,10 +19,9 @@ def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
     least = _counted(spec, "min")
     most = _counted(spec, "max") if spec.has("max") else None
     spec.ignore("max")
-    if metadata is not None:
-        _warn_about_tree(top, metadata)
+    _warn_about_tree(top, metadata)
     top.finish()
-    if metadata is None:
+    if not metadata.name:
         return None
     return ElasticQuotaObject(
         source=top.source,

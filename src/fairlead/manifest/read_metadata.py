@@ -27,7 +27,10 @@ _IGNORED: Final = (
 
 
 class Metadata(msgspec.Struct, frozen=True, kw_only=True):
-    """Name, labels and times of an object; ``is_leaving`` once its deletion was asked for."""
+    """Name, labels and times of an object; ``is_leaving`` once its deletion was asked for.
+
+    The name is "" where it is missing or cannot be used; then its reader returns no object.
+    """
 
     name: str
     namespace: str
@@ -37,28 +40,30 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     is_leaving: bool
 
 
-def read_metadata(top: Cursor) -> Metadata | None:
-    """Read the metadata of the object *top*; None if it has no name that could be its own.
+def read_metadata(top: Cursor) -> Metadata:
+    """Read the metadata of the object *top*; one without namespace is in the default one.
 
     A name that Kubernetes would refuse is only warned about, except that a ``/`` is refused here
     too: it separates the namespace from the name.
     """
     metadata = top.mapping("metadata", required=True)
     metadata.ignore(*_IGNORED)
-    found = Metadata(
-        name=metadata.text("name"),
-        namespace=metadata.text("namespace", "") or DEFAULT_NAMESPACE,
+    name = metadata.text("name")
+    namespace = metadata.text("namespace", "") or DEFAULT_NAMESPACE
+    is_usable = all(
+        [_is_usable(metadata, "name", name), _is_usable(metadata, "namespace", namespace)]
+    )
+    return Metadata(
+        name=name if is_usable else "",
+        namespace=namespace,
         labels=metadata.text_map("labels"),
         annotations=metadata.text_map("annotations"),
         created_ms=metadata.timestamp("creationTimestamp", 0),
         is_leaving=metadata.timestamp("deletionTimestamp", None) is not None,
     )
-    is_usable = _check_name(metadata, "name", found.name)
-    return found if _check_name(metadata, "namespace", found.namespace) and is_usable else None
 
 
-def _check_name(metadata: Cursor, key: str, name: str) -> bool:
-    """Tell whether *name* can be used; an empty one is reported already."""
+def _is_usable(metadata: Cursor, key: str, name: str) -> bool:
     expected = "expected lower case letters, digits, - and ."
     if "/" in name:
         metadata.error(key, "bad-name", f"found {quote(name)}, {expected}", "remove the /")

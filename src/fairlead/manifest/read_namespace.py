@@ -14,7 +14,7 @@ def read_namespace(top: Cursor) -> NamespaceObject | None:
     top.ignore("apiVersion", "kind", "spec", "status")
     metadata = read_metadata(top)
     top.finish()
-    if metadata is None:
+    if not metadata.name:
         return None
     labels = {**metadata.labels, NAME_LABEL: metadata.name}
     return NamespaceObject(source=top.source, name=metadata.name, labels=labels)

@@ -42,9 +42,9 @@ def read_node(top: Cursor) -> NodeObject | None:
     taints = read_taints(spec, "taints")
     is_cordoned = bool(spec.boolean("unschedulable", False))
     is_ready = _is_ready(status)
-    gpu_memory_mib = _gpu_memory_mib(top, metadata) if metadata else None
+    gpu_memory_mib = _gpu_memory_mib(top, metadata)
     top.finish()
-    if metadata is None:
+    if not metadata.name:
         return None
     return NodeObject(
         source=top.source,

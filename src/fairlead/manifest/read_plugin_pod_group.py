@@ -19,7 +19,7 @@ def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
     min_resources = spec.quantities("minResources")
     timeout_s = spec.integer("scheduleTimeoutSeconds", None, minimum=0, maximum=_COUNT_MAX)
     top.finish()
-    if metadata is None:
+    if not metadata.name:
         return None
     return PluginPodGroupObject(
         source=top.source,

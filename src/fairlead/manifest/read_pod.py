@@ -45,9 +45,9 @@ def read_pod(top: Cursor) -> PodObject | None:
     if phase == "Running" and spec.node is None:
         message = "found a running pod without a node; it counts for its queue and on no node"
         top.warn(("spec", "nodeName"), "contradiction", message, "add nodeName")
-    gpu_share = read_gpu_share(top, metadata) if metadata else None
+    gpu_share = read_gpu_share(top, metadata)
     top.finish()
-    if metadata is None:
+    if not metadata.name:
         return None
     return PodObject(
         source=top.source,

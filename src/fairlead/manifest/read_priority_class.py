@@ -29,7 +29,7 @@ def _read(top: Cursor, *, for_workloads: bool) -> PriorityClassObject | None:
     if not for_workloads:
         policy = top.choice("preemptionPolicy", PREEMPTION_POLICIES, policy)
     top.finish()
-    if metadata is None:
+    if not metadata.name:
         return None
     return PriorityClassObject(
         source=top.source,
