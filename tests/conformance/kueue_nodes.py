@@ -170,8 +170,12 @@ def _check_drs(world: World, case: Json) -> tuple[object, object]:
         shares = world.tree.dominant_shares()
     else:
         shares = {node.name: _share_with(world, node, extra) for node in world.nodes}
-    expected = {
-        name: {**share, "ratio": share.get("ratio", share["share"])}
+    expected: Json = {
+        name: {
+            **share,
+            "share": _float64(share["share"]),
+            "ratio": _float64(share.get("ratio", share["share"])),
+        }
         for name, share in case["result"]["drs"].items()
     }
     got: Json = {
@@ -188,6 +192,11 @@ def _check_drs(world: World, case: Json) -> tuple[object, object]:
         expected[f"{name} rounded"] = wanted["rounded"]
         got[f"{name} rounded"] = shares[name].weighted_share_status
     return expected, got
+
+
+def _float64(number: object) -> object:
+    """Recorded shares are float64 values, printed in full; "inf" stays a word."""
+    return number if isinstance(number, str) else float(str(number))
 
 
 def _share_with(world: World, node: QuotaNode, extra: Mapping[str, int]) -> DominantShare:

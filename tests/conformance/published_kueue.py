@@ -3,7 +3,6 @@
 Takes entries of the schema ``published/1`` of the kinds ``drs`` and ``decay``.
 """
 
-import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -25,7 +24,7 @@ def check(entry: Any) -> list[Outcome]:
     kind = str(entry.get("kind", "?")) if known else "?"
     try:
         expected, got = CHECKS[kind](entry)
-        agrees = got == expected or abs(got - expected) <= entry["tolerance"]
+        agrees = got == expected or abs(got - expected) <= float(entry["tolerance"])
     except MALFORMED as problem:
         note = f"malformed entry: {type(problem).__name__}: {problem}"
         return [Outcome(id=identity, kind=kind, status="failed", note=note)]
@@ -51,8 +50,7 @@ def _check_drs(entry: Json) -> tuple[float, float]:
         ],
         {"queue": [given["usage"]]},
     )
-    expected = entry["expected"]["share1000"]
-    return math.inf if expected == "inf" else expected, tree.dominant_share("queue").share
+    return float(entry["expected"]["share1000"]), tree.dominant_share("queue").share
 
 
 def _node(name: str, parent: str | None, weight: Decimal, nominal: int) -> QuotaNode:
@@ -74,7 +72,7 @@ def _check_decay(entry: Json) -> tuple[float, float]:
         int(_decimal(given["ageHours"]) * MS_PER_HOUR),
         int(_decimal(given["halfLifeHours"]) * MS_PER_HOUR),
     )
-    return entry["expected"]["value"], left / UNITS
+    return float(entry["expected"]["value"]), left / UNITS
 
 
 CHECKS: dict[str, Callable[[Json], tuple[float, float]]] = {

@@ -1,0 +1,131 @@
+"""Our answers are the recorded ones; and the tool that compares can tell when they are not."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.__main__ import main
+from tests.conformance.vector_file import check_file
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+DIVISION = VECTORS / "kai-division-public.json"
+
+BUILT = [
+    ("kai-division-public.json", {"division": 406}),
+    ("kueue-random-public.json", {"nodes": 500, "drs": 500, "fits": 500}),
+    ("kueue-crafted.json", {"nodes": 12, "drs": 12, "fits": 12}),
+    ("published-results.json", {"division": 7, "shareWeight": 1, "drs": 8, "decay": 2}),
+]
+
+
+@pytest.mark.parametrize(("name", "kinds"), BUILT)
+def test_every_recorded_answer_that_is_built_is_ours(name: str, kinds: dict[str, int]) -> None:
+    outcomes = [outcome for outcome in check_file(VECTORS / name) if outcome.kind in kinds]
+    assert [outcome for outcome in outcomes if outcome.status != "passed"] == []
+    assert Counter(outcome.kind for outcome in outcomes) == kinds
+
+
+def some_cases(folder: Path, *, count: int = 2, **changes: Any) -> Path:
+    content = json.loads(DIVISION.read_text())
+    content["cases"] = content["cases"][:count]
+    content.update(changes)
+    file = folder / "cases.json"
+    file.write_text(json.dumps(content))
+    return file
+
+
+def test_agreement_ends_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(some_cases(tmp_path))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["  division: 2/2", "conformance: 2 passed, 0 failed, 0 apart"]
+
+
+def test_a_difference_is_shown_with_both_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = some_cases(tmp_path, count=1)
+    content = json.loads(file.read_text())
+    content["cases"][0]["result"]["fairShare"]["a"]["gpu"] = 4
+    file.write_text(json.dumps(content))
+    assert main([str(file)]) == 1
+    shown = capsys.readouterr().out
+    assert "crafted00" in shown
+    assert "expected" in shown
+    assert shown.endswith("conformance: 0 passed, 1 failed, 0 apart\n")
+
+
+def test_only_the_exact_answer_is_right_where_one_is_given(tmp_path: Path) -> None:
+    file = some_cases(tmp_path, count=1)
+    content = json.loads(file.read_text())
+    content["cases"][0]["exactArithmetic"] = {"a": {"gpu": 4}}
+    file.write_text(json.dumps(content))
+    assert main([str(file)]) == 1
+
+
+@pytest.mark.parametrize(
+    "case", [{}, {"id": "x"}, {"id": "x", "queues": 7}, 7, None, "x", []], ids=repr
+)
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"schema": "kai-oracle/1", "kind": "division"},
+        {"schema": "kueue-oracle/1"},
+        {"schema": "published/1"},
+    ],
+    ids=lambda head: str(head["schema"]),
+)
+def test_a_malformed_case_fails_without_a_crash(
+    tmp_path: Path, head: dict[str, str], case: object
+) -> None:
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps({**head, "cases": [case]}))
+    assert main([str(file)]) == 1
+
+
+def test_a_kind_that_nothing_answers_yet_is_said_and_counts_against(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(some_cases(tmp_path, kind="reclaimable"))]) == 1
+    assert "reclaimable: not built yet (2 cases)" in capsys.readouterr().out
+
+
+def test_only_limits_the_comparison_to_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(VECTORS / "kueue-crafted.json"), "--only", "fits"]) == 0
+    assert "drs" not in capsys.readouterr().out
+
+
+def test_a_kind_that_the_file_does_not_have_is_not_taken_for_agreement(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([str(DIVISION), "--only", "targets"]) == 1
+    assert "nothing was compared" in capsys.readouterr().err
+
+
+def test_json_has_every_outcome(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = some_cases(tmp_path)
+    assert main([str(file), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["counts"] == {"passed": 2}
+    assert [outcome["id"] for outcome in shown["files"][str(file)]] == ["crafted00", "crafted01"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"schema": 1, "cases": 3}', "\xff"])
+def test_a_file_that_is_no_vector_file_is_refused(
+    tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "no.json"
+    file.write_text(content, encoding="latin-1")
+    assert main([str(file)]) == 1
+    assert str(file) in capsys.readouterr().err
+
+
+def test_a_missing_file_does_not_hide_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "absent.json"), str(some_cases(tmp_path))]) == 1
+    shown = capsys.readouterr()
+    assert "absent.json" in shown.err
+    assert "2 passed" in shown.out

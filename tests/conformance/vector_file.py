@@ -1,0 +1,91 @@
+"""Finds out what a file of recorded answers asks, and lets the right code answer.
+
+A file says its schema; a case, or the file, says its kinds. What nothing answers yet is an
+outcome too ("unbuilt"), so that nobody takes silence for agreement.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tests.conformance import kai_division, kueue_nodes, published_division, published_kueue
+from tests.conformance.outcome import Outcome
+
+Json = dict[str, Any]
+Check = Callable[[Any], list[Outcome]]
+
+KAI_KINDS: dict[str, Check] = {"division": kai_division.check}
+PUBLISHED_KINDS: dict[str, Check] = {
+    "division": published_division.check,
+    "shareWeight": published_division.check,
+    "drs": published_kueue.check,
+    "decay": published_kueue.check,
+}
+KUEUE_LATER = ("targets", "classical", "order", "cycle")
+"""Kinds of a Kueue case that a scheduling policy will answer."""
+
+
+class VectorError(Exception):
+    """The file is not one of recorded answers; the message says why."""
+
+
+def check_file(path: Path) -> list[Outcome]:
+    """Compare every case of a file, in its order."""
+    content = _read(path)
+    schema = content.get("schema")
+    cases = content.get("cases", content.get("entries", []))
+    if not isinstance(cases, list):
+        raise VectorError(f"{path}: found no list of cases")
+    match schema:
+        case "kai-oracle/1":
+            return _flat(_check_kind(case, str(content.get("kind")), KAI_KINDS) for case in cases)
+        case "kueue-oracle/1":
+            return _flat(_check_kueue(case) for case in cases)
+        case "published/1":
+            return _flat(_check_published(case) for case in cases)
+        case str():
+            return [_unbuilt(_identity(case), schema) for case in cases] or [
+                _unbuilt(path.name, schema)
+            ]
+        case _:
+            return [_unbuilt(path.name, "no schema")]
+
+
+def _read(path: Path) -> Json:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except (OSError, ValueError, RecursionError) as problem:
+        raise VectorError(f"{path}: cannot be read: {problem}") from problem
+    if not isinstance(content, dict):
+        raise VectorError(f"{path}: found no object with a schema and cases")
+    return content
+
+
+def _check_kind(case: Any, kind: str, checks: dict[str, Check]) -> list[Outcome]:
+    check = checks.get(kind)
+    return check(case) if check else [_unbuilt(_identity(case), kind)]
+
+
+def _check_kueue(case: Any) -> list[Outcome]:
+    result = case.get("result", {}) if isinstance(case, dict) else {}
+    later = [kind for kind in KUEUE_LATER if kind in result]
+    return [*kueue_nodes.check(case), *(_unbuilt(_identity(case), kind) for kind in later)]
+
+
+def _check_published(entry: Any) -> list[Outcome]:
+    kind = str(entry.get("kind")) if isinstance(entry, dict) else "?"
+    return [] if kind == "background" else _check_kind(entry, kind, PUBLISHED_KINDS)
+
+
+def _unbuilt(identity: str, kind: str) -> Outcome:
+    return Outcome(identity, kind, "unbuilt", note="nothing answers this kind yet")
+
+
+def _identity(case: Any) -> str:
+    return str(case.get("id") or case.get("name") or "?") if isinstance(case, dict) else "?"
+
+
+def _flat(outcomes: Iterable[list[Outcome]]) -> list[Outcome]:
+    return [outcome for group in outcomes for outcome in group]
