@@ -22,7 +22,7 @@ candidates() {
     done
     IFS=$old_ifs
     if [ "${1:-}" = --everywhere ]; then
-        for folder in "${PYENV_ROOT:-$HOME/.pyenv}/versions" "$HOME/.local/share/uv/python"; do
+        for folder in "${PYENV_ROOT:-${HOME:-}/.pyenv}/versions" "${HOME:-}/.local/share/uv/python"; do
             for file in "$folder"/*/bin/python3; do
                 echo "$file"
             done
