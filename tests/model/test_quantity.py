@@ -189,7 +189,7 @@ def plain_value(text: str) -> Fraction:
     powers = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
     for position, suffix in enumerate(["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"], start=1):
         if text.endswith(suffix):
-            return Fraction(Decimal(text[:-2])) * 1024**position
+            return Fraction(Decimal(text[:-2])) * (1 << 10 * position)
     if text[-1] in powers:
         return Fraction(Decimal(text[:-1] + f"e{powers[text[-1]]}"))
     return Fraction(Decimal(text))
