@@ -1,0 +1,122 @@
+"""Collects everything that is wrong with an input, so that one run tells all of it.
+
+A reader reports and goes on; whoever called it asks at the end whether anything was an error. The
+codes are stable: people search for them and programs switch on them.
+"""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
+
+from fairlead.errors import Finding, ManifestError, Severity
+from fairlead.manifest.limits import MAX_FINDINGS
+
+CODES: Final = MappingProxyType(
+    {
+        # the input as a whole
+        "unreadable": "a file or folder cannot be opened or read",
+        "no-objects": "an input holds no object at all",
+        "too-large": "an input exceeds a stated bound: bytes, documents or values",
+        "too-deep": "mappings and lists stand too deep within each other",
+        "not-utf8": "the bytes are not UTF-8 text",
+        "byte-order-mark": "the text begins with a byte order mark",
+        "control-character": "the text holds a character that YAML forbids, such as NUL",
+        "tab-indentation": "a tab stands where YAML allows only spaces",
+        "syntax": "the text is not YAML, or not JSON",
+        # the values in a document
+        "not-an-object": "a document or list item is not a mapping",
+        "duplicate-key": "a mapping has the same key twice",
+        "bad-key": "the key of a mapping is not a text",
+        "custom-tag": "a YAML tag that would need code to read it",
+        "bad-alias": "a YAML alias that contains itself or multiplies beyond bounds",
+        "bad-merge": "a YAML merge key whose value is not a mapping",
+        "bad-number": "NaN, an infinity, or a number beyond all bounds",
+        # the fields of an object
+        "missing-field": "a field that must be there is not",
+        "wrong-type": "a field holds another type than it should",
+        "bad-choice": "a field holds none of the words that it may",
+        "bad-quantity": "a text is not a Kubernetes quantity",
+        "bad-duration": "a text is not a duration",
+        "bad-timestamp": "a text is not an RFC 3339 time",
+        "out-of-range": "a number is lower or higher than it may be",
+        "rounded": "a value is finer than we count and was rounded",
+        "unknown-field": "a field that nothing reads, perhaps misspelt",
+        "contradiction": "two fields of one object cannot both hold",
+        "duplicate-entry": "a list of an object names the same thing twice",
+        "other-version": "a field or word of another version of the same API, read all the same",
+        "bad-name": "a name that Kubernetes would refuse",
+        "no-effect": "something that is written and changes nothing here",
+        # objects among each other
+        "duplicate-object": "two objects of one kind have the same name",
+        "cycle": "an object is its own ancestor",
+        "missing-parent": "an object names a parent that is not in the input",
+        "missing-reference": "an object names another one that is not in the input",
+        "unusable": "a queue that can never run anything",
+        "overcommitted": "more is guaranteed than there is",
+        "peer-differs": "another scheduler would read the same objects differently",
+        "unknown-version": "a known kind in an API version that we have not seen",
+        "unknown-kind": "an object without a kind, or with one that looks misspelt",
+        "no-queues": "no queue object of any rule set is in the input",
+        "mixed-families": "queue objects of several rule sets are in one input",
+        "left-alone": "objects of another rule set than the one in use",
+    }
+)
+"""Every code that a finding may have, with its meaning."""
+
+
+class Findings:
+    """All remarks about one run's input, in the order in which they were made.
+
+    Only the first `MAX_FINDINGS` are kept, so that a hostile file cannot fill the memory; the
+    others are counted, and an error among them still counts as one.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[Finding] = []
+        self.omitted = 0
+        self.has_errors = False
+
+    def add(
+        self,
+        severity: Severity,
+        code: str,
+        *,
+        file: str,
+        line: int | None = None,
+        path: str = "$",
+        message: str,
+        fix: str = "",
+    ) -> None:
+        """Keep one remark. The code must be one of `CODES`."""
+        assert code in CODES, code
+        self.has_errors = self.has_errors or severity == "error"
+        if self.is_full:
+            self.omitted += 1
+            return
+        self._kept.append(
+            Finding(
+                severity=severity,
+                code=code,
+                file=file,
+                line=line,
+                path=path,
+                message=message,
+                fix=fix,
+            )
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further remarks are only counted, so that nobody needs to work them out."""
+        return len(self._kept) >= MAX_FINDINGS
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept) + self.omitted
+
+    def raise_errors(self) -> None:
+        """Raise `ManifestError` with all findings if one of them is an error."""
+        if self.has_errors:
+            raise ManifestError(self._kept)

@@ -1,0 +1,25 @@
+"""Read a text as a file would be read, and show what was found."""
+
+from textwrap import dedent
+
+from fairlead.manifest.documents import Document, read_bytes
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.values import Mapping
+
+
+def read(text: str | bytes, file: str = "queues.yaml") -> tuple[list[Document], Findings]:
+    findings = Findings()
+    data = text if isinstance(text, bytes) else dedent(text).encode()
+    return read_bytes(data, file, findings), findings
+
+
+def sole(text: str, file: str = "queues.yaml") -> Mapping:
+    found, findings = read(text, file)
+    assert [str(finding) for finding in findings] == []
+    assert len(found) == 1
+    return found[0].value
+
+
+def remarks(findings: Findings) -> list[str]:
+    """Show findings as ``line code path``."""
+    return [f"{finding.line} {finding.code} {finding.path}" for finding in findings]

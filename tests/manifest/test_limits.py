@@ -1,0 +1,99 @@
+"""Every bound on an input holds, alike in YAML and JSON, and nothing explodes on the way."""
+
+import pytest
+
+from fairlead.errors import Severity
+from fairlead.manifest import documents as documents_module
+from fairlead.manifest import finding as finding_module
+from fairlead.manifest import json_documents, json_nodes, yaml_nodes
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.limits import MAX_ALIASED_NODES, MAX_DEPTH
+from fairlead.manifest.values import Value, height
+from tests.manifest.reading import read, remarks, sole
+
+
+def test_aliases_share_what_they_name_and_merges_give_way_to_keys() -> None:
+    text = """\
+        base: &base {quota: 1, limit: 2}
+        more: &more {limit: 3, weight: 4}
+        same: *base
+        one: {limit: 9, <<: *base}
+        both: {<<: [*base, *more]}
+        text: {"<<": 1}
+        """
+    value = sole(text)
+    assert value["same"] is value["base"]
+    assert value["one"] == {"quota": 1, "limit": 9}
+    assert value["both"] == {"quota": 1, "limit": 2, "weight": 4}
+    assert value["text"] == {"<<": 1}
+
+
+def test_aliases_that_explode_are_refused_once() -> None:
+    """Nine levels of ten would be ten thousand million values."""
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
+    found, findings = read("\n".join(levels))
+    assert [finding.code for finding in findings] == ["bad-alias"]
+    assert size(found[0].value) < 20 * MAX_ALIASED_NODES
+
+
+def size(value: Value) -> int:
+    children = value.values() if isinstance(value, dict) else value
+    return 1 + sum(map(size, children)) if isinstance(children, (list, type({}.values()))) else 1
+
+
+def test_aliases_that_nest_too_deep_are_refused() -> None:
+    levels = ["a0: &a0 [x]"] + [f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, 200)]
+    found, findings = read("\n".join(levels))
+    assert {finding.code for finding in findings} == {"bad-alias"}
+    assert height(found[0].value) == MAX_DEPTH
+
+
+def nested(depth: int, file: str) -> str:
+    """Write a document of that depth, counting the mapping around it."""
+    lists = "[" * (depth - 1) + "]" * (depth - 1)
+    return f'{{"a": {lists}}}' if file.endswith("json") else f"a: {lists}\n"
+
+
+@pytest.mark.parametrize("file", ["x.yaml", "x.json"])
+def test_depth_is_bounded_alike_in_yaml_and_json(file: str) -> None:
+    assert height(sole(nested(MAX_DEPTH, file), file)) == MAX_DEPTH
+    for depth in (MAX_DEPTH + 1, MAX_DEPTH + 2):
+        _, findings = read(nested(depth, file), file)
+        assert [(finding.line, finding.code) for finding in findings] == [(1, "too-deep")]
+
+
+@pytest.mark.parametrize("text", ["[" * 10**6, "- " * 10**6, "? " * 10**6, "{a: " * 10**6])
+def test_no_depth_of_yaml_crashes_the_parser(text: str) -> None:
+    _, findings = read(text)
+    assert remarks(findings) == ["1 too-deep $"]
+
+
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (yaml_nodes, json_nodes, json_documents):
+        monkeypatch.setattr(module, "MAX_NODES", 10)
+    _, findings = read("a: 1\n---\nb: [1, 2, 3,\n4, 5, 6, 7, 8]\n---\nc: 1\n")
+    assert remarks(findings) == ["3 too-large $"]
+    _, findings = read('{"b": [1, 2, 3, 4, 5,\n6, 7, 8, 9]}')
+    assert remarks(findings) == ["2 too-large $"]
+    assert sole('{"b": [1, 2, 3, 4], "c": ",,,,,,,,,,,,"}')["b"] == [1, 2, 3, 4]
+
+
+def test_too_many_documents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents_module, "MAX_DOCUMENTS", 3)
+    found, findings = read("---\na: 1\n" * 3)
+    assert (len(found), remarks(findings)) == (3, [])
+    found, findings = read("---\na: 1\n" * 4)
+    assert (len(found), remarks(findings)) == (3, ["None too-large $"])
+
+
+def test_findings_beyond_the_bound_are_counted_and_still_are_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(finding_module, "MAX_FINDINGS", 2)
+    findings = Findings()
+    severities: tuple[Severity, ...] = ("warning", "advice", "error")
+    for severity in severities:
+        findings.add(severity, "syntax", file="x", message="m")
+    assert [finding.severity for finding in findings] == ["warning", "advice"]
+    assert (len(findings), findings.omitted, findings.has_errors) == (3, 1, True)

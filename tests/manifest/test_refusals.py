@@ -1,0 +1,163 @@
+"""Whatever is wrong with a text becomes a finding with its line."""
+
+import pytest
+
+from fairlead.errors import ManifestError
+from fairlead.manifest.values import REFUSED
+from tests.manifest.reading import read, remarks
+
+# Each: what was written, and every finding that it must give, as "line code path".
+REFUSALS = {
+    "a duplicate key": (
+        """\
+        spec:
+          quota: 1
+          limit: 2
+          quota: 3
+        """,
+        ["4 duplicate-key $.spec.quota"],
+    ),
+    "two duplicate keys in different places are both told": (
+        "a: 1\nb: {c: 1, c: 2}\na: 2\n",
+        ["2 duplicate-key $.b.c", "3 duplicate-key $.a"],
+    ),
+    "a duplicate key does not hide a mistake below it": (
+        "a: 1\na: {b: !x 1}\n",
+        ["2 custom-tag $.a.b", "2 duplicate-key $.a"],
+    ),
+    "a tag of Python": ("a: 1\nb: !!python/object/apply:os.system [ls]\n", ["2 custom-tag $.b"]),
+    "a tag of one's own": ("a:\n  - !secret x\n", ["2 custom-tag $.a[0]"]),
+    "a binary tag": ("a: !!binary aGk=\n", ["1 custom-tag $.a"]),
+    "a tag on a key": ("a: 1\n!x b: 2\n", ["2 bad-key $"]),
+    "a list as a key": ("a: 1\n? [b]\n: 2\n", ["2 bad-key $"]),
+    "a template that was not rendered": ("spec:\n  name: {{ name }}\n", ["2 bad-key $.spec.name"]),
+    "NaN": ("a:\n  b: .nan\n", ["2 bad-number $.a.b"]),
+    "an infinity": ("a: 1\nb: -.inf\n", ["2 bad-number $.b"]),
+    "an integer of 5000 digits": (f"a: 1\nb: {'9' * 5000}\n", ["2 bad-number $.b"]),
+    "a hexadecimal of 5000 digits": (f"a: 0x{'f' * 5000}\n", ["1 bad-number $.a"]),
+    "decimals of 5000 digits": (f"a: 0.{'1' * 5000}\n", ["1 bad-number $.a"]),
+    "a number that is nearly zero": ("a: 1e-999999999\n", ["1 bad-number $.a"]),
+    "a number tag on what is no number": ("a: !!int x\n", ["1 bad-number $.a"]),
+    "an alias that contains itself": ("x: 1\na: &a [1, *a]\n", ["2 bad-alias $.a[1]"]),
+    "a merge of a mapping into itself": ("x: 1\na: &a {<<: *a}\n", ['2 bad-alias $.a["<<"]']),
+    "a merge of a number": ("x: 1\na: {<<: 5}\n", ["2 bad-merge $.a"]),
+    "a merge of a list of numbers": ("a: {<<: [5]}\n", ["1 bad-merge $.a"]),
+    "an alias without an anchor": ("x: 1\na: *b\n", ["2 syntax $"]),
+    "a tab": ("a:\n\tb: 1\n", ["2 tab-indentation $"]),
+    "a NUL": ("a: 1\nb: \0\n", ["2 control-character $"]),
+    "an escape character": ("a: \x1b[31m\n", ["1 control-character $"]),
+    "a colon too many": ("a: 1\nb: c: d\n", ["2 syntax $"]),
+    "a bracket that is never closed": ("a: 1\nb: [1, 2\n", ["3 syntax $"]),
+    "uneven indentation": ("a:\n    b: 1\n  c: 2\n", ["3 syntax $"]),
+    "a special character at the beginning": ("a: 1\nb: @c\n", ["2 syntax $"]),
+    "a text instead of an object": ("just words\n", ["1 not-an-object $"]),
+    "a list instead of an object": ("\n- a: 1\n- b: 2\n", ["2 not-an-object $"]),
+    "a number in a list of objects": (
+        "kind: List\nitems:\n- a: 1\n- 5\n-\n",
+        ["4 not-an-object $.items[1]", "5 not-an-object $.items[2]"],
+    ),
+    "items that are no list": ("kind: List\nitems: x\n", ["2 not-an-object $.items"]),
+    "nothing at all": ("", ["None no-objects $"]),
+    "comments only": ("# nothing\n---\n# here\n", ["None no-objects $"]),
+    "an empty list of objects": ("kind: List\nitems: []\n", ["None no-objects $"]),
+    "every mistake of a document is told": (
+        "a: .inf\nb: !x 1\nc: 1\nc: 2\n",
+        ["1 bad-number $.a", "2 custom-tag $.b", "4 duplicate-key $.c"],
+    ),
+    "a mistake in one document leaves the others readable": (
+        "a: 1\n---\nb: [\n---\nc: }\n---\nd: 1\nd: 2\n",
+        ["4 syntax $", "5 syntax $", "8 duplicate-key $.d"],
+    ),
+    "a mistake in an item of a list": (
+        "kind: List\nitems:\n- a: 1\n- b: 1\n  b: 2\n",
+        ["5 duplicate-key $.items[1].b"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_what_is_wrong_in_yaml_is_told_with_its_line(text: str, expected: list[str]) -> None:
+    _, findings = read(text)
+    assert remarks(findings) == expected
+
+
+JSON_REFUSALS = {
+    "a duplicate key": ('{"a": 1,\n "b": {"c": 1,\n "c": 2}}', ["3 duplicate-key $.b.c"]),
+    "NaN": ('{"a": 1,\n "b": NaN}', ["2 bad-number $.b"]),
+    "an infinity": ('{"a": [1,\n -Infinity]}', ["2 bad-number $.a[1]"]),
+    "an integer of 5000 digits": ('{"a":\n' + "9" * 5000 + "}", ["2 bad-number $.a"]),
+    "a number beyond all bounds": ('\n\n{"a":\n1e999999999}', ["4 bad-number $.a"]),
+    "several at once": ('{"a": 1e999,\n"b": 1,\n"b": NaN}', [
+        "1 bad-number $.a", "3 bad-number $.b", "3 duplicate-key $.b",
+    ]),
+    "a second value with a mistake": ('{"a": 1}\n\n{"b": 1,\n"b": 2}', ["4 duplicate-key $.b"]),
+    "half of a surrogate pair": ('{"a": 1,\n"b": "\\ud83d"}', ["2 not-utf8 $"]),
+    "half of a surrogate pair behind a backslash": ('{"a": "\\\\ud83d\\ude00"}', ["1 not-utf8 $"]),
+    "a comma too many": ('{"a": 1,\n}', ["2 syntax $"]),
+    "YAML in a JSON file": ("a: 1", ["1 syntax $"]),
+    "a control character": ('{"a": "\n"}', ["1 syntax $"]),
+    "a NUL": ('{"a": 1,\n\0', ["2 syntax $"]),
+    "text after the value": ('{"a": 1}\nx', ["2 syntax $"]),
+    "a list instead of an object": ("\n[1, 2]", ["2 not-an-object $"]),
+    "nothing at all": (" \n", ["None no-objects $"]),
+    "mappings a hundred thousand deep": ('{"a":' * 100_000, ["1 too-deep $"]),
+    "lists a hundred thousand deep": ('{"a":\n' + "[" * 100_000, ["2 too-deep $"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), JSON_REFUSALS.values(), ids=JSON_REFUSALS.keys())
+def test_what_is_wrong_in_json_is_told_with_its_line(text: str, expected: list[str]) -> None:
+    _, findings = read(text, "queues.json")
+    assert remarks(findings) == expected
+
+
+ENCODINGS = {
+    "a byte that is no UTF-8": (b"a: 1\nb: \xff\n", ["2 not-utf8 $"]),
+    "UTF-16": ("a: 1\n".encode("utf-16"), ["1 not-utf8 $"]),
+    "UTF-32": ("a: 1\n".encode("utf-32"), ["1 not-utf8 $"]),
+    "a byte order mark": ("a: 1\n".encode("utf-8-sig"), ["1 byte-order-mark $"]),
+    "a byte order mark before a broken byte": (b"\xef\xbb\xbfa: 1\n\xfe", [
+        "1 byte-order-mark $", "2 not-utf8 $",
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "expected"), ENCODINGS.values(), ids=ENCODINGS.keys())
+def test_what_is_not_utf8_is_told_with_its_line(data: bytes, expected: list[str]) -> None:
+    _, findings = read(data)
+    assert remarks(findings) == expected
+
+
+def test_a_byte_order_mark_is_only_an_advice() -> None:
+    found, findings = read("a: 1\n".encode("utf-8-sig"))
+    assert found[0].value == {"a": 1}
+    assert not findings.has_errors
+
+
+def test_a_duplicate_key_names_both_lines_and_keeps_the_first() -> None:
+    found, findings = read("a: 1\n\nb: 2\na: 3\n")
+    (finding,) = findings
+    assert finding.message == 'found the key "a" twice, on lines 1 and 4'
+    assert found[0].value == {"a": 1, "b": 2}
+
+
+def test_an_error_shows_place_problem_and_cure() -> None:
+    _, findings = read("a:\n\tb: 1\n")
+    with pytest.raises(ManifestError) as caught:
+        findings.raise_errors()
+    assert str(caught.value) == (
+        "queues.yaml:2: error: $: found a tab, expected spaces [tab-indentation]\n"
+        "    fix: indent with spaces only"
+    )
+    assert caught.value.findings == tuple(findings)
+
+
+def test_a_warning_raises_nothing() -> None:
+    _, findings = read("")
+    assert len(findings) == 1
+    findings.raise_errors()
+
+
+def test_a_refused_value_is_marked_and_the_rest_is_kept() -> None:
+    found, _ = read("a: .nan\nb: !x [1]\nc: {d: 1, e: !y z}\n")
+    assert found[0].value == {"a": REFUSED, "b": REFUSED, "c": {"d": 1, "e": REFUSED}}
