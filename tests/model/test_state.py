@@ -182,6 +182,11 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
     "an unknown node that goes": ([], NodeRemoved("n9"), "n9 is not known"),
     "a queue below itself": ([], QueueChanged(queue("root", "root")), "its own ancestor"),
     "queues in a circle": ([], QueueChanged(queue("root", "team")), "its own ancestor"),
+    "a circle closed by a queue that was only named before": (
+        [QueueChanged(queue("a", "b"))],
+        QueueChanged(queue("b", "a")),
+        "its own ancestor",
+    ),
     "an unknown queue that goes": ([], QueueRemoved(QueueName("ghost")), "ghost is not known"),
 }
 

@@ -116,6 +116,10 @@ class ClusterState:
         waiting = self.axes.charge(self.resources, tuple(sums.pending))
         return tuple(a + w for a, w in zip(sums.allocated, waiting, strict=True))
 
+    def total(self) -> Amounts:
+        """Return the capacity of the cluster on the quota axes."""
+        return self.axes.charge(self.resources, tuple(self.capacity))
+
     def mark(self) -> Mark:
         """Remember this moment, to roll back to; marks nest."""
         return self._journal.mark()
@@ -326,8 +330,12 @@ class ClusterState:
     def _check_queue(self, queue: Queue) -> None:
         vectors = (queue.weights, queue.guaranteed, queue.ceiling)
         assert all(len(vector) == len(self.axes) for vector in vectors), queue.name
-        if queue.parent is not None and queue.name in (queue.parent, *self.path(queue.parent)):
-            raise StateError(f"queue {queue.name} would be its own ancestor")
+        ancestor = queue.parent
+        while ancestor is not None:  # one that is named but not there yet counts as well
+            if ancestor == queue.name:
+                raise StateError(f"queue {queue.name} would be its own ancestor")
+            known = self.queues.get(ancestor)
+            ancestor = known.parent if known else None
 
     def _sums_below(self, name: QueueName) -> QueueSums:
         """Add up what waited for a queue that was not there: its workloads and children."""
