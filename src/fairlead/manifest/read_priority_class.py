@@ -1,4 +1,4 @@
-"""Reads ``PriorityClass`` and Kueue's ``WorkloadPriorityClass``."""
+"""Reads ``PriorityClass`` and Kueue's ``WorkloadPriorityClass``, which have a value in common."""
 
 from typing import Final
 
@@ -7,35 +7,35 @@ from fairlead.manifest.objects import PriorityClassObject
 from fairlead.manifest.read_metadata import read_metadata
 from fairlead.manifest.read_pod_spec import PREEMPTION_POLICIES
 
-INT32_MAX: Final = 2**31 - 1
+_INT32_MAX: Final = 2**31 - 1
 
 
 def read_priority_class(top: Cursor) -> PriorityClassObject | None:
     """Read a Kubernetes priority class; None if it has no usable name."""
-    return _read(top, for_workloads=False)
+    top.ignore("apiVersion", "kind", "description")
+    metadata = read_metadata(top)
+    found = PriorityClassObject(
+        source=top.source,
+        name=metadata.name,
+        value=_value(top),
+        is_default=bool(top.boolean("globalDefault", False)),
+        preemption_policy=top.choice(
+            "preemptionPolicy", PREEMPTION_POLICIES, PREEMPTION_POLICIES["PreemptLowerPriority"]
+        ),
+    )
+    top.finish()
+    return found if found.name else None
 
 
 def read_workload_priority_class(top: Cursor) -> PriorityClassObject | None:
     """Read a Kueue workload priority class; None if it has no usable name."""
-    return _read(top, for_workloads=True)
-
-
-def _read(top: Cursor, *, for_workloads: bool) -> PriorityClassObject | None:
     top.ignore("apiVersion", "kind", "description")
-    metadata = read_metadata(top)
-    value = top.integer("value", minimum=-INT32_MAX - 1, maximum=INT32_MAX)
-    is_default = not for_workloads and bool(top.boolean("globalDefault", False))
-    policy = PREEMPTION_POLICIES["PreemptLowerPriority"]
-    if not for_workloads:
-        policy = top.choice("preemptionPolicy", PREEMPTION_POLICIES, policy)
-    top.finish()
-    if not metadata.name:
-        return None
-    return PriorityClassObject(
-        source=top.source,
-        name=metadata.name,
-        value=value,
-        is_default=is_default,
-        for_workloads=for_workloads,
-        preemption_policy=policy,
+    found = PriorityClassObject(
+        source=top.source, name=read_metadata(top).name, value=_value(top), for_workloads=True
     )
+    top.finish()
+    return found if found.name else None
+
+
+def _value(top: Cursor) -> int:
+    return top.integer("value", minimum=-_INT32_MAX - 1, maximum=_INT32_MAX)
