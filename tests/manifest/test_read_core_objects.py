@@ -187,12 +187,8 @@ def test_a_part_of_a_gpu_is_asked_for_in_annotations(annotations: str, share: Gp
 
 
 def test_a_finer_part_of_a_gpu_is_rounded_up() -> None:
-    text = 'metadata: {name: p, annotations: {gpu-fraction: "0.3333"}}\nspec: {}'
-    cursor, findings = cursor_of(text)
-    found = read_pod(cursor)
-    assert found is not None
-    assert found.gpu_share == GpuShare(thousandths=334)
-    assert remarks(findings) == ["warning rounded $.metadata.annotations.gpu-fraction"]
+    share = pod(metadata='annotations: {gpu-fraction: "0.3333"}').gpu_share
+    assert share == GpuShare(thousandths=334)
 
 
 @pytest.mark.parametrize("fraction", ["1", "1.5", "0", "0.0", "-0.5", "half", "", "0.5e0", "."])

@@ -42,19 +42,14 @@ def _whole(top: Cursor, key: str, text: str) -> int:
 
 
 def _thousandths(top: Cursor, text: str) -> int:
-    """Count a part of a device in thousandths; what is finer is rounded up, with a warning."""
+    """Count a part of a device in thousandths, rounded up; KAI's own rounding comes later."""
     match = _DECIMAL.fullmatch(text)
     digits = (match[1] or "") if match else ""
     if not int(digits or 0):
         _refuse(top, FRACTION, text, "a part of a device, above 0 and below 1", 'write "0.5"')
         return 0
     shown = digits.ljust(_THOUSANDTHS, "0")
-    thousandths = int(shown[:_THOUSANDTHS])
-    if int(shown[_THOUSANDTHS:] or 0):
-        thousandths += 1
-        message = f"found {quote(text)}, which is finer than we count; taken as {thousandths}m"
-        top.warn(("metadata", "annotations", FRACTION), "rounded", message, "use three decimals")
-    return thousandths
+    return int(shown[:_THOUSANDTHS]) + (int(shown[_THOUSANDTHS:] or 0) > 0)
 
 
 def _refuse(top: Cursor, key: str, text: str, expected: str, fix: str) -> None:

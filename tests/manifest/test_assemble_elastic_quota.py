@@ -1,0 +1,376 @@
+"""ElasticQuotas, pods and nodes become one cluster state, whatever the order of the files."""
+
+from textwrap import dedent
+
+import pytest
+
+from fairlead.manifest.assemble_elastic_quota import assemble_elastic_quota
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.documents import read_bytes
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kinds import KINDS
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.invariants import check_invariants
+from fairlead.model.queue import ElasticQuota
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import ElasticPods, PodId
+from tests.manifest.yaml_text import remarks
+
+EQ = "apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota"
+GROUP = "apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup"
+NODE = """
+    ---
+    {apiVersion: v1, kind: Node, metadata: {name: node-1},
+     status: {allocatable: {cpu: 16, memory: 64Gi, nvidia.com/gpu: 10, pods: 110}}}
+"""
+
+
+def quota(namespace: str, spec: str) -> str:
+    return f"---\n{{{EQ}, metadata: {{name: quota, namespace: {namespace}}}, spec: {spec}}}\n"
+
+
+def pod(name: str, requests: str = "cpu: 1", *, more: str = "", labels: str = "") -> str:
+    """Return a pod; *name* is namespace/name, *more* is any further part of it."""
+    namespace, _, own = name.partition("/")
+    containers = f"[{{name: c, resources: {{requests: {{{requests}}}}}}}]"
+    spec, _, status = more.partition("|")
+    return (
+        f"---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {own}, namespace: {namespace}, "
+        f"labels: {{{labels}}}}}, spec: {{containers: {containers}, {spec}}}, "
+        f"status: {{{status}}}}}\n"
+    )
+
+
+def assemble(*texts: str) -> tuple[Assembled | None, list[str]]:
+    findings = Findings()
+    collection = Collection()
+    for document in read_bytes("".join(map(dedent, texts)).encode(), "test.yaml", findings):
+        api_version, kind = document.value["apiVersion"], document.value["kind"]
+        group = str(api_version).rpartition("/")[0]
+        for found in KINDS[group, str(kind)].read(document, findings):
+            collection.add(found)
+    return assemble_elastic_quota(collection, findings), remarks(findings)
+
+
+def state_of(*texts: str) -> ClusterState:
+    """Assemble what has no errors; warnings are another test's matter."""
+    assembled, _ = assemble(*texts)
+    assert assembled is not None
+    check_invariants(assembled.state)
+    return assembled.state
+
+
+def test_a_quota_is_a_queue_named_after_its_namespace() -> None:
+    assembled, told = assemble(
+        NODE,
+        quota("team-b", "{min: {cpu: 6, memory: 1Gi}, max: {cpu: 8, memory: 2Gi}}"),
+        quota("team-a", "{min: {cpu: 4}, max: {cpu: 6, nvidia.com/gpu: 2}}"),
+    )
+    assert told == []
+    assert assembled is not None
+    state = assembled.state
+    check_invariants(state)
+    assert assembled.policy == "elastic-quota"
+    assert [axis.resource for axis in state.axes.axes] == ["cpu", "memory", "nvidia.com/gpu"]
+    assert state.tree_order() == ["team-a", "team-b"]
+    a, b = state.queues[QueueName("team-a")], state.queues[QueueName("team-b")]
+    assert (a.parent, a.guaranteed, a.ceiling) == (None, (4000, 0, 0), (6000, None, 2000))
+    assert (b.guaranteed, b.ceiling) == ((6000, 2**30, 0), (8000, 2 * 2**30, None))
+    assert isinstance(a.extension, ElasticQuota)
+    assert a.extension.max_listed == {"cpu", "nvidia.com/gpu"}
+    assert assembled.sources[QueueName("team-a")].line > assembled.sources[QueueName("team-b")].line
+
+
+def test_without_max_there_is_no_ceiling_and_nothing_listed() -> None:
+    state = state_of(quota("a", "{min: {cpu: 1}}"))
+    queue = state.queues[QueueName("a")]
+    assert queue.ceiling == (None,)
+    assert queue.extension == ElasticQuota(object_name="quota", max_listed=None)
+
+
+def test_resources_that_only_pods_ask_for_are_counted_too() -> None:
+    state = state_of(
+        quota("a", "{min: {cpu: 1}}"),
+        pod("a/one", "cpu: 1, nvidia.com/gpu: 1, storage: 1"),
+        pod("elsewhere/two", "x.org/other: 1"),
+    )
+    assert [axis.resource for axis in state.axes.axes] == ["cpu", "nvidia.com/gpu"]
+    assert state.resources == ("cpu", "nvidia.com/gpu", "storage", "x.org/other")
+
+
+# What each pod adds, in cpu: allocated, leaving, pending.
+LIVES = {
+    "waiting": ("", "", (0, 0, 1)),
+    "on a node": ("nodeName: node-1", "phase: Running", (1, 0, 0)),
+    "on a node, not started yet": ("nodeName: node-1", "", (1, 0, 0)),
+    "on a node that is not answering": ("nodeName: node-1", "phase: Unknown", (1, 0, 0)),
+    "running nobody knows where": ("", "phase: Running", (1, 0, 0)),
+    "finished": ("nodeName: node-1", "phase: Succeeded", (0, 0, 0)),
+    "failed": ("nodeName: node-1", "phase: Failed", (0, 0, 0)),
+    "held back": ("schedulingGates: [{name: a}]", "", (0, 0, 0)),
+}
+
+
+@pytest.mark.parametrize(("spec", "status", "sums"), LIVES.values(), ids=LIVES.keys())
+def test_what_a_pod_counts_for(spec: str, status: str, sums: tuple[int, int, int]) -> None:
+    state = state_of(NODE, quota("a", "{min: {cpu: 1}}"), pod("a/p", more=f"{spec}|{status}"))
+    own = state.sums[QueueName("a")]
+    cpu = state.resources.index("cpu")
+    got = (own.allocated[0], own.leaving[0], own.pending[cpu])
+    assert got == tuple(1000 * each for each in sums)
+
+
+def leaving_pod(spec: str) -> str:
+    stamp = 'deletionTimestamp: "2026-01-01T00:00:00Z"'
+    containers = "[{name: c, resources: {requests: {cpu: 1}}}]"
+    metadata = f"{{name: p, namespace: a, {stamp}}}"
+    return (
+        f"---\n{{apiVersion: v1, kind: Pod, metadata: {metadata}, "
+        f"spec: {{containers: {containers}, {spec}}}}}\n"
+    )
+
+
+def test_a_leaving_pod_counts_until_it_is_gone() -> None:
+    state = state_of(NODE, quota("a", "{min: {cpu: 1}}"), leaving_pod("nodeName: node-1"))
+    own = state.sums[QueueName("a")]
+    assert (own.allocated, own.leaving) == ([0], [1000])
+    assert state.node_held["node-1"][state.resources.index("cpu")] == 1000
+
+
+def test_a_pod_told_to_leave_before_it_had_a_place_is_gone() -> None:
+    assert state_of(quota("a", "{min: {cpu: 1}}"), leaving_pod("")).workloads == {}
+
+
+def test_pods_without_quota_hold_their_node_and_no_quota() -> None:
+    state = state_of(NODE, quota("a", "{min: {cpu: 1}}"), pod("free/p", more="nodeName: node-1"))
+    assert state.node_held["node-1"][state.resources.index("cpu")] == 1000
+    assert state.sums[QueueName("a")].allocated == [0]
+    assert state.workloads[WorkloadName("free/p")].queue == "free"
+    assert QueueName("free") not in state.queues
+
+
+def test_start_and_creation_of_a_pod() -> None:
+    text = """
+        ---
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: p, namespace: a, creationTimestamp: "1970-01-01T00:00:02Z"}
+        spec: {nodeName: node-1}
+        status: {startTime: "1970-01-01T00:00:03Z"}
+    """
+    state = state_of(text)
+    name = WorkloadName("a/p")
+    assert (state.workloads[name].created_ms, state.runs[name].started_ms) == (2_000, 3_000)
+    state = state_of(text.replace("startTime:", "reason:"))
+    assert state.runs[name].started_ms == 2_000
+
+
+GANG = """
+    ---
+    {apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup,
+     metadata: {name: train, namespace: a, creationTimestamp: "1970-01-01T00:00:01Z"},
+     spec: {minMember: 3, minResources: {cpu: 5}, scheduleTimeoutSeconds: 60}}
+"""
+
+
+@pytest.mark.parametrize(
+    "label", ["scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"]
+)
+def test_pods_of_a_group_are_one_workload(label: str) -> None:
+    member = f"{label}: train"
+    state = state_of(
+        NODE,
+        GANG,
+        quota("a", "{min: {cpu: 8}}"),
+        pod("a/worker-1", "cpu: 2", labels=member, more="nodeName: node-1"),
+        pod("a/leader", "cpu: 1", labels=member),
+        pod("a/worker-0", "cpu: 2", labels=member),
+        pod("a/worker-2", "cpu: 2", labels=member),
+        pod("a/lone", "cpu: 1"),
+    )
+    assert sorted(state.workloads) == ["a/lone", "a/train"]
+    gang = state.workloads[WorkloadName("a/train")]
+    names = [(each.pod_names, each.count, each.min_count) for each in gang.pod_sets]
+    # three of four must start, so at least two of the three workers, and perhaps no leader
+    assert names == [(("leader",), 1, 0), (("worker-0", "worker-1", "worker-2"), 3, 2)]
+    assert (gang.min_count, gang.created_ms) == (3, 1000)
+    assert list(state.runs[gang.name].pods) == [PodId(1, 1)]
+    assert isinstance(gang.extension, ElasticPods)
+    assert gang.extension.schedule_timeout_s == 60
+    assert gang.extension.min_resources is not None
+    assert gang.extension.min_resources[state.resources.index("cpu")] == 5000
+    own = state.sums[QueueName("a")]  # 2 run; 1 + 2 + 2 + 1 wait
+    assert (own.allocated, own.pending[state.resources.index("cpu")]) == ([2000], 6000)
+
+
+def test_a_group_may_have_the_name_of_a_lone_pod() -> None:
+    state = state_of(
+        GANG, pod("a/train"), pod("a/train-0", labels="scheduling.x-k8s.io/pod-group: train")
+    )
+    assert sorted(state.workloads) == ["a/podgroup/train", "a/train"]
+
+
+def test_a_pod_whose_group_is_missing_stands_alone() -> None:
+    label = "scheduling.x-k8s.io/pod-group: train"
+    assembled, told = assemble(GANG, pod("b/p", labels=label))
+    assert assembled is not None
+    assert list(assembled.state.workloads) == ["b/p"]
+    assert told == ['warning missing-reference $.metadata.labels["scheduling.x-k8s.io/pod-group"]']
+
+
+CLASSES = """
+    ---
+    {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000,
+     preemptionPolicy: Never}
+    ---
+    {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 7,
+     globalDefault: true}
+"""
+
+# priority, and whether the pod may push others aside
+PRIORITIES = {
+    "its own number first": ("priority: 5, priorityClassName: high", (5, "Never")),
+    "then its class": ("priorityClassName: high", (1000, "Never")),
+    "then the class for all": ("", (7, "PreemptLowerPriority")),
+    "its own policy before that of its class": (
+        "priorityClassName: high, preemptionPolicy: PreemptLowerPriority",
+        (1000, "PreemptLowerPriority"),
+    ),
+    "a class that every cluster has": (
+        "priorityClassName: system-node-critical",
+        (2_000_001_000, "PreemptLowerPriority"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "expected"), PRIORITIES.values(), ids=PRIORITIES.keys())
+def test_how_important_a_pod_is(spec: str, expected: tuple[int, str]) -> None:
+    workload = state_of(CLASSES, pod("a/p", more=spec)).workloads[WorkloadName("a/p")]
+    assert isinstance(workload.extension, ElasticPods)
+    assert (workload.priority, workload.extension.preemption_policy) == expected
+    assert workload.preemptible
+
+
+def test_without_any_class_the_priority_is_0() -> None:
+    assert state_of(pod("a/p")).workloads[WorkloadName("a/p")].priority == 0
+
+
+def test_a_class_that_is_not_in_the_input_is_warned_about_unless_the_number_is_known() -> None:
+    _, told = assemble(
+        pod("a/one", more="priorityClassName: lost"),
+        pod("a/two", more="priorityClassName: lost, priority: 3"),
+    )
+    assert told == ["warning missing-reference $.spec.priorityClassName"]
+
+
+def test_a_waiting_pod_remembers_its_nominated_node() -> None:
+    workload = state_of(pod("a/p", more="|nominatedNodeName: node-1")).workloads[
+        WorkloadName("a/p")
+    ]
+    assert isinstance(workload.extension, ElasticPods)
+    assert workload.extension.nominated_node == "node-1"
+
+
+def test_namespaces_and_budgets_are_in_the_catalogue() -> None:
+    state = state_of("""
+        ---
+        {apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {team: red}}}
+        ---
+        {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: keep, namespace: a},
+         spec: {selector: {}}, status: {disruptionsAllowed: 1}}
+    """)
+    assert state.catalogue.namespaces["a"]["team"] == "red"
+    assert state.catalogue.budgets["a/keep"].disruptions_allowed == 1
+
+
+REFUSED = {
+    "min above max": (
+        [quota("a", "{min: {cpu: 3, memory: 1}, max: {cpu: 2, memory: 1}}")],
+        ["error contradiction $.spec.min.cpu"],
+    ),
+    "two quotas in a namespace": (
+        [quota("a", "{min: {cpu: 1}}"), quota("a", "{min: {cpu: 1}}").replace("quota,", "other,")],
+        ["error duplicate-object $.metadata.namespace"],
+    ),
+    "a pod twice": ([pod("a/p"), pod("a/p")], ["error duplicate-object $.metadata.name"]),
+    "a node twice": ([NODE, NODE], ["error duplicate-object $.metadata.name"]),
+    "a group twice": ([GANG, GANG], ["error duplicate-object $.metadata.name"]),
+    "classes twice": ([CLASSES, CLASSES], ["error duplicate-object $.metadata.name"] * 2),
+    "several mistakes at once": (
+        [NODE, NODE, quota("a", "{min: {cpu: 3}, max: {cpu: 2}}"), quota("b", "{min: {cpu: x}}")],
+        [
+            "error bad-quantity $.spec.min.cpu",
+            "error contradiction $.spec.min.cpu",
+            "error duplicate-object $.metadata.name",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused(texts: list[str], expected: list[str]) -> None:
+    assembled, told = assemble(*texts)
+    assert assembled is None
+    assert told == expected
+
+
+def test_the_second_quota_of_a_namespace_names_the_first() -> None:
+    findings = Findings()
+    text = quota("a", "{min: {cpu: 1}}") + quota("a", "{min: {cpu: 1}}")
+    collection = Collection()
+    for document in read_bytes(text.encode(), "quotas.yaml", findings):
+        found = KINDS["scheduling.x-k8s.io", "ElasticQuota"].read(document, findings)
+        collection.add(*found)
+    assemble_elastic_quota(collection, findings)
+    (finding,) = findings
+    assert finding.line == 4
+    assert "the first is quota at quotas.yaml:2" in finding.message
+
+
+REMARKS = {
+    "more guaranteed than there is": (
+        [NODE, quota("a", "{min: {cpu: 10}}"), quota("b", "{min: {cpu: 7}}")],  # 17 > 16
+        ["advice overcommitted $.spec.min.cpu"],
+    ),
+    "as much guaranteed as there is": (
+        [NODE, quota("a", "{min: {cpu: 10}}"), quota("b", "{min: {cpu: 6}}")],
+        [],
+    ),
+    "nothing is known of the nodes": ([quota("a", "{min: {cpu: 1000}}")], []),
+    "a resource in use that max leaves out": (
+        [quota("a", "{min: {cpu: 1}, max: {memory: 1}}")],
+        ["warning peer-differs $.spec.max"],
+    ),
+    "a resource that nobody uses and max leaves out": (
+        [quota("a", "{min: {memory: 1}, max: {memory: 1}}")],
+        [],
+    ),
+    "a resource that pods ask for and nobody's min has": (
+        [quota("a", "{min: {cpu: 1}}"), pod("a/p", "cpu: 1, nvidia.com/gpu: 1")],
+        ["advice unusable $.spec.min"],
+    ),
+    "a resource that another's min has": (
+        [
+            quota("a", "{min: {cpu: 1}}"),
+            quota("b", "{min: {nvidia.com/gpu: 1}}"),
+            pod("a/p", "cpu: 1, nvidia.com/gpu: 1"),
+        ],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), REMARKS.values(), ids=REMARKS.keys())
+def test_what_is_pointed_out_and_goes_on(texts: list[str], expected: list[str]) -> None:
+    assembled, told = assemble(*texts)
+    assert assembled is not None
+    assert told == expected
+
+
+def test_a_node_that_is_not_ready_adds_nothing() -> None:
+    down = NODE.replace("node-1", "node-2").replace(
+        "status: {", 'status: {conditions: [{type: Ready, status: "False"}], '
+    )
+    _, told = assemble(NODE, down, quota("a", "{min: {cpu: 17}}"))
+    assert told == ["advice overcommitted $.spec.min.cpu"]
