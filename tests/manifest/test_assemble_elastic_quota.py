@@ -78,7 +78,7 @@ def test_a_quota_is_a_queue_named_after_its_namespace() -> None:
     assert (a.parent, a.guaranteed, a.ceiling) == (None, (4000, 0, 0), (6000, None, 2000))
     assert (b.guaranteed, b.ceiling) == ((6000, 2**30, 0), (8000, 2 * 2**30, None))
     assert isinstance(a.extension, ElasticQuota)
-    assert a.extension.max_listed == {"cpu", "nvidia.com/gpu"}
+    assert a.extension.max_listed == frozenset({"cpu", "nvidia.com/gpu"})
     assert assembled.sources[QueueName("team-a")].line > assembled.sources[QueueName("team-b")].line
 
 

@@ -1,0 +1,82 @@
+"""Tells of what kind an object is, before anything else of it is read."""
+
+import msgspec
+
+from fairlead.manifest.documents import Document
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kinds import (
+    KINDS,
+    SHARE_SIMULATION,
+    Kind,
+    groups_with,
+    kind_title,
+    kinds_in,
+)
+from fairlead.manifest.path import quote
+from fairlead.manifest.read_share_simulation import is_share_simulation
+from fairlead.manifest.suggest import did_you_mean
+from fairlead.manifest.values import REFUSED, Mapping
+
+NO_KIND = "without kind"
+
+
+class Identified(msgspec.Struct, frozen=True, kw_only=True):
+    """An object, what to call its kind, and how to read it: None if it is to be left alone."""
+
+    document: Document
+    title: str
+    kind: Kind | None
+
+
+def identify(document: Document, findings: Findings) -> Identified:
+    """Tell of what kind *document* is, and warn where that looks like a slip of the pen."""
+    value = document.value
+    api_version, name = value.get("apiVersion"), value.get("kind")
+    if isinstance(api_version, str) and isinstance(name, str):
+        group, _, version = api_version.rpartition("/")
+        kind = KINDS.get((group, name))
+        if kind is None:
+            _suspect_kind(document, group, name, findings)
+        elif version not in kind.versions:
+            _report_version(document, version, kind, findings)
+        return Identified(document=document, title=kind_title(group, name), kind=kind)
+    if is_share_simulation(value):
+        return Identified(document=document, title="share simulation", kind=SHARE_SIMULATION)
+    _report_no_kind(document, findings)
+    return Identified(document=document, title=NO_KIND, kind=None)
+
+
+def _suspect_kind(document: Document, group: str, name: str, findings: Findings) -> None:
+    guess = did_you_mean(name, kinds_in(group))
+    elsewhere = groups_with(name)
+    if not guess and group == "" and elsewhere:
+        guess = f"write apiVersion: {elsewhere[0]}/{KINDS[elsewhere[0], name].versions[0]}"
+    if guess:
+        message = f"found the unknown kind {quote(kind_title(group, name))}; it is left alone"
+        document.source.report(findings, "warning", "unknown-kind", ("kind",), message, guess)
+
+
+def _report_version(document: Document, version: str, kind: Kind, findings: Findings) -> None:
+    message = f"found the unknown version {quote(version)}; read as {kind.versions[0]}"
+    fix = f"write one of: {', '.join(kind.versions)}"
+    document.source.report(findings, "warning", "unknown-version", ("apiVersion",), message, fix)
+
+
+def _report_no_kind(document: Document, findings: Findings) -> None:
+    """Refuse what was meant as an object; only warn about some other file in the same folder."""
+    value = document.value
+    if REFUSED in (value.get("apiVersion"), value.get("kind")):
+        return  # told already
+    missing = "kind" if isinstance(value.get("apiVersion"), str) else "apiVersion"
+    document.source.report(
+        findings,
+        "error" if _looks_like_object(value) else "warning",
+        "unknown-kind",
+        (missing,) if missing in value else (),
+        f"found a mapping without {missing}, expected an object with apiVersion and kind",
+        f"add {missing}, or leave the file out",
+    )
+
+
+def _looks_like_object(value: Mapping) -> bool:
+    return any(key in value for key in ("apiVersion", "kind", "metadata", "spec"))

@@ -1,0 +1,136 @@
+"""From what a user names on the command line to one cluster state, or to all that is wrong."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import BinaryIO, Final, TypeAlias
+
+import msgspec
+
+from fairlead.errors import Finding, ManifestError, Severity
+from fairlead.manifest.assemble_elastic_quota import assemble_elastic_quota
+from fairlead.manifest.assemble_kai import assemble_kai
+from fairlead.manifest.assemble_kueue import assemble_kueue
+from fairlead.manifest.assembled import Assembled, PolicyName
+from fairlead.manifest.choose_policy import choose_policy
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.documents import read_documents
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.identify import Identified, identify
+
+Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
+
+ASSEMBLERS: Final[Mapping[PolicyName, Assembler]] = {
+    "kai": assemble_kai,
+    "kueue": assemble_kueue,
+    "elastic-quota": assemble_elastic_quota,
+}
+
+
+class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of an input. ``assembled`` is None exactly when some finding is an error.
+
+    ``read`` and ``left_alone`` say how many objects of each kind there were.
+    """
+
+    assembled: Assembled | None
+    findings: tuple[Finding, ...]
+    omitted: int  # findings beyond the bound, which are only counted
+    read: Mapping[str, int]
+    left_alone: Mapping[str, int]
+
+
+def load(
+    paths: Sequence[str],
+    *,
+    policy: PolicyName | None = None,
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+) -> LoadResult:
+    """Read every object in *paths* (files, folders, ``-``) and put the cluster together.
+
+    The rule set is that of the queues in the input, unless *policy* says which; the objects of
+    other rule sets are then left alone. With *strict*, an unknown field is an error. Never raises
+    for what an input holds. Cost: linear in the input.
+    """
+    findings = _StrictFindings() if strict else Findings()
+    documents = read_documents(paths, findings, stdin=stdin)
+    objects = [identify(document, findings) for document in documents]
+    chosen = policy or choose_policy(objects, paths[0] if paths else "-", findings)
+    collection, read = _read(objects, chosen, findings)
+    assembled = ASSEMBLERS[chosen](collection, findings) if chosen else None
+    assert findings.has_errors or assembled is not None
+    return LoadResult(
+        assembled=None if findings.has_errors else assembled,
+        findings=tuple(findings),
+        omitted=findings.omitted,
+        read=dict(sorted(read.items())),
+        left_alone=dict(sorted(collection.left_alone.items())),
+    )
+
+
+def load_or_raise(
+    paths: Sequence[str],
+    *,
+    policy: PolicyName | None = None,
+    strict: bool = False,
+    stdin: BinaryIO | None = None,
+) -> tuple[Assembled, LoadResult]:
+    """Load as `load` does, and raise `ManifestError` with all findings if one is an error."""
+    result = load(paths, policy=policy, strict=strict, stdin=stdin)
+    if result.assembled is None:
+        raise ManifestError(result.findings)
+    return result.assembled, result
+
+
+def _read(
+    objects: Sequence[Identified], policy: PolicyName | None, findings: Findings
+) -> tuple[Collection, Counter[str]]:
+    """Read the objects of one rule set, or of all of them if it is not known which to take."""
+    collection = Collection()
+    read: Counter[str] = Counter()
+    others: list[Identified] = []
+    for each in objects:
+        if each.kind is None:
+            collection.left_alone[each.title] += 1
+        elif policy and each.kind.family not in (None, policy):
+            collection.left_alone[each.title] += 1
+            others.append(each)
+        else:
+            read[each.title] += 1
+            for found in each.kind.read(each.document, findings):
+                collection.add(found)
+    if others and policy:
+        _note_others(others, policy, findings)
+    return collection, read
+
+
+def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Findings) -> None:
+    titles = Counter(each.title for each in others)
+    listed = ", ".join(f"{count} {title}" for title, count in sorted(titles.items()))
+    others[0].document.source.report(
+        findings,
+        "advice",
+        "left-alone",
+        ("kind",),
+        f"found objects of other rule sets than {policy}, which are left alone: {listed}",
+        "name only the files of one rule set",
+    )
+
+
+class _StrictFindings(Findings):
+    """Findings among which an unknown field is an error."""
+
+    def add(
+        self,
+        severity: Severity,
+        code: str,
+        *,
+        file: str,
+        line: int | None = None,
+        path: str = "$",
+        message: str,
+        fix: str = "",
+    ) -> None:
+        """Keep one remark."""
+        severity = "error" if code == "unknown-field" else severity
+        super().add(severity, code, file=file, line=line, path=path, message=message, fix=fix)
