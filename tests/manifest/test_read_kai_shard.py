@@ -1,0 +1,243 @@
+"""KAI's SchedulingShard: defaults, both spellings of everything, and what is refused."""
+
+from fractions import Fraction
+
+import pytest
+
+from fairlead.manifest.objects import KaiShardObject
+from fairlead.manifest.read_kai_shard import read_kai_shard
+from fairlead.policy.kai.settings import ACTIONS, KaiSettings, UsageWindow
+from tests.manifest.yaml_text import cursor_of
+
+HOUR_MS = 3_600_000
+
+
+def read(text: str) -> tuple[KaiShardObject | None, list[str]]:
+    cursor, findings = cursor_of(text)
+    return read_kai_shard(cursor), [str(each) for each in findings]
+
+
+def settings(spec: str) -> tuple[KaiSettings, list[str]]:
+    shard, found = read(f"metadata: {{name: default}}\nspec: {spec}")
+    assert shard is not None
+    return shard.settings, found
+
+
+def test_an_empty_shard_has_kais_defaults() -> None:
+    assert settings("{}") == (KaiSettings(), [])
+    found, remarks = settings("{usageDBConfig: {clientType: prometheus}}")
+    assert (found.usage, remarks) == (UsageWindow(), [])
+
+
+def test_a_shard_is_read_with_all_its_fields() -> None:
+    shard, found = read("""
+        apiVersion: kai.scheduler/v1
+        kind: SchedulingShard
+        metadata: {name: pool-a}
+        spec:
+          args: {leader-elect: "true", relcaimerSaturationMultiplier: "1.5"}
+          placementStrategy: {gpu: spread, cpu: binpack}
+          partitionLabelValue: a
+          queueDepthPerAction: {reclaim: 5, allocate: 20}
+          minRuntime: {preemptMinRuntime: 10m, reclaimMinRuntime: 1d}
+          kValue: 0.1
+          usageDBConfig:
+            clientType: prometheus
+            connectionString: http://prometheus:9090
+            connectionStringEnvVar: PROMETHEUS
+            usageParams:
+              halfLifePeriod: 168h
+              windowSize: 2w
+              windowType: cron
+              cronString: "0 0 * * 1"
+              tumblingWindowStartTime: "1970-01-01T01:00:00Z"
+              fetchInterval: 30s
+              stalenessPeriod: 10m
+              waitTimeout: 5s
+              extraParams:
+                gpuAllocationMetric: my_gpus
+                cpuCapacityMetric: my_cores
+                usageQueryTimeout: 20s
+                queryResolution: 5m
+          plugins:
+            gpupack: {enabled: false, arguments: {any: thing}}
+            minruntime: {arguments: {reclaimResolveMethod: queue}}
+          actions: {preempt: {enabled: false}, reclaim: {priority: 900}}
+          scenarioSearchBudgets: {}
+        status: {conditions: []}
+    """)
+    assert found == []
+    assert shard is not None
+    assert shard.name == "pool-a"
+    assert shard.settings == KaiSettings(
+        k=Fraction(1, 10),
+        usage=UsageWindow(
+            connection="http://prometheus:9090",
+            connection_env_var="PROMETHEUS",
+            half_life_ms=168 * HOUR_MS,
+            window_ms=14 * 24 * HOUR_MS,
+            window_type="cron",
+            tumbling_start_ms=HOUR_MS,
+            cron="0 0 * * 1",
+            fetch_interval_ms=30_000,
+            staleness_ms=600_000,
+            wait_timeout_ms=5_000,
+            metrics=(("cpuCapacityMetric", "my_cores"), ("gpuAllocationMetric", "my_gpus")),
+            query_timeout_ms=20_000,
+            query_resolution_ms=300_000,
+        ),
+        gpu_placement="spread",
+        # by priority: reclaim 900, allocate 500, stale gangs 100; spreading ends consolidation
+        actions=("reclaim", "allocate", "stalegangeviction"),
+        queue_depth=(("allocate", 20), ("reclaim", 5)),
+        node_pool="a",
+        preempt_min_runtime_ms=HOUR_MS // 6,
+        reclaim_min_runtime_ms=24 * HOUR_MS,
+        reclaim_resolve_method="queue",
+        reclaimer_multiplier=Fraction(3, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("relcaimerSaturationMultiplier", []),
+        ("reclaimerSaturationMultiplier", ["peer-differs"]),
+        ("reclaimerUtilizationMultiplier", ["peer-differs"]),
+    ],
+)
+@pytest.mark.parametrize(
+    "where",
+    [
+        'plugins: {proportion: {arguments: {%s: "1.25"}}}',
+        "plugins: {proportion: {arguments: {%s: 1.25}}}",
+        'args: {%s: "1.25"}',
+    ],
+)
+def test_the_multiplier_is_read_under_every_name_and_in_either_place(
+    name: str, codes: list[str], where: str
+) -> None:
+    found, remarks = settings("{" + where % name + "}")
+    assert found.reclaimer_multiplier == Fraction(5, 4)
+    assert [code for each in remarks for code in codes if code in each] == codes
+    assert len(remarks) == len(codes)
+
+
+def test_two_multipliers_that_differ_are_told_and_the_one_that_kai_reads_counts() -> None:
+    arguments = "{reclaimerUtilizationMultiplier: 3, relcaimerSaturationMultiplier: 2}"
+    found, remarks = settings(f"{{plugins: {{proportion: {{arguments: {arguments}}}}}}}")
+    assert found.reclaimer_multiplier == 2
+    assert any("[contradiction]" in each for each in remarks)
+
+
+@pytest.mark.parametrize("place", ["usageParams: {extraParams: %s}", "extraParams: %s"])
+def test_extra_parameters_are_read_where_kai_reads_them_and_where_it_documents_them(
+    place: str,
+) -> None:
+    config = "{" + place % "{gpuCapacityMetric: my_gpus, queryResolution: 2m}" + "}"
+    found, remarks = settings(f"{{usageDBConfig: {config}}}")
+    assert found.usage is not None
+    assert found.usage.metrics == (("gpuCapacityMetric", "my_gpus"),)
+    assert found.usage.query_resolution_ms == 120_000
+    assert [("[peer-differs]" in each) for each in remarks] == [True] * place.startswith("extra")
+
+
+def test_where_both_places_have_a_parameter_the_one_that_kai_reads_counts() -> None:
+    config = "{extraParams: {gpuCapacityMetric: a, cpuCapacityMetric: b}, "
+    config += "usageParams: {extraParams: {gpuCapacityMetric: c}}}"
+    found, _ = settings(f"{{usageDBConfig: {config}}}")
+    assert found.usage is not None
+    assert found.usage.metrics == (("cpuCapacityMetric", "b"), ("gpuCapacityMetric", "c"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ("{kValue: 0}", "$.spec.kValue"),
+        ("{kValue: -3}", "$.spec.kValue"),
+        (
+            '{plugins: {proportion: {arguments: {kValue: "-1"}}}}',
+            "$.spec.plugins.proportion.arguments.kValue",
+        ),
+    ],
+)
+def test_a_k_that_is_not_above_zero_is_zero_with_a_warning(spec: str, path: str) -> None:
+    found, remarks = settings(spec)
+    assert found.k == 0
+    assert [f"warning: {path}:" in each for each in remarks] == [True]
+
+
+def test_the_plugins_arguments_win_over_the_shards_own_fields() -> None:
+    found, remarks = settings(
+        "{kValue: 2, minRuntime: {preemptMinRuntime: 1h}, plugins: {"
+        'proportion: {arguments: {kValue: "3.5"}}, '
+        'minruntime: {arguments: {defaultPreemptMinRuntime: "5s"}}}}'
+    )
+    assert (found.k, found.preempt_min_runtime_ms, remarks) == (Fraction(7, 2), 5000, [])
+
+
+def test_a_half_life_of_zero_or_less_is_none() -> None:
+    for text in ("0s", "-1h"):
+        found, remarks = settings(f"{{usageDBConfig: {{usageParams: {{halfLifePeriod: {text}}}}}}}")
+        assert found.usage is not None
+        assert (found.usage.half_life_ms, remarks) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "severity", "code"),
+    [
+        (
+            "{args: {relcaimerSaturationMultiplier: '0.9'}}",
+            "$.spec.args.relcaimerSaturationMultiplier",
+            "error",
+            "out-of-range",
+        ),
+        (
+            "{args: {relcaimerSaturationMultiplier: much}}",
+            "$.spec.args.relcaimerSaturationMultiplier",
+            "error",
+            "bad-quantity",
+        ),
+        ("{placementStrategy: {gpu: pack}}", "$.spec.placementStrategy.gpu", "error", "bad-choice"),
+        (
+            "{usageDBConfig: {usageParams: {windowSize: 0s}}}",
+            "$.spec.usageDBConfig.usageParams.windowSize",
+            "error",
+            "out-of-range",
+        ),
+        (
+            "{usageDBConfig: {usageParams: {windowType: cron}}}",
+            "$.spec.usageDBConfig.usageParams.cronString",
+            "error",
+            "missing-field",
+        ),
+        (
+            "{minRuntime: {reclaimMinRuntime: -5s}}",
+            "$.spec.minRuntime.reclaimMinRuntime",
+            "warning",
+            "out-of-range",
+        ),
+        (
+            "{plugins: {minruntime: {arguments: {reclaimResolveMethod: up}}}}",
+            "$.spec.plugins.minruntime.arguments.reclaimResolveMethod",
+            "warning",
+            "bad-choice",
+        ),
+        (
+            "{plugins: {proportion: {enabled: false}}}",
+            "$.spec.plugins.proportion.enabled",
+            "warning",
+            "no-effect",
+        ),
+        ("{actions: {preemt: {}}}", "$.spec.actions.preemt", "warning", "unknown-field"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_place(spec: str, path: str, severity: str, code: str) -> None:
+    found, remarks = settings(spec)
+    assert len(remarks) == 1
+    assert f"{severity}: {path}:" in remarks[0]
+    assert f"[{code}]" in remarks[0]
+    assert (found.reclaimer_multiplier, found.actions) == (
+        Fraction(1),
+        ACTIONS,
+    )  # the defaults stand in
