@@ -1,5 +1,7 @@
 """Things that rules look up by name and that no sum runs over."""
 
+from decimal import Decimal
+
 import msgspec
 
 from fairlead.model.axes import QueueName
@@ -24,6 +26,7 @@ class LocalQueue(msgspec.Struct, frozen=True, kw_only=True):
     cluster_queue: QueueName
     stopped: bool = False
     drained: bool = False
+    weight: Decimal = Decimal(1)  # divides its past use where that orders what waits
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True, kw_only=True):
