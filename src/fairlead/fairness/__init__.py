@@ -1,0 +1,1 @@
+"""Pure arithmetic of fairness: dividing by weight, quota trees, dominant shares, decay."""

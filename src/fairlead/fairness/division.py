@@ -1,0 +1,183 @@
+"""Dividing one resource among sibling queues by guarantee, priority, weight and past usage.
+
+The rule has three steps: guarantees first; then, priority by priority, rounds in which every
+unsatisfied sibling is offered its portion by weight, rounded down to whole units; at the end the
+units lost to rounding, one each, by the largest fraction. The rounds and their rounding are part
+of the rule: pouring the whole amount in one pass gives other numbers.
+
+Everything is exact. Amounts are whole base units (thousandths of a device, millicores, bytes) and
+a portion is compared as a ratio of integers, so the answer cannot depend on the order in which
+siblings are listed. This module knows one group of siblings and one resource; `division_tree`
+walks whole trees.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import sub
+from typing import NamedTuple
+
+import msgspec
+
+from fairlead.fairness.division_level import Level, Wanting
+from fairlead.fairness.division_record import leftover_step, round_step
+from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, StepRecorder
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one queue may have of one resource, and what it asks for. No number is negative."""
+
+    guaranteed: int | None  # None: all there is
+    ceiling: int | None  # None: no limit
+    weight: int  # relative to its siblings', on any scale that they share; 0: no more than that
+    requested: int
+    usage_e9: int = 0  # past usage in billionths of the cluster's capacity
+
+
+class Guarantees(NamedTuple):
+    """Siblings after step 1, and who of them takes part in step 2."""
+
+    requestable: tuple[int, ...]  # per sibling: the request, cut at the ceiling
+    granted: tuple[int, ...]  # per sibling
+    granted_total: int
+    levels: tuple[Wanting, ...]  # the highest priority first
+
+
+def divide(
+    amount: int,
+    claims: Sequence[Claim],
+    levels: Sequence[Sequence[int]],
+    *,
+    unit: int,
+    k: Fraction,
+    steps: StepRecorder | None = None,
+) -> list[int]:
+    """Divide *amount* among *claims* and return each one's share, in the same order.
+
+    *levels* groups the positions of the claims by priority, the highest first, each group ordered
+    oldest first, then by name: that order settles equal fractions. *unit* is the whole unit in
+    base units; *k* says how strongly usage counts, 0 or less not at all.
+
+    The shares sum to at most ``max(amount, guarantees granted)``, and each stays below
+    ``min(ceiling, requested) + unit``. Cost: O(unsatisfied) per round, and one sort per level
+    with left-over units; each round but the last of a level satisfies someone.
+    """
+    guarantees = settle_guarantees(amount, claims, levels)
+    return divide_rest(amount, guarantees, unit=unit, k=k, steps=steps)
+
+
+def settle_guarantees(
+    amount: int, claims: Sequence[Claim], levels: Sequence[Sequence[int]]
+) -> Guarantees:
+    """Step 1: give everybody what is guaranteed, as far as it is asked for and permitted.
+
+    *amount* matters only to a guarantee of all there is. Without one, the result can be kept
+    for as long as the claims stay the same.
+    """
+    requestable = []
+    granted = []
+    for claim in claims:
+        most = claim.requested
+        ceiling = claim.ceiling
+        if ceiling is not None and ceiling < most:
+            most = ceiling
+        guaranteed = claim.guaranteed
+        if guaranteed is None:
+            guaranteed = amount
+        requestable.append(most)
+        granted.append(guaranteed if guaranteed < most else most)
+    needs = list(map(sub, requestable, granted))
+    wanting = tuple(_wanting(positions, claims, needs) for positions in levels)
+    return Guarantees(tuple(requestable), tuple(granted), sum(granted), wanting)
+
+
+def divide_rest(
+    amount: int,
+    guarantees: Guarantees,
+    *,
+    unit: int,
+    k: Fraction,
+    steps: StepRecorder | None = None,
+) -> list[int]:
+    """Steps 2 and 3: divide what the guarantees leave of *amount*; returns the whole shares."""
+    requestable, granted, granted_total, levels = guarantees
+    shares = list(granted)
+    remaining = amount - granted_total
+    if steps is not None:
+        steps.append(
+            GuaranteeStep(
+                amount=amount, requestable=requestable, granted=granted, remaining=remaining
+            )
+        )
+
+    played: list[Level] = []
+    for number, wanting in enumerate(levels):
+        if remaining <= 0:
+            break
+        level = Level(wanting, unit=unit, k=k)
+        played.append(level)
+        remaining = _run_rounds(number, level, wanting, remaining, steps)
+        for sibling in wanting.siblings:
+            shares[sibling] = requestable[sibling]
+        for sibling, need in zip(level.siblings, level.needs, strict=True):
+            shares[sibling] -= need
+
+    for number, level in enumerate(played):
+        if remaining <= 0:
+            break
+        remaining = _hand_out_leftovers(number, level, remaining, shares, unit, steps)
+    if steps is not None:
+        steps.append(FinalStep(shares=tuple(shares), unclaimed=max(0, remaining)))
+    return shares
+
+
+def _wanting(positions: Sequence[int], claims: Sequence[Claim], needs: Sequence[int]) -> Wanting:
+    chosen = [position for position in positions if needs[position] and claims[position].weight]
+    chosen_claims = [claims[position] for position in chosen]
+    return Wanting(
+        siblings=tuple(chosen),
+        needs=tuple([needs[position] for position in chosen]),
+        weights=tuple([claim.weight for claim in chosen_claims]),
+        usages_e9=tuple([claim.usage_e9 for claim in chosen_claims]),
+    )
+
+
+def _run_rounds(
+    number: int, level: Level, wanting: Wanting, remaining: int, steps: StepRecorder | None
+) -> int:
+    """Run the rounds of one level; returns what it leaves to the next."""
+    another = True
+    while another and level.siblings:
+        terms, share_weights = level.next_round(remaining)
+        siblings, needs = level.siblings, level.needs
+        remaining, another = level.play_round(terms, share_weights)
+        if steps is not None:
+            weight_of = dict(zip(wanting.siblings, wanting.weights, strict=True))
+            weights = [weight_of[sibling] for sibling in siblings]
+            before = zip(siblings, weights, share_weights, needs, strict=True)
+            steps.append(round_step(number, level, terms, before))
+    return remaining
+
+
+def _hand_out_leftovers(
+    number: int,
+    level: Level,
+    remaining: int,
+    shares: list[int],
+    unit: int,
+    steps: StepRecorder | None,
+) -> int:
+    """Give a unit to each who remembers a fraction, the largest first; returns the rest.
+
+    Neither need nor ceiling is asked here: this is how a share comes to exceed the request by
+    part of a unit.
+    """
+    ranking, denominator = level.ranking()
+    for place, (_, sibling) in enumerate(ranking):
+        gift = unit if unit < remaining else remaining
+        shares[sibling] += gift
+        remaining -= gift
+        if steps is not None:
+            steps.append(leftover_step(number, ranking, denominator, place, gift, remaining))
+        if remaining == 0:
+            break
+    return remaining

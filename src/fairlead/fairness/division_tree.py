@@ -1,0 +1,190 @@
+"""Fair shares of a whole tree of queues, every resource for itself, from the top down.
+
+The top level divides the cluster's total, and the children of a queue divide its fair share, also
+where its ceiling lies below that. Which queues are siblings, and in which order, changes seldom;
+what they ask for changes all the time, but not everywhere at once. So a tree is sorted once,
+every group keeps what follows from its claims alone, and `with_claims` makes the next tree at
+the cost of the groups that changed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
+from typing import Self
+
+import msgspec
+
+from fairlead.fairness.division import Claim, Guarantees, divide_rest, settle_guarantees
+from fairlead.fairness.division_steps import DivisionStep, StepRecorder
+
+
+class ShareQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue as the division sees it."""
+
+    name: str
+    parent: str | None  # None: top level
+    priority: int
+    created_ms: int
+    claims: tuple[Claim, ...]  # one per resource
+
+
+class SiblingDivision(msgspec.Struct, frozen=True, kw_only=True):
+    """One group of siblings and one resource: who asked, who got what, and every step to it.
+
+    Steps name siblings by their place in ``siblings`` and levels by theirs in ``priorities``.
+    """
+
+    parent: str | None
+    amount: int
+    unit: int
+    k: Fraction
+    siblings: tuple[str, ...]
+    priorities: tuple[int, ...]
+    claims: tuple[Claim, ...]
+    shares: tuple[int, ...]
+    steps: tuple[DivisionStep, ...]
+
+
+class SiblingGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The children of one queue by rank: higher priority, then older, then name."""
+
+    parent: int | None  # position in the tree; None: top level
+    names: tuple[str, ...]
+    levels: tuple[range, ...]  # counted from the first sibling
+    priorities: tuple[int, ...]  # one per level
+    claims: tuple[tuple[Claim, ...], ...]  # per resource, then per sibling
+    guarantees: tuple[Guarantees | None, ...]  # per resource; None: depends on the amount
+
+    def divide(
+        self, amount: int, *, axis: int, unit: int, k: Fraction, steps: StepRecorder | None = None
+    ) -> list[int]:
+        """Divide *amount* of one resource among the siblings."""
+        guarantees = self.guarantees[axis]
+        if guarantees is None:
+            guarantees = settle_guarantees(amount, self.claims[axis], self.levels)
+        return divide_rest(amount, guarantees, unit=unit, k=k, steps=steps)
+
+    def with_claims(self, changed: Mapping[str, Sequence[Claim]]) -> Self:
+        """The same siblings with other claims for some of them."""
+        rows = zip(self.names, zip(*self.claims, strict=True), strict=True)
+        claims = tuple(zip(*(changed.get(name, row) for name, row in rows), strict=True))
+        guarantees = tuple(_guarantees(column, self.levels) for column in claims)
+        return msgspec.structs.replace(self, claims=claims, guarantees=guarantees)
+
+
+class DivisionTree(msgspec.Struct, frozen=True, kw_only=True):
+    """Groups of siblings in the order of division, parents before children.
+
+    Make it with `from_queues`. A queue's position is its place in the list of all names.
+    """
+
+    groups: dict[str | None, SiblingGroup]  # by parent
+    parents: dict[str, str | None]  # each queue's parent, in the order of positions
+
+    @classmethod
+    def from_queues(cls, queues: Iterable[ShareQueue]) -> Self:
+        """Sort queues into a tree; the order in which they are listed does not matter.
+
+        Names are unique, parents exist and no queue is its own ancestor. Cost: O(n log n).
+        """
+        children: dict[str | None, list[ShareQueue]] = {}
+        for queue in queues:
+            children.setdefault(queue.parent, []).append(queue)
+        groups: dict[str | None, SiblingGroup] = {}
+        parents: dict[str, str | None] = {}
+        waiting: list[str | None] = [None]
+        for place, parent in enumerate(waiting):  # which grows: every queue may be a parent
+            siblings = sorted(children.pop(parent, ()), key=_rank)
+            if siblings:
+                position = place - 1 if place else None
+                groups[parent] = _sibling_group(position, siblings)
+                for queue in siblings:
+                    assert queue.name not in parents, f"two queues are named {queue.name}"
+                    parents[queue.name] = parent
+                    waiting.append(queue.name)
+        assert not children, f"no way from the top to the children of {sorted(map(str, children))}"
+        return cls(groups=groups, parents=parents)
+
+    def with_claims(self, changed: Mapping[str, Sequence[Claim]]) -> Self:
+        """The same tree with other claims for some queues; one claim per resource.
+
+        Cost: O(siblings of the changed queues), and a copy of the list of groups.
+        """
+        by_parent: dict[str | None, dict[str, Sequence[Claim]]] = {}
+        for name, claims in changed.items():
+            by_parent.setdefault(self.parents[name], {})[name] = claims
+        groups = dict(self.groups)
+        for parent, claims_of in by_parent.items():
+            groups[parent] = groups[parent].with_claims(claims_of)
+        return msgspec.structs.replace(self, groups=groups)
+
+
+def fair_shares(
+    tree: DivisionTree, total: Sequence[int], *, units: Sequence[int], k: Fraction
+) -> dict[str, tuple[int, ...]]:
+    """The fair share of every queue, per resource, when the top level divides *total*.
+
+    *total* and *units* have one entry per resource, like the claims. The result is in the order
+    of division. Cost: that of one `divide` per group of siblings and resource.
+    """
+    columns = []
+    for axis, (amount, unit) in enumerate(zip(total, units, strict=True)):
+        shares: list[int] = []
+        for group in tree.groups.values():
+            own = amount if group.parent is None else shares[group.parent]
+            shares += group.divide(own, axis=axis, unit=unit, k=k)
+        columns.append(shares)
+    return dict(zip(tree.parents, zip(*columns, strict=True), strict=True))
+
+
+def sibling_division(
+    tree: DivisionTree, parent: str | None, amount: int, *, axis: int, unit: int, k: Fraction
+) -> SiblingDivision:
+    """Divide *amount* of one resource among the children of *parent*, and keep every step.
+
+    With the parent's fair share as *amount* this is the arithmetic behind `fair_shares`.
+    """
+    group = tree.groups[parent]
+    steps: list[DivisionStep] = []
+    shares = group.divide(amount, axis=axis, unit=unit, k=k, steps=steps)
+    return SiblingDivision(
+        parent=parent,
+        amount=amount,
+        unit=unit,
+        k=k,
+        siblings=group.names,
+        priorities=group.priorities,
+        claims=group.claims[axis],
+        shares=tuple(shares),
+        steps=tuple(steps),
+    )
+
+
+def _rank(queue: ShareQueue) -> tuple[int, int, str]:
+    return -queue.priority, queue.created_ms, queue.name
+
+
+def _sibling_group(parent: int | None, siblings: Sequence[ShareQueue]) -> SiblingGroup:
+    ranks = [(queue.priority, place) for place, queue in enumerate(siblings)]
+    by_priority = [
+        (priority, [place for _, place in members])
+        for priority, members in groupby(ranks, key=itemgetter(0))
+    ]
+    levels = tuple(range(places[0], places[-1] + 1) for _, places in by_priority)
+    claims = tuple(zip(*(queue.claims for queue in siblings), strict=True))
+    return SiblingGroup(
+        parent=parent,
+        names=tuple(queue.name for queue in siblings),
+        levels=levels,
+        priorities=tuple(priority for priority, _ in by_priority),
+        claims=claims,
+        guarantees=tuple(_guarantees(column, levels) for column in claims),
+    )
+
+
+def _guarantees(claims: Sequence[Claim], levels: Sequence[range]) -> Guarantees | None:
+    """Step 1 once and for all, unless someone is guaranteed all there is."""
+    if any(claim.guaranteed is None for claim in claims):
+        return None
+    return settle_guarantees(0, claims, levels)
