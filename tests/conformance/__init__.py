@@ -1,0 +1,1 @@
+"""Compares Fairlead with recorded answers and published numbers, as tests and as a tool."""
