@@ -55,7 +55,9 @@ def load(
     findings = _StrictFindings() if strict else Findings()
     documents = read_documents(paths, findings, stdin=stdin)
     objects = [identify(document, findings) for document in documents]
-    chosen = policy or choose_policy(objects, paths[0] if paths else "-", findings)
+    chosen = policy
+    if policy is None and (objects or not findings.has_errors):  # else what is wrong is told
+        chosen = choose_policy(objects, paths[0] if paths else "-", findings)
     collection, read = _read(objects, chosen, findings)
     assembled = ASSEMBLERS[chosen](collection, findings) if chosen else None
     assert findings.has_errors or assembled is not None
@@ -74,12 +76,12 @@ def load_or_raise(
     policy: PolicyName | None = None,
     strict: bool = False,
     stdin: BinaryIO | None = None,
-) -> tuple[Assembled, LoadResult]:
-    """Load as `load` does, and raise `ManifestError` with all findings if one is an error."""
+) -> Assembled:
+    """Load as `load` does, but raise `ManifestError` with all findings if one is an error."""
     result = load(paths, policy=policy, strict=strict, stdin=stdin)
     if result.assembled is None:
         raise ManifestError(result.findings)
-    return result.assembled, result
+    return result.assembled
 
 
 def _read(
