@@ -1,0 +1,1 @@
+"""The command line: reads arguments, calls the layers below, prints for people or programs."""

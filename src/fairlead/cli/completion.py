@@ -1,0 +1,22 @@
+"""``fairlead completion``: the script that lets a shell complete fairlead's words."""
+
+import click
+from click.shell_completion import get_completion_class
+
+EPILOG = """\b
+Examples:
+  source <(fairlead completion bash)
+  fairlead completion zsh > ~/.zfunc/_fairlead
+  fairlead completion fish > ~/.config/fish/completions/fairlead.fish
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the script that lets SHELL complete fairlead's words."""
+    from fairlead.cli.main import fairlead
+
+    kind = get_completion_class(shell)
+    assert kind is not None, shell
+    click.echo(kind(fairlead, {}, "fairlead", "_FAIRLEAD_COMPLETE").source())

@@ -1,0 +1,24 @@
+"""Findings for people, on standard error."""
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from fairlead.errors import Finding
+
+COLOURS = {"error": "red", "warning": "yellow", "advice": "cyan"}
+
+
+def show_findings(findings: Sequence[Finding], *, to_stderr: bool = True) -> None:
+    """Print each finding with its place, what was expected and the cure."""
+    for finding in findings:
+        text = str(finding)
+        head, _, rest = text.partition(f" {finding.severity}: ")
+        word = click.style(finding.severity, fg=COLOURS[finding.severity], bold=True)
+        click.echo(f"{head} {word}: {rest}", err=to_stderr, color=use_colour())
+
+
+def use_colour() -> bool | None:
+    """Return False where NO_COLOR is set, else None: colour only on a terminal."""
+    return False if os.environ.get("NO_COLOR") else None

@@ -1,0 +1,110 @@
+"""Options that several commands share, and what they mean together."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from fairlead.errors import QuantityError
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.load import LoadResult, load
+from fairlead.model.axes import Amounts
+from fairlead.model.quantity import base_units, parse_quantity
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+POLICIES = ("kai", "kueue", "elastic-quota")
+
+
+def reads_manifests(command: Command) -> Command:
+    """Add the options that say what to read and under which rules."""
+    for option in reversed(
+        (
+            click.option(
+                "-f",
+                "--file",
+                "files",
+                multiple=True,
+                metavar="PATH",
+                help="File, folder or - for standard input; may be repeated.",
+            ),
+            click.argument("more_files", nargs=-1, metavar="[PATH]..."),
+            click.option(
+                "--policy",
+                type=click.Choice(POLICIES),
+                help="Rule set; by default the one whose objects are there.",
+            ),
+            click.option("--strict", is_flag=True, help="Refuse unknown fields."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def output_option(*forms: str) -> Callable[[Command], Command]:
+    """Add ``-o``; the first of *forms* is the default."""
+    return click.option(
+        "-o", "--output", type=click.Choice(forms), default=forms[0], show_default=True
+    )
+
+
+def capacity_option(command: Command) -> Command:
+    """Add ``--capacity``."""
+    return click.option(
+        "--capacity",
+        metavar="gpu=N,cpu=N,memory=N",
+        help="What there is to share, instead of the nodes in the input.",
+    )(command)
+
+
+def load_files(
+    files: tuple[str, ...], more_files: tuple[str, ...], policy: Any, *, strict: bool
+) -> LoadResult:
+    """Read everything that was named; naming nothing is wrong usage."""
+    names = [*files, *more_files]
+    if not names:
+        raise click.UsageError("name what to read: -f FILE, -f FOLDER, or -f - for standard input")
+    return load(names, policy=policy, strict=strict)
+
+
+def state_or_exit(result: LoadResult) -> Assembled:
+    """Show warnings, and leave with every error if there is one."""
+    from fairlead.cli.findings import show_findings
+
+    errors = [finding for finding in result.findings if finding.severity == "error"]
+    if errors or result.assembled is None:
+        show_findings(errors)
+        raise click.exceptions.Exit(1)
+    show_findings([finding for finding in result.findings if finding.severity == "warning"])
+    return result.assembled
+
+
+def read_capacity(text: str | None, assembled: Assembled) -> Amounts | None:
+    """Return the capacity that *text* states, on the quota axes; what it leaves out is nodes'."""
+    if text is None:
+        return None
+    if assembled.policy == "kueue":
+        raise click.BadParameter(
+            "Kueue shares out the quotas in its objects, whatever the nodes have; leave it out",
+            param_hint="--capacity",
+        )
+    state = assembled.state
+    amounts = list(state.total())
+    for item in text.split(","):
+        name, _, number = item.partition("=")
+        at = state.axes.index(name.strip())
+        if at is None or not number:
+            known = ", ".join(f"{axis}=..." for axis in state.axes.axes)
+            raise click.BadParameter(f"found {item!r}, expected {known}", param_hint="--capacity")
+        amounts[at] = _amount(state.axes.axes[at].resource, number.strip())
+    return tuple(amounts)
+
+
+def _amount(resource: str, text: str) -> int:
+    try:
+        amount, _ = base_units(resource, parse_quantity(text))
+    except QuantityError as wrong:
+        raise click.BadParameter(str(wrong), param_hint="--capacity") from wrong
+    if amount < 0:
+        raise click.BadParameter(f"found {text}, expected 0 or more", param_hint="--capacity")
+    return amount

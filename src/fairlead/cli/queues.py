@@ -1,0 +1,131 @@
+"""``fairlead queues``: the share tree, and what a change of the objects does to it."""
+
+from typing import Any
+
+import click
+
+from fairlead.cli.options import (
+    capacity_option,
+    load_files,
+    output_option,
+    read_capacity,
+    reads_manifests,
+    state_or_exit,
+)
+from fairlead.cli.table import table_text
+from fairlead.explain.queue_answers import share_report
+from fairlead.explain.share_diff import Change, changes_document, share_changes
+from fairlead.explain.share_report import (
+    Column,
+    QueueEntry,
+    ShareReport,
+    capacity_text,
+    cell_text,
+    report_document,
+)
+
+EPILOG = """\b
+Examples:
+  fairlead queues -f cluster/
+  fairlead queues -f queues.yaml --capacity gpu=100,cpu=800,memory=4Ti -o wide
+  fairlead queues -f nodes.yaml --diff old/ new/
+  fairlead queues -f share-simulation.json -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@reads_manifests
+@capacity_option
+@click.option(
+    "--diff",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Show what differs between two sets of objects; -f adds to both.",
+)
+@output_option("table", "wide", "json", "yaml")
+def command(
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    capacity: str | None,
+    diff: tuple[str, str] | None,
+    output: str,
+) -> None:
+    """Show the tree of queues with what each has, wants and is entitled to.
+
+    The rule set is taken from the objects; the capacity from the nodes among them.
+    """
+
+    def report(*also: str) -> ShareReport:
+        result = load_files((*files, *also), more_files, policy, strict=strict)
+        assembled = state_or_exit(result)
+        return share_report(assembled, read_capacity(capacity, assembled))
+
+    if diff is None:
+        _print_report(report(), output)
+        return
+    old, new = report(diff[0]), report(diff[1])
+    if old.policy != new.policy:
+        raise click.UsageError(
+            f"{diff[0]} is for {old.policy} and {diff[1]} for {new.policy}: choose with --policy"
+        )
+    _print_changes(share_changes(old, new), output)
+
+
+def _print_report(report: ShareReport, output: str) -> None:
+    if output in ("json", "yaml"):
+        from fairlead.cli.output import print_document
+
+        print_document(report_document(report), output)
+        return
+    click.echo(f"policy {report.policy}; capacity: {capacity_text(report)}\n")
+    click.echo(_report_table(report, wide=output == "wide"))
+
+
+def _report_table(report: ShareReport, *, wide: bool) -> str:
+    own = [column for column in report.queue_columns if wide or not column.wide]
+    axis = [column for column in report.axis_columns if wide or not column.wide]
+    head = ("QUEUE", "RESOURCE", *(c.title for c in axis), *(c.title for c in own))
+    rows = [row for entry in report.queues for row in _queue_rows(entry, own, axis)]
+    return table_text([head, *rows], left=2)
+
+
+def _queue_rows(entry: QueueEntry, own: list[Column], axis: list[Column]) -> list[tuple[str, ...]]:
+    """One row per axis; the queue's name and its own numbers stand in the first."""
+    name = "  " * entry.depth + entry.name
+    cells = [cell_text(column, None, entry.cells.get(column.key)) for column in own]
+    if not entry.lines:
+        return [(name, "-", *("" for _ in axis), *cells)]
+    blank = ["" for _ in own]
+    return [
+        (
+            name if first else "",
+            str(line.axis),
+            *(cell_text(column, line.axis, line.cells.get(column.key)) for column in axis),
+            *(cells if first else blank),
+        )
+        for first, line in zip([True, *[False] * len(entry.lines)], entry.lines, strict=False)
+    ]
+
+
+def _print_changes(changes: list[Change], output: str) -> None:
+    if output in ("json", "yaml"):
+        from fairlead.cli.output import print_document
+
+        print_document(changes_document(changes), output)
+        return
+    shown = [change for change in changes if output == "wide" or not change.column.wide]
+    if not shown:
+        click.echo("no queue's numbers differ")
+        return
+    head = ("QUEUE", "", "RESOURCE", "NUMBER", "OLD", "NEW")
+    click.echo(table_text([head, *map(_change_row, shown)], left=4))
+
+
+def _change_row(change: Change) -> tuple[str, ...]:
+    old = cell_text(change.column, change.axis, change.old) if change.fate != "added" else ""
+    new = cell_text(change.column, change.axis, change.new) if change.fate != "removed" else ""
+    fate = "" if change.fate == "changed" else change.fate
+    axis = str(change.axis) if change.axis else "-"
+    return (change.queue, fate, axis, change.column.title.lower(), old, new)

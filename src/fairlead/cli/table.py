@@ -1,0 +1,23 @@
+"""Plain aligned tables, as kubectl prints them: no lines, nothing cut off."""
+
+from collections.abc import Sequence
+
+
+def table_text(rows: Sequence[Sequence[str]], *, left: int = 1, indent: str = "") -> str:
+    """Return *rows* with aligned columns, the first *left* ones to the left, numbers to the right.
+
+    A column without any text below its title is left out.
+    """
+    if not rows:
+        return ""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    kept = [
+        (column, at < left) for at, column in enumerate(columns) if at < left or any(column[1:])
+    ]
+    padded = [_padded(column, is_left) for column, is_left in kept]
+    return "\n".join((indent + "  ".join(row)).rstrip() for row in zip(*padded, strict=True))
+
+
+def _padded(column: Sequence[str], is_left: bool) -> list[str]:
+    width = max(map(len, column))
+    return [text.ljust(width) if is_left else text.rjust(width) for text in column]

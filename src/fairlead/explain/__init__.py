@@ -1,0 +1,1 @@
+"""Answers for people: who gets what, and why."""

@@ -1,0 +1,60 @@
+"""How a namespace stands to its min, its max and the pool of all mins."""
+
+from fairlead.explain.amount_text import amount_text
+from fairlead.explain.explanation import Explanation, Section
+from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, over_min
+from fairlead.model.axes import Axis, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.shares import ElasticShares
+
+HEAD = ("RESOURCE", "MIN", "USED", "MAX", "TO MAX", "POOL", "USED BY ALL", "LEFT", "MAY TAKE")
+
+
+def explain_elastic_quota(
+    state: ClusterState, shares: ElasticShares, queue: QueueName
+) -> Explanation:
+    """Return how much *queue* may still take of each resource, and which rule bounds it."""
+    quota = shares.quotas[queue]
+    axes = state.axes.axes
+    borrows = ", ".join(str(axes[at]) for at in over_min(quota))
+    rows = [_row(axis, at, quota, shares.pool) for at, axis in enumerate(axes)]
+    section = Section(
+        title="What it may still take",
+        table=(HEAD, *rows),
+        remarks=(
+            "To max: max less used. Left: the pool of all mins less what all namespaces use.",
+            "A pod is admitted only within both, in every resource that it asks for.",
+            *_owed(state, shares, quota),
+        ),
+    )
+    return Explanation(
+        answer=f"{queue} " + (f"borrows {borrows}." if borrows else "is within its min."),
+        sections=(section,),
+        data={"queue": queue, "quota": quota, "pool": shares.pool},
+    )
+
+
+def _row(axis: Axis, at: int, quota: NamespaceQuota, pool: PoolSums) -> tuple[str, ...]:
+    ceiling, used = quota.ceiling[at], quota.used[at]
+    to_max = None if ceiling is None else max(0, ceiling - used)
+    left = max(0, pool.guaranteed[at] - pool.used[at])
+    may_take = left if to_max is None else min(to_max, left)
+    in_pool = (pool.guaranteed[at], pool.used[at], left, may_take)
+    numbers = (quota.guaranteed[at], used, ceiling, to_max, *in_pool)
+    return (str(axis), *(amount_text(axis, number) for number in numbers))
+
+
+def _owed(state: ClusterState, shares: ElasticShares, quota: NamespaceQuota) -> list[str]:
+    """Say who holds what this namespace is guaranteed and cannot take without preemption."""
+    remarks = []
+    for at, axis in enumerate(state.axes.axes):
+        below = quota.guaranteed[at] - quota.used[at]
+        left = max(0, shares.pool.guaranteed[at] - shares.pool.used[at])
+        holders = [name for name, other in shares.quotas.items() if at in over_min(other)]
+        if below > left and holders:
+            owed = amount_text(axis, below - left)
+            remarks.append(
+                f"{owed} of {axis} within its min is lent to {', '.join(holders)}; "
+                "a pod within the min takes it back by preemption."
+            )
+    return remarks

@@ -1,0 +1,122 @@
+"""Why a ClusterQueue or Cohort has the share that it has, and how much it can still take."""
+
+from fairlead.explain.amount_text import amount_text
+from fairlead.explain.explanation import Explanation, Section
+from fairlead.model.axes import Axis, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.shares import KueueShare, KueueShares
+
+
+def explain_kueue_queue(state: ClusterState, shares: KueueShares, queue: QueueName) -> Explanation:
+    """Return the arithmetic of quota, room and weighted share of *queue*."""
+    row = next(row for row in shares.rows() if row.queue == queue)
+    axes = sorted(row.listed)
+    return Explanation(
+        answer=_answer(row),
+        sections=(
+            _quota(state, row, axes),
+            _room(state, shares, queue, axes),
+            _share(shares, row),
+        ),
+        data={"queue": queue, "path": state.path(queue), "numbers": row},
+    )
+
+
+def _answer(row: KueueShare) -> str:
+    share = row.share
+    if share.dominant is None:
+        borrowing = (
+            "borrows what its cohort could not lend" if share.borrowing else "borrows nothing"
+        )
+        return f"{row.queue} {borrowing}, so its weighted share is 0."
+    return (
+        f"{row.queue} has a weighted share of {share.weighted_share_status}: "
+        f"it borrows most in {share.dominant}."
+    )
+
+
+def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:
+    queue = state.queues[row.queue]
+    head = ("FLAVOR/RESOURCE", "GUARANTEED", "SUBTREE", "RETAINED", "ALLOCATED", "BORROWED")
+    rows = [
+        (
+            str(axis),
+            amount_text(axis, queue.guaranteed[at]),
+            amount_text(axis, row.subtree[at]),
+            amount_text(axis, row.retained[at]),
+            amount_text(axis, row.usage[at]),
+            amount_text(axis, row.borrowed[at]),
+        )
+        for at in axes
+        for axis in (state.axes.axes[at],)
+    ]
+    return Section(
+        title="1. Quota and use",
+        table=(head, *rows),
+        remarks=(
+            "Subtree: its own quota and what its children lend.",
+            "Retained: what its lend limit keeps from the parent.",
+            "Borrowed: allocated less subtree, where that is positive.",
+        ),
+    )
+
+
+def _room(state: ClusterState, shares: KueueShares, queue: QueueName, axes: list[int]) -> Section:
+    path = state.path(queue)
+    head = ("QUEUE", "FLAVOR/RESOURCE", "SUBTREE", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")
+    rows = []
+    for name in path:
+        subtree, usage = shares.tree.subtree(name), shares.tree.usage(name)
+        available = shares.tree.available(name)
+        for at in axes:
+            axis = state.axes.axes[at]
+            rows.append(
+                (
+                    name,
+                    str(axis),
+                    amount_text(axis, subtree[at]),
+                    amount_text(axis, usage[at]),
+                    amount_text(axis, state.queues[name].borrow_limit[at]),
+                    amount_text(axis, available[at]),
+                )
+            )
+    return Section(
+        title="2. What it can still take, from here up to the root",
+        table=(head, *rows),
+        words=2,
+        remarks=(
+            "Available: the free part of its retained quota, and what its parent has available,",
+            "as far as its borrow limit lets it.",
+        ),
+    )
+
+
+def _share(shares: KueueShares, row: KueueShare) -> Section:
+    borrowed = shares.tree.borrowed(row.queue)
+    lendable = shares.tree.lendable(row.queue)
+    head = ("RESOURCE", "BORROWED", "LENDABLE", "RATIO x 1000")
+    rows = [
+        (
+            resource,
+            amount_text(Axis(resource), amount),
+            amount_text(Axis(resource), lendable.get(resource, 0)),
+            _ratio(amount, lendable.get(resource, 0)),
+        )
+        for resource, amount in sorted(borrowed.items())
+    ]
+    weight = row.share.weight
+    result = (
+        f"The largest ratio, {row.share.ratio:.3f}, over weight {weight}: {row.share.share:.3f}."
+    )
+    return Section(
+        title="3. Weighted share",
+        table=(head, *rows) if rows else (),
+        remarks=(
+            result,
+            "Lendable: all that the parent could ever hold of the resource, over all flavors.",
+        ),
+    )
+
+
+def _ratio(borrowed: int, lendable: int) -> str:
+    return f"{borrowed * 1000 / lendable:.3f}" if lendable > 0 else "not counted"

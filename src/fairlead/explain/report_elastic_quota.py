@@ -1,0 +1,75 @@
+"""The namespaces and the pool under ElasticQuota's rules."""
+
+from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.shares import ElasticShare, ElasticShares
+
+AXIS_COLUMNS = (
+    Column(key="guaranteed", title="GUARANTEED", form="amount"),
+    Column(key="limit", title="LIMIT", form="amount"),
+    Column(key="allocated", title="ALLOCATED", form="amount"),
+    Column(key="requested", title="REQUESTED", form="amount"),
+    Column(key="borrowed", title="BORROWED", form="amount"),
+    Column(key="unused", title="UNUSED", form="amount"),
+)
+POOL = QueueName("(pool)")
+
+
+def elastic_quota_report(
+    state: ClusterState, shares: ElasticShares, capacity: Amounts
+) -> ShareReport:
+    """Return min, max, use and borrowing of every namespace, after the pool of all mins."""
+    return ShareReport(
+        policy="elastic-quota",
+        capacity=dict(zip(state.axes.axes, capacity, strict=True)),
+        queue_columns=(),
+        axis_columns=AXIS_COLUMNS,
+        queues=(_pool(state, shares), *(_entry(state, row) for row in shares.rows())),
+    )
+
+
+def _pool(state: ClusterState, shares: ElasticShares) -> QueueEntry:
+    pool = shares.pool
+    rows = shares.rows()
+    lines = [
+        AxisLine(
+            axis=axis,
+            cells={
+                "guaranteed": pool.guaranteed[at],
+                "limit": None,
+                "allocated": pool.used[at],
+                "requested": sum(row.requested[at] for row in rows),
+                "borrowed": pool.borrowed[at],
+                "unused": max(0, pool.guaranteed[at] - pool.used[at]),
+            },
+        )
+        for at, axis in enumerate(state.axes.axes)
+    ]
+    return QueueEntry(name=POOL, parent=None, depth=0, kind="Pool", cells={}, lines=tuple(lines))
+
+
+def _entry(state: ClusterState, row: ElasticShare) -> QueueEntry:
+    queue = state.queues[row.queue]
+    lines = [
+        AxisLine(
+            axis=axis,
+            cells={
+                "guaranteed": queue.guaranteed[at],
+                "limit": queue.ceiling[at],
+                "allocated": row.used[at],
+                "requested": row.requested[at],
+                "borrowed": row.borrowed[at],
+                "unused": row.unused[at],
+            },
+        )
+        for at, axis in enumerate(state.axes.axes)
+    ]
+    return QueueEntry(
+        name=queue.name,
+        parent=None,
+        depth=1,
+        kind="ElasticQuota",
+        cells={},
+        lines=tuple(lines),
+    )

@@ -1,0 +1,82 @@
+"""The share tree under Kueue's rules."""
+
+from fairlead.explain.amount_text import amount_text
+from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
+from fairlead.model.axes import Axis, QueueName
+from fairlead.model.queue import Cohort
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.shares import KueueShare, KueueShares
+
+QUEUE_COLUMNS = (
+    Column(key="weight", title="WEIGHT", form="number"),
+    Column(key="weightedShare", title="WEIGHTED-SHARE", form="number"),
+    Column(key="dominantResource", title="DOMINANT", form="word", wide=True),
+    Column(key="borrowing", title="BORROWING", form="word"),
+    Column(key="pending", title="PENDING", form="word", wide=True),
+)
+AXIS_COLUMNS = (
+    Column(key="guaranteed", title="GUARANTEED", form="amount"),
+    Column(key="borrowLimit", title="BORROW-LIMIT", form="amount"),
+    Column(key="lendLimit", title="LEND-LIMIT", form="amount"),
+    Column(key="subtree", title="SUBTREE", form="amount", wide=True),
+    Column(key="retained", title="RETAINED", form="amount", wide=True),
+    Column(key="allocated", title="ALLOCATED", form="amount"),
+    Column(key="borrowed", title="BORROWED", form="amount"),
+    Column(key="available", title="AVAILABLE", form="amount"),
+    Column(key="potential", title="POTENTIAL", form="amount", wide=True),
+)
+
+
+def kueue_report(state: ClusterState, shares: KueueShares) -> ShareReport:
+    """Return quota, use, borrowing and weighted share of every ClusterQueue and Cohort."""
+    return ShareReport(
+        policy="kueue",
+        capacity={
+            Axis(name): amount for name, amount in zip(state.resources, state.capacity, strict=True)
+        },
+        queue_columns=QUEUE_COLUMNS,
+        axis_columns=AXIS_COLUMNS,
+        queues=tuple(_entry(state, row) for row in shares.rows()),
+    )
+
+
+def _entry(state: ClusterState, row: KueueShare) -> QueueEntry:
+    queue = state.queues[row.queue]
+    return QueueEntry(
+        name=queue.name,
+        parent=queue.parent,
+        depth=len(state.path(queue.name)) - 1,
+        kind="Cohort" if isinstance(queue.extension, Cohort) else "ClusterQueue",
+        cells={
+            "weight": row.share.weight,
+            "weightedShare": row.share.weighted_share_status,
+            "dominantResource": row.share.dominant,
+            "borrowing": row.share.borrowing,
+            "pending": _pending_text(state, queue.name),
+        },
+        lines=tuple(_line(state, row, at) for at in sorted(row.listed)),
+    )
+
+
+def _line(state: ClusterState, row: KueueShare, at: int) -> AxisLine:
+    queue = state.queues[row.queue]
+    return AxisLine(
+        axis=state.axes.axes[at],
+        cells={
+            "guaranteed": queue.guaranteed[at],
+            "borrowLimit": queue.borrow_limit[at],
+            "lendLimit": queue.lend_limit[at],
+            "subtree": row.subtree[at],
+            "retained": row.retained[at],
+            "allocated": row.usage[at],
+            "borrowed": row.borrowed[at],
+            "available": row.available[at],
+            "potential": row.potential[at],
+        },
+    )
+
+
+def _pending_text(state: ClusterState, queue: QueueName) -> str:
+    """What waits has no flavor yet, so it is told per resource: ``cpu 4, memory 8Gi``."""
+    pending = zip(state.resources, state.sums[queue].pending, strict=True)
+    return ", ".join(f"{name} {amount_text(Axis(name), n)}" for name, n in pending if n)
