@@ -60,6 +60,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     constraints: PodConstraints = ANYWHERE
     gpu_share: GpuShare | None = None
     gated: bool = False  # not to be scheduled yet, so not requested either
+    sub_group: str = ""  # that of a KAI PodGroup to which the pods belong; "": none
 
     def pod_name(self, ordinal: int) -> str:
         """Return the name of the pod at *ordinal*."""
