@@ -125,7 +125,7 @@ def test_more_weight_lowers_the_own_share_by_less_than_both_bounds(
     assert case.shares()[chosen] - heavier.shares()[chosen] < gain_bound(case) + loss_bound(case)
 
 
-def test_two_siblings_never_lose_by_more_capacity_or_weight() -> None:
+def test_two_siblings_with_whole_needs_never_lose_by_more_capacity_or_weight() -> None:
     """All of the small ones: it takes a third sibling to be paradoxical."""
     for amount in range(9):
         for weight in range(1, 5):
@@ -142,6 +142,13 @@ def test_the_smallest_loss_by_more_capacity() -> None:
     """3 * (1, 3, 3)/7 = 3/7, 9/7, 9/7: the unit goes to 3/7. With 4 the 4/7 are the smallest."""
     assert _shares(3, [1, 3, 3], [9, 9, 9]) == [1, 1, 1]
     assert _shares(4, [1, 3, 3], [9, 9, 9]) == [0, 2, 2]
+
+
+def test_a_share_above_the_request_falls_back_to_it_when_there_is_more() -> None:
+    """Halves cover neither need of 0.7, so the whole unit goes to one; of two both get 0.7."""
+    claims = [Claim(guaranteed=0, ceiling=None, weight=1, requested=7)] * 2
+    assert divide(10, claims, [range(2)], unit=10, k=K0) == [10, 0]
+    assert divide(20, claims, [range(2)], unit=10, k=K0) == [7, 7]
 
 
 def test_the_smallest_loss_by_more_weight() -> None:
