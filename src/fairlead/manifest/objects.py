@@ -22,6 +22,7 @@ from fairlead.policy.kueue.settings import KueueSettings
 
 ByResource: TypeAlias = Mapping[str, int]
 LimitByResource: TypeAlias = Mapping[str, int | None]
+PriorityClassKind: TypeAlias = Literal["WorkloadPriorityClass", "PriorityClass", ""]
 
 
 class KaiQueueObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +147,8 @@ class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
     local_queue: str
     pod_sets: tuple[KueuePodSet, ...]
     priority: int | None = None
-    priority_class: str = ""  # a WorkloadPriorityClass or a PriorityClass
+    priority_class: str = ""
+    priority_class_kind: PriorityClassKind = ""  # "": of either kind
     active: bool = True
     finished: bool = False
     evicted: bool = False
