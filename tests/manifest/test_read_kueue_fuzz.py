@@ -1,0 +1,67 @@
+"""Whatever stands in a Kueue object, it ends in findings or a sound state, never in a crash."""
+
+from copy import deepcopy
+from decimal import Decimal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.manifest.documents import Document
+from fairlead.manifest.path import Path
+from fairlead.manifest.values import REFUSED, Value
+from tests.manifest.test_assemble_kueue import assemble, example
+
+EXAMPLE = example()
+
+
+def places(value: Value, path: Path = ()) -> list[Path]:
+    """Return the path of every value in a document, but for what says which kind it is."""
+    found: list[Path] = []
+    if isinstance(value, dict):
+        steps: list[tuple[str | int, Value]] = list(value.items())
+    elif isinstance(value, list):
+        steps = list(enumerate(value))
+    else:
+        return found
+    for key, child in steps:
+        if not path and key in ("apiVersion", "kind"):
+            continue
+        found += [(*path, key), *places(child, (*path, key))]
+    return found
+
+
+PLACES = [(at, path) for at, each in enumerate(EXAMPLE) for path in places(each.value)]
+
+junk: st.SearchStrategy[Value] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.decimals(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "main", "vision", "institute", "a/b", "-1", "1e99", "1n", "9Ei", "True"]),
+    st.text(max_size=4),
+    st.just(REFUSED),
+    st.sampled_from([[], {}, [None], [{}], {"name": "x"}, [[]], {"cpu": Decimal("0.1")}]),
+)
+
+
+def replaced(document: Document, path: Path, value: Value) -> Document:
+    copy: Value = deepcopy(document.value)
+    assert isinstance(copy, dict)
+    at: Value = copy
+    for step in path[:-1]:
+        at = at[step]  # type: ignore[index]
+    at[path[-1]] = value  # type: ignore[index]
+    return Document(source=document.source, value=copy)
+
+
+@settings(max_examples=150)
+@given(changes=st.lists(st.tuples(st.sampled_from(PLACES), junk), min_size=1, max_size=3))
+def test_junk_in_any_place_never_escapes(changes: list[tuple[tuple[int, Path], Value]]) -> None:
+    """`assemble` also checks that the result is None exactly if something is an error."""
+    documents = list(EXAMPLE)
+    changed: set[int] = set()
+    for (at, path), value in changes:
+        if at not in changed:  # a second change might stand below the first
+            documents[at] = replaced(documents[at], path, value)
+            changed.add(at)
+    assemble(documents)
