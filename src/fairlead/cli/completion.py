@@ -14,7 +14,7 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that lets SHELL complete fairlead's words."""
+    """Print the script that lets your shell complete fairlead's words."""
     from fairlead.cli.main import fairlead
 
     kind = get_completion_class(shell)

@@ -38,7 +38,7 @@ def command(
     capacity: str | None,
     output: str,
 ) -> None:
-    """Show the arithmetic behind the numbers of QUEUE, step by step.
+    """Show the arithmetic behind a queue's numbers, step by step.
 
     The queue is marked with * among its siblings. A Cohort is named cohort/NAME.
     """

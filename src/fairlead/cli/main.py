@@ -71,11 +71,10 @@ def fairlead() -> None:
 def main(arguments: Sequence[str] | None = None, **extra: Any) -> None:
     """Run the command line and exit; a user's mistake ends in a message, not in a traceback."""
     try:
-        fairlead.main(args=arguments, standalone_mode=False, **extra)
+        # Without standalone mode, click hands the code of an Exit back instead of raising it.
+        sys.exit(fairlead.main(args=arguments, standalone_mode=False, **extra) or 0)
     except click.exceptions.Abort:
         _leave("interrupted", 130)
-    except click.exceptions.Exit as leaving:
-        sys.exit(leaving.exit_code)
     except click.ClickException as wrong:
         wrong.show()
         sys.exit(wrong.exit_code)

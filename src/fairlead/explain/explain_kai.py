@@ -37,7 +37,7 @@ def explain_kai_queue(state: ClusterState, shares: KaiShares, queue: QueueName) 
 
 def _concerns(state: ClusterState, queue: QueueName, at: int) -> bool:
     facts = state.queues[queue]
-    return bool(state.requested(queue)[at] or facts.guaranteed[at] != 0)
+    return bool(state.requested(queue)[at] or facts.guaranteed[at])
 
 
 class _DivisionStory:

@@ -1,0 +1,36 @@
+"""Runs the command line in this process and keeps what it printed."""
+
+import contextlib
+import io
+import sys
+from unittest import mock
+
+import msgspec
+
+from fairlead.cli.main import main
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """What a command printed, and how it ended."""
+
+    exit_code: int
+    out: str
+    err: str
+
+
+def run_cli(*arguments: str, stdin: bytes = b"") -> Ran:
+    """Run ``fairlead`` with *arguments*."""
+    out, err = io.StringIO(), io.StringIO()
+    given = io.TextIOWrapper(io.BytesIO(stdin))
+    code: object = 0
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        mock.patch.object(sys, "stdin", given),
+    ):
+        try:
+            main(list(arguments), prog_name="fairlead")
+        except SystemExit as leaving:
+            code = leaving.code
+    assert isinstance(code, int)
+    return Ran(code, out.getvalue(), err.getvalue())

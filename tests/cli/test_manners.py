@@ -1,0 +1,110 @@
+"""Help, versions, exit codes, completion, colours, and what is imported when."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlead import __version__
+from fairlead.cli.main import COMMANDS, SUMMARIES, fairlead
+from tests.cli.manifests import NODE, kai_queue, write
+from tests.cli.run_cli import run_cli
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_examples(name: str) -> None:
+    ran = run_cli(name, "--help")
+    assert ran.exit_code == 0
+    assert "Examples:" in ran.out
+    assert f"  fairlead {name}" in ran.out
+
+
+def test_the_list_of_commands_says_what_each_says_itself() -> None:
+    for name in COMMANDS:
+        command = fairlead.get_command(None, name)  # type: ignore[arg-type]  # it asks no context
+        assert command is not None
+        assert command.get_short_help_str(200).rstrip(".") == SUMMARIES[name].rstrip(".")
+
+
+def test_the_version_is_the_packages() -> None:
+    assert run_cli("--version").out == f"fairlead {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("no-such-verb",), ("queues",), ("queues", "--no-such"), ("explain",), ("queues", "-o", "x")],
+    ids=" ".join,
+)
+def test_wrong_usage_is_exit_2_and_says_where_help_is(arguments: tuple[str, ...]) -> None:
+    ran = run_cli(*arguments)
+    assert ran.exit_code == 2
+    assert "--help" in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script(shell: str) -> None:
+    ran = run_cli("completion", shell)
+    assert ran.exit_code == 0
+    assert "_FAIRLEAD_COMPLETE" in ran.out
+
+
+def _python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_completion_completes_commands_and_options() -> None:
+    def completed(words: str) -> str:
+        return _python(
+            "-m",
+            "fairlead",
+            _FAIRLEAD_COMPLETE="bash_complete",
+            COMP_WORDS=words,
+            COMP_CWORD=str(len(words.split())),
+        ).stdout
+
+    assert "queues" in completed("fairlead")
+
+
+def test_help_imports_no_more_than_it_needs() -> None:
+    program = (
+        "import sys; sys.argv = ['fairlead', '--help']\n"
+        "from fairlead.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith(('fairlead', 'yaml'))], file=sys.stderr)"
+    )
+    ran = _python("-c", program)
+    assert ran.returncode == 0
+    loaded = set(json.loads(ran.stderr.replace("'", '"')))
+    assert loaded == {"fairlead", "fairlead.cli", "fairlead.cli.main", "fairlead.errors"}
+
+
+def test_python_dash_m_works_like_the_command() -> None:
+    assert _python("-m", "fairlead", "--version").stdout == f"fairlead {__version__}\n"
+
+
+def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
+    names = [kai_queue(f"q{at}") for at in range(300)]
+    file = write(tmp_path, "c.yaml", NODE, *names)
+    command = f"{sys.executable} -m fairlead queues -f {file} -o json | head -1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert "Traceback" not in ran.stderr
+
+
+def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairlead.cli.findings import use_colour
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert use_colour() is None
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert use_colour() is False

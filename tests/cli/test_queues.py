@@ -1,0 +1,155 @@
+"""``fairlead queues``: trees, machine-readable forms, capacity and differences."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.manifests import NODE, kai_queue, pod_group, write
+from tests.cli.run_cli import run_cli
+
+# Of 10 GPUs a is guaranteed 2 and b 4; the other 4 go 1:3 by weight.
+CLUSTER = (
+    NODE,
+    kai_queue("a", quota=2, weight=1),
+    kai_queue("b", quota=4, weight=3),
+    pod_group("ja", "a", 9),
+    pod_group("jb", "b", 9),
+)
+
+
+def cells(output: str) -> list[list[str]]:
+    return [line.split() for line in output.splitlines()]
+
+
+def test_the_tree_shows_what_each_queue_is_entitled_to(tmp_path: Path) -> None:
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER))
+    assert ran.exit_code == 0, ran.err
+    head = "QUEUE RESOURCE WEIGHT GUARANTEED LIMIT ALLOCATED REQUESTED FAIR-SHARE SATURATION"
+    shown = cells(ran.out)
+    assert ["policy", "kai;", "capacity:", "cpu", "64,", "memory", "256Gi,", "gpu", "10"] in shown
+    assert head.split() in shown
+    assert "gpu 1 2 - 0 9 3 0".split() in shown
+    assert "gpu 3 4 - 0 9 7 0".split() in shown
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_programs_get_exact_quantities(tmp_path: Path, form: str) -> None:
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "-o", form)
+    document = json.loads(ran.out) if form == "json" else yaml.safe_load(ran.out)
+    assert document["kind"] == "QueueShares"
+    assert document["policy"] == "kai"
+    assert document["capacity"] == {"cpu": "64", "memory": "256Gi", "gpu": "10"}
+    names = [queue["name"] for queue in document["queues"]]
+    assert names == ["a", "b"]
+    gpu = document["queues"][0]["resources"]["gpu"]
+    assert gpu == {
+        "weight": "1",
+        "guaranteed": "2",
+        "limit": None,
+        "allocated": "0",
+        "nonPreemptible": "0",
+        "requested": "9",
+        "fairShare": "3",
+        "allocatable": "3",
+        "saturation": 0.0,
+    }
+
+
+def test_capacity_stands_in_for_nodes(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", *CLUSTER[1:])
+    without = run_cli("queues", "-f", file)
+    assert without.exit_code == 1
+    assert "--capacity" in without.err
+    ran = run_cli("queues", "-f", file, "--capacity", "gpu=18", "-o", "json")
+    shares = [queue["resources"]["gpu"] for queue in json.loads(ran.out)["queues"]]
+    assert [share["fairShare"] for share in shares] == ["9", "9"]
+
+
+@pytest.mark.parametrize("capacity", ["gpu", "gpu=", "gpu=x", "gpu=-1", "tpu=3", "", "gpu=1,,"])
+def test_a_capacity_that_cannot_be_read_is_wrong_usage(tmp_path: Path, capacity: str) -> None:
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "--capacity", capacity)
+    assert ran.exit_code == 2
+    assert "--capacity" in ran.err
+    assert ran.out == ""
+
+
+def test_diff_shows_what_a_change_does_to_every_queue(tmp_path: Path) -> None:
+    common = write(tmp_path, "common.yaml", CLUSTER[0], *CLUSTER[3:])
+    old = write(tmp_path, "old.yaml", *CLUSTER[1:3])
+    # b's guarantee of 4 is gone: 8 remain after a's 2, by weight 1:3 that is 2 and 6
+    new = write(tmp_path, "new.yaml", CLUSTER[1], kai_queue("b", weight=3), kai_queue("c"))
+    ran = run_cli("queues", "-f", common, "--diff", old, new)
+    shown = cells(ran.out)
+    assert "a gpu fair-share 3 4".split() in shown
+    assert "b gpu guaranteed 4 0".split() in shown
+    assert "b gpu fair-share 7 6".split() in shown
+    assert "c added gpu weight 1".split() in shown
+    assert not any("limit" in line and line[0] in "ab" for line in shown)
+
+
+def test_diff_of_equal_objects_is_empty(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", *CLUSTER)
+    ran = run_cli("queues", "--diff", file, file)
+    assert ran.out == "no queue's numbers differ\n"
+    ran = run_cli("queues", "--diff", file, file, "-o", "json")
+    assert json.loads(ran.out)["changes"] == []
+
+
+def test_diff_for_programs_names_the_number_and_both_values(tmp_path: Path) -> None:
+    old = write(tmp_path, "old.yaml", *CLUSTER)
+    new = write(tmp_path, "new.yaml", *CLUSTER[:2], *CLUSTER[3:4])
+    changes = json.loads(run_cli("queues", "--diff", old, new, "-o", "json").out)["changes"]
+    expected = {
+        "queue": "a",
+        "fate": "changed",
+        "resource": "gpu",
+        "number": "fairShare",
+        "old": "3",
+        "new": "9",
+    }
+    assert expected in changes
+    removed = [change for change in changes if change["queue"] == "b"]
+    assert {change["fate"] for change in removed} == {"removed"}
+    assert {change["new"] for change in removed} == {None}
+
+
+def test_standard_input_is_read(tmp_path: Path) -> None:
+    ran = run_cli("queues", "-f", "-", stdin="---".join(CLUSTER).encode())
+    assert ran.exit_code == 0
+    assert "policy kai" in ran.out
+
+
+def test_share_simulator_bodies_are_read(tmp_path: Path) -> None:
+    body = {
+        "totalResource": {"GPU": 10, "CPU": 0, "Memory": 0},
+        "queues": [
+            {"uid": name, "name": name, "priority": 100, "resourceShare": {"gpu": share}}
+            for name, share in (
+                ("a", {"deserved": 2, "request": 9, "overQuotaWeight": 1}),
+                ("b", {"deserved": 4, "request": 9, "overQuotaWeight": 3}),
+            )
+        ],
+    }
+    ran = run_cli("queues", "-f", write(tmp_path, "body.json", json.dumps(body)), "-o", "json")
+    assert ran.exit_code == 0, ran.err
+    shares = [queue["resources"]["gpu"] for queue in json.loads(ran.out)["queues"]]
+    assert [share["fairShare"] for share in shares] == ["3", "7"]
+
+
+def test_warnings_go_to_stderr_and_data_to_stdout(tmp_path: Path) -> None:
+    odd = kai_queue("a").replace("parentQueue", "parentQeue")
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", NODE, odd), "-o", "json")
+    assert ran.exit_code == 0
+    assert "parentQeue" in ran.err
+    assert json.loads(ran.out)["kind"] == "QueueShares"
+
+
+def test_an_error_shows_all_findings_and_no_data(tmp_path: Path) -> None:
+    broken = (kai_queue("a", quota="nonsense"), kai_queue("b", weight=-1))
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", NODE, *broken))
+    assert ran.exit_code == 1
+    assert ran.out == ""
+    assert "$.spec.resources.gpu.quota" in ran.err
+    assert "$.spec.resources.gpu.overQuotaWeight" in ran.err

@@ -1,0 +1,52 @@
+"""``fairlead validate``: all findings in one run, for people and for programs."""
+
+import json
+from pathlib import Path
+
+from tests.cli.manifests import NODE, kai_queue, write
+from tests.cli.run_cli import run_cli
+
+
+def test_a_sound_input_is_exit_0_with_a_count(tmp_path: Path) -> None:
+    ran = run_cli("validate", "-f", write(tmp_path, "c.yaml", NODE, kai_queue("a", quota=1)))
+    assert ran.exit_code == 0
+    assert ran.out.endswith(
+        "2 objects read for kai, 0 left alone: 0 errors, 0 warnings, 0 pieces of advice\n"
+    )
+
+
+def test_every_error_is_listed_with_line_path_and_cure(tmp_path: Path) -> None:
+    broken = (kai_queue("a", quota="x"), kai_queue("a"), kai_queue("c", weight=-2))
+    ran = run_cli("validate", "-f", write(tmp_path, "c.yaml", NODE, *broken))
+    assert ran.exit_code == 1
+    assert "c.yaml:14: error: $.spec.resources.gpu.quota" in ran.out
+    assert "$.spec.resources.gpu.overQuotaWeight" in ran.out
+    assert ran.out.count("fix:") >= 3
+
+
+def test_unknown_fields_warn_and_strict_refuses(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", NODE, kai_queue("a").replace("parentQueue", "parentQeue"))
+    lenient = run_cli("validate", "-f", file)
+    assert lenient.exit_code == 0
+    assert 'did you mean "parentQueue"?' in lenient.out
+    assert run_cli("validate", "-f", file, "--strict").exit_code == 1
+
+
+def test_programs_get_every_finding_as_data(tmp_path: Path) -> None:
+    config_map = "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+    file = write(tmp_path, "c.yaml", NODE, config_map, kai_queue("a", quota="x"))
+    ran = run_cli("validate", "-f", file, "-o", "json")
+    assert ran.exit_code == 1
+    document = json.loads(ran.out)
+    assert document["kind"] == "Findings"
+    assert document["leftAlone"] == {"ConfigMap": 1}
+    (error,) = [f for f in document["findings"] if f["severity"] == "error"]
+    assert error["file"] == file
+    assert error["path"] == "$.spec.resources.gpu.quota"
+    assert error["line"] > 1
+
+
+def test_a_missing_file_is_an_error_not_a_crash(tmp_path: Path) -> None:
+    ran = run_cli("validate", "-f", str(tmp_path / "absent.yaml"))
+    assert ran.exit_code == 1
+    assert "absent.yaml" in ran.out
