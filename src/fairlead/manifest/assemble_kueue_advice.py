@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from fairlead.manifest.assemble_kueue_objects import KueueObjects
 from fairlead.manifest.finding import Findings
-from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.node import Node
 from fairlead.model.quantity import show_amount
@@ -19,10 +18,10 @@ def advise_kueue(objects: KueueObjects, state: ClusterState, findings: Findings)
 
 
 def _advise_unusable(objects: KueueObjects, state: ClusterState, findings: Findings) -> None:
-    potential = {row.queue: row.potential for row in KueueShares(state).rows()}
+    tree = KueueShares(state).tree
     for queue in objects.cluster_queues.values():
         places = [state.axes.index(quota.resource, quota.flavor) for quota in queue.quotas]
-        most = potential[QueueName(queue.name)]
+        most = tree.potential(queue.name)
         if not any(most[place] for place in places if place is not None):
             queue.source.report(
                 findings,
