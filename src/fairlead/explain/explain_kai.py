@@ -75,11 +75,13 @@ class _DivisionStory:
             if division.parent is None
             else f"the fair share of {division.parent}"
         )
-        amount = self._text(division.amount)
-        remarks = [f"{amount} to divide among {len(division.siblings)} siblings: {whose}."]
+        remarks = []
         if len(self._shown) < len(division.siblings):
             remarks.append(f"Shown: {len(self._shown)} siblings, those that got the most.")
-        return Section(title=f"{self.axis}", remarks=tuple(remarks))
+        amount, count = self._text(division.amount), len(division.siblings)
+        siblings = "1 queue" if count == 1 else f"{count} siblings"
+        title = f"{self.axis}: {amount} to divide among {siblings}, {whose}"
+        return Section(title=title, remarks=tuple(remarks))
 
     def _guarantees(self, step: GuaranteeStep) -> Section:
         claims = self.division.claims
@@ -97,7 +99,7 @@ class _DivisionStory:
         granted = self._text(sum(step.granted))
         left = f"{self._text(step.amount)} - {granted} = {self._text(step.remaining)} remain."
         if step.remaining < 0:
-            left += " The guarantees exceed what there is; all are honoured on paper."
+            left = f"That is {granted} together, more than there is: all are honoured on paper."
         return Section(
             title="1. Guaranteed, as far as it is asked for and within the limit",
             table=(head, *rows),
@@ -164,7 +166,7 @@ class _DivisionStory:
         if claim.ceiling is not None:
             most = min(most, claim.ceiling)
         name = self.division.siblings[self._own]
-        remarks = [f"{name} gets {self._text(share)}; {self._text(step.unclaimed)} is nobody's."]
+        remarks = [f"{name} gets {self._sum_of_gifts()}."]
         if share > most:
             remarks.append(
                 f"That is {self._text(share - most)} more than the {self._text(most)} it can use: "
@@ -172,7 +174,26 @@ class _DivisionStory:
             )
         elif share < most:
             remarks.append(f"It could use {self._text(most)}.")
+        if step.unclaimed:
+            remarks.append(f"{self._text(step.unclaimed)} is left and nobody's.")
         return Section(title="Result", remarks=tuple(remarks))
+
+    def _sum_of_gifts(self) -> str:
+        """Return ``16 + 2 + 1 = 19``: what each step gave, and the share."""
+        gifts = []
+        for step in self.division.steps:
+            match step:
+                case GuaranteeStep():
+                    gifts.append(step.granted[self._own])
+                case RoundStep():
+                    gifts.extend(e.granted for e in step.entries if e.sibling == self._own)
+                case LeftoverStep() if step.sibling == self._own:
+                    gifts.append(step.granted)
+                case _:
+                    pass
+        if len(gifts) == 1:
+            return self.own_share
+        return " + ".join(map(self._text, gifts)) + f" = {self.own_share}"
 
     def _siblings_that_matter(self) -> Sequence[int]:
         shares = self.division.shares
