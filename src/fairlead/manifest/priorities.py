@@ -32,7 +32,7 @@ class Priorities:
         self._by_name = {name: Importance(priority=priority) for name, priority in BUILT_IN.items()}
         default = Importance(priority=0)
         own = [each for each in classes if not each.for_workloads]
-        for each in sorted(own, key=lambda each: -each.value):
+        for each in sorted(own, key=lambda each: (-each.value, each.name)):
             importance = Importance(priority=each.value, preemption_policy=each.preemption_policy)
             self._by_name[each.name] = importance
             if each.is_default:
