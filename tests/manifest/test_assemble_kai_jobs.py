@@ -1,0 +1,185 @@
+"""Which pods form a KAI job, where its pods run, and who else takes space."""
+
+import pytest
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.workload import KaiJob, SubGroup
+from tests.manifest.kai_world import (
+    GROUP,
+    NODE,
+    ONE_CORE,
+    assemble,
+    containers,
+    member,
+    pod,
+    queue,
+    sound,
+    stream,
+    workload,
+)
+
+# Jobs
+
+
+def test_the_pods_of_a_group_are_one_workload_in_sets_of_alike_pods() -> None:
+    text = stream(
+        queue("a"),
+        GROUP,
+        member("w2"),
+        member("w1"),
+        member("big", containers("{cpu: 2, memory: 1Gi}")),
+        member("gated", f"schedulingGates: [{{name: later}}], {ONE_CORE}"),
+        member("done", f"nodeName: n1, {ONE_CORE}", "labels: {x: z}").replace(
+            "status: {}", "status: {phase: Succeeded}"
+        ),
+        NODE,
+    )
+    state = sound(text)
+    found = workload(state, "ns/g")
+    assert (found.queue, found.min_count) == ("a", 2)
+    assert [each.pod_names for each in found.pod_sets] == [("big",), ("gated",), ("w1", "w2")]
+    assert [each.gated for each in found.pod_sets] == [False, True, False]
+    assert [each.min_count for each in found.pod_sets] == [0, 0, 0]
+    assert state.resources == ("cpu", "memory", "nvidia.com/gpu")
+    assert found.pod_sets[0].requests == (2000, 2**30, 0)
+    # what waits: big 2 cores, w1 and w2 one core each; the gated and the finished pod nothing
+    assert state.requested(QueueName("a")) == (4000, 2**30, 0)
+
+
+def test_a_pod_names_its_group_in_a_label_too_but_only_in_its_own_namespace() -> None:
+    labelled = pod("x", metadata="labels: {pod-group-name: g}")
+    state = sound(stream(queue("a"), GROUP, labelled, member("second")))
+    assert workload(state, "ns/g").pod_sets[0].pod_names == ("second", "x")
+    elsewhere = labelled.replace("namespace: ns", "namespace: other")
+    assembled, found = assemble(stream(queue("a"), queue("default-queue"), GROUP, elsewhere))
+    assert assembled is not None
+    assert sorted(assembled.state.workloads) == ["other/x"]
+    assert sorted(each.code for each in found) == ["missing-reference", "missing-reference"]
+
+
+def test_a_pod_of_kai_without_a_group_is_a_workload_of_its_own() -> None:
+    state = sound(stream(queue("a"), pod("x"), pod("second", metadata="labels: {runai/queue: a}")))
+    assert sorted(state.workloads) == ["ns/second", "ns/x"]
+    found = workload(state, "ns/x")
+    assert (found.queue, found.min_count, found.priority, found.preemptible) == ("a", 1, 50, True)
+
+
+def test_a_pod_without_a_queue_goes_to_kais_default_queue() -> None:
+    state = sound(stream(queue("default-queue"), pod("x", metadata="labels: {}")))
+    assert workload(state, "ns/x").queue == "default-queue"
+
+
+def test_a_pod_may_be_called_like_a_group() -> None:
+    state = sound(stream(queue("a"), GROUP, member("x"), pod("g")))
+    assert sorted(state.workloads) == ["ns/g", "ns/pod/g"]
+
+
+def test_sub_groups_keep_their_minimum_and_their_pods() -> None:
+    group = GROUP.replace(
+        "minMember: 2", "subGroups: [{name: head, minMember: 1}, {name: work, minMember: 2}]"
+    )
+    text = stream(
+        queue("a"),
+        group,
+        member("h", more="labels: {kai.scheduler/subgroup-name: head}"),
+        member("w1", more="labels: {kai.scheduler/subgroup-name: work}"),
+        member("w2", containers("{cpu: 2}"), "labels: {kai.scheduler/subgroup-name: work}"),
+    )
+    found = workload(sound(text), "ns/g")
+    assert found.min_count == 3  # 1 + 2
+    assert [(each.sub_group, each.min_count) for each in found.pod_sets] == [
+        ("head", 1),
+        ("work", 1),  # two are needed, and the other set has but one of them
+        ("work", 1),
+    ]
+    assert isinstance(found.extension, KaiJob)
+    assert found.extension.sub_groups == (
+        SubGroup(name="head", min_member=1),
+        SubGroup(name="work", min_member=2),
+    )
+
+
+def test_an_unknown_sub_group_is_told_and_left_out() -> None:
+    group = GROUP.replace("minMember: 2", "subGroups: [{name: head}]")
+    stray = member("x", more="labels: {kai.scheduler/subgroup-name: heat}")
+    assembled, found = assemble(stream(queue("a"), group, stray))
+    assert assembled is not None
+    assert workload(assembled.state, "ns/g").pod_sets[0].sub_group == ""
+    assert [each.code for each in found] == ["missing-reference"]
+
+
+def test_a_topology_that_is_required_is_a_constraint_that_we_do_not_know() -> None:
+    group = GROUP.replace("minMember: 2", "topologyConstraint: {requiredTopologyLevel: rack}")
+    found = workload(sound(stream(queue("a"), group, member("x"))), "ns/g")
+    assert found.pod_sets[0].constraints.unsupported == ("topologyConstraint",)
+
+
+def test_a_running_pod_has_a_place_a_leaving_one_is_leaving() -> None:
+    text = stream(
+        queue("a"),
+        GROUP.replace("namespace: ns", 'namespace: ns, creationTimestamp: "1970-01-01T00:00:01Z"'),
+        member("r", f"nodeName: n1, {ONE_CORE}").replace(
+            "status: {}", 'status: {phase: Running, startTime: "1970-01-01T00:00:09Z"}'
+        ),
+        member("s", f"nodeName: n1, {ONE_CORE}", 'deletionTimestamp: "1970-01-01T00:00:20Z"'),
+        member("t"),
+        member("u", more='deletionTimestamp: "1970-01-01T00:00:20Z"'),
+        NODE,
+    )
+    state = sound(text)
+    run = state.runs[WorkloadName("ns/g")]
+    placed = {
+        workload(state, "ns/g").pod_name(each): (at.node, at.leaving)
+        for each, at in run.pods.items()
+    }
+    assert placed == {"r": ("n1", False), "s": ("n1", True)}
+    assert workload(state, "ns/g").pod_sets[0].pod_names == ("r", "s", "t")  # u never got a place
+    assert run.started_ms == 0  # s has no start time, but it was created at 0
+    assert state.node_held["n1"][0] == 2000
+    assert state.sums[QueueName("a")].allocated[0] == 1000
+    assert state.sums[QueueName("a")].pending[0] == 1000
+
+
+def test_the_groups_own_start_time_counts_before_that_of_its_pods() -> None:
+    started = 'annotations: {kai.scheduler/last-start-timestamp: "1970-01-01T00:01:00Z"}'
+    group = GROUP.replace("namespace: ns", f"namespace: ns, {started}")
+    state = sound(stream(queue("a"), group, member("r", f"nodeName: n1, {ONE_CORE}"), NODE))
+    assert state.runs[WorkloadName("ns/g")].started_ms == 60_000
+
+
+def test_other_schedulers_pods_take_space_but_reservations_do_not() -> None:
+    """A reservation holds the device whose parts are charged to those who share it."""
+    gpu = f"nodeName: n1, {containers('{cpu: 1, nvidia.com/gpu: 1}')}"
+    other = f"{{kind: Pod, metadata: {{name: o}}, spec: {{{gpu}}}}}"
+    finished = other.replace("name: o", "name: f").replace(
+        "spec:", "status: {phase: Failed}, spec:"
+    )
+    reservation = other.replace("name: o", "name: r, namespace: kai-resource-reservation")
+    state = sound(stream(queue("a"), NODE, other, finished, reservation))
+    assert state.workloads == {}
+    node = state.nodes["n1"]
+    assert node.occupied == (1000, 0, 1000)
+    assert tuple(state.capacity) == (7000, 32 * 2**30, 3000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (pod("x", metadata="labels: {kai.scheduler/queue: b}"), "missing-reference"),
+        (pod("x", metadata="labels: {kai.scheduler/queue: top}"), "unusable"),
+        (GROUP.replace("queue: a, ", ""), "missing-reference"),
+    ],
+)
+def test_a_job_that_no_leaf_takes_is_kept_and_told(text: str, expected: str) -> None:
+    members = member("m") if "PodGroup" in text else queue("z")
+    assembled, found = assemble(stream(queue("top"), queue("a", "top"), text, members))
+    assert assembled is not None
+    assert len(assembled.state.workloads) == 1
+    assert [(each.severity, each.code) for each in found] == [("warning", expected)]
+
+
+def test_a_group_without_pods_asks_for_nothing() -> None:
+    assembled, found = assemble(stream(queue("a"), GROUP))
+    assert assembled is not None
+    assert assembled.state.workloads == {}
+    assert [each.code for each in found] == ["missing-reference"]
