@@ -256,6 +256,17 @@ def test_without_any_class_the_priority_is_0() -> None:
     assert state_of(pod("a/p")).workloads[WorkloadName("a/p")].priority == 0
 
 
+def test_of_several_classes_for_all_the_lowest_counts_and_then_the_last_name() -> None:
+    head = "---\n{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, globalDefault: true, "
+    nine = head + "metadata: {name: nine}, value: 9}\n"
+    two = head + "metadata: {name: two}, value: 2}\n"
+    never = head + "metadata: {name: two-never}, value: 2, preemptionPolicy: Never}\n"
+    for classes in ([two, nine, never], [never, nine, two]):
+        workload = state_of(*classes, pod("a/p")).workloads[WorkloadName("a/p")]
+        assert isinstance(workload.extension, ElasticPods)
+        assert (workload.priority, workload.extension.preemption_policy) == (2, "Never")
+
+
 def test_a_class_that_is_not_in_the_input_is_warned_about_unless_the_number_is_known() -> None:
     _, told = assemble(
         pod("a/one", more="priorityClassName: lost"),
