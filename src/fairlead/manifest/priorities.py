@@ -27,7 +27,7 @@ class Priorities:
     """The priority classes of a cluster."""
 
     def __init__(self, classes: Iterable[PriorityClassObject], findings: Findings) -> None:
-        """Take in the Kubernetes classes; of several defaults the lowest counts, the last by name."""
+        """Take the classes in; of several defaults the lowest counts, among equals the last."""
         self._findings = findings
         self._by_name = {name: Importance(priority=priority) for name, priority in BUILT_IN.items()}
         default = Importance(priority=0)
