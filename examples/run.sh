@@ -1,0 +1,32 @@
+#!/bin/sh
+# Shows what Fairlead says about the worked examples: is the input sound, who is entitled to
+# what, and why. Read the YAML files beside this script for the stories behind the numbers.
+set -eu
+cd "$(dirname "$0")/.."
+
+tell() {
+    printf '\n\n%s\n%s\n' "$1" "$(printf '%s' "$1" | tr -c '' '=')"
+}
+
+show() {
+    printf '\n$ fairlead %s\n' "$*"
+    fairlead "$@"
+}
+
+tell "KAI-Scheduler: two departments share 32 GPUs by guarantee, weight and priority"
+show validate -f examples/kai
+show queues -f examples/kai
+show explain research -f examples/kai
+
+tell "KAI's share simulator: the same division from a body of numbers"
+show queues -f examples/share-simulation
+
+tell "Kueue: cohorts lend each other what they do not use"
+show validate -f examples/kueue
+show queues -f examples/kueue
+show explain language -f examples/kueue
+
+tell "ElasticQuota: namespaces borrow each other's unused min"
+show validate -f examples/elastic-quota
+show queues -f examples/elastic-quota
+show explain speech -f examples/elastic-quota
