@@ -3,9 +3,9 @@
 from decimal import Decimal
 
 from bench.harness import Work, benchmark
-from fairlead.manifest.cursor import Cursor
-from fairlead.manifest.documents import Document, read_bytes
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.documents import Document, read_bytes
 
 QUEUES = 1000
 MANIFEST = """\

@@ -75,6 +75,7 @@ def _world() -> ClusterState:
 
 @benchmark("one event into 1,000 queues, 10,000 workloads", goal_cpu_ms=GOAL_MS, operations=2)
 def one_event() -> Work:
+    """A workload starts, and stops again: two events."""
     state = _world()
     start = _start(WORKLOADS - 1)
     stop = WorkloadStopped(workload=start.workload, pods=(PodId(0, 0),))
@@ -88,6 +89,7 @@ def one_event() -> Work:
 
 @benchmark("mark, trial placement and roll-back, same state", goal_cpu_ms=GOAL_MS)
 def trial_placement() -> Work:
+    """What a search for a place does for each place that it tries."""
     state = _world()
     start = _start(WORKLOADS - 1)
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "images" / "fair-shares.svg"
 
 LEFT, TOP, ROW, BAR, GPU = 150, 72, 36, 10, 19  # in pixels
+FONT = 'font-family="system-ui, sans-serif" font-size="13"'
 INK, FAINT, HELD, DUE, OWN = "#24292f", "#8c959f", "#2a7ab0", "#e8a33d", "#5a9e6f"
 
 
@@ -28,8 +29,7 @@ def picture(queues: list[dict[str, object]]) -> str:
     """Return the drawing: per queue, what is guaranteed, what is due and what is held."""
     height = TOP + ROW * len(queues) + 12
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height}" '
-        'font-family="system-ui, sans-serif" font-size="13">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height}" {FONT}>',
         f'<rect width="700" height="{height}" fill="#ffffff"/>',
         _text(16, 26, "32 GPUs, two departments, five teams", size=16, weight="600"),
         *_legend(),

@@ -2,9 +2,9 @@
 
 from textwrap import dedent
 
-from fairlead.manifest.documents import Document, read_bytes
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.values import Mapping
+from fairlead.manifest.text.documents import Document, read_bytes
+from fairlead.manifest.text.values import Mapping
 
 
 def read(text: str | bytes, file: str = "queues.yaml") -> tuple[list[Document], Findings]:

@@ -4,12 +4,12 @@ from textwrap import dedent
 
 import pytest
 
-from fairlead.manifest.assemble_elastic_quota import assemble_elastic_quota
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.documents import read_bytes
+from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
+from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.queue import ElasticQuota

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.assemble_kai import assemble_kai
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.documents import read_bytes
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.read_share_simulation import read_share_simulation
+from fairlead.manifest.kai.assemble import assemble_kai
+from fairlead.manifest.kai.read_share_simulation import read_share_simulation
+from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState

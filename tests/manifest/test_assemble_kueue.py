@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.manifest import assemble_kueue_workloads
-from fairlead.manifest.assemble_kueue import assemble_kueue
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.documents import Document, read_bytes
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kinds import KINDS
+from fairlead.manifest.kueue import assemble_workloads as assemble_kueue_workloads
+from fairlead.manifest.kueue.assemble import assemble_kueue
+from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.queue import ClusterQueue, Cohort

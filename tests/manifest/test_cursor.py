@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.errors import Finding
-from fairlead.manifest.cursor import Cursor
-from fairlead.manifest.documents import Document, Source, read_bytes
 from fairlead.manifest.finding import CODES, Findings
-from fairlead.manifest.piece import YamlPiece
-from fairlead.manifest.suggest import did_you_mean
-from fairlead.manifest.timestamp import parse_timestamp
-from fairlead.manifest.values import REFUSED, Value
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.documents import Document, Source, read_bytes
+from fairlead.manifest.text.piece import YamlPiece
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.manifest.text.timestamp import parse_timestamp
+from fairlead.manifest.text.values import REFUSED, Value
 
 
 def stand_in(text: str) -> tuple[Cursor, Findings]:

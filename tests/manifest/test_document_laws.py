@@ -3,13 +3,13 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlead.manifest.build import Builder
-from fairlead.manifest.documents import read_bytes
 from fairlead.manifest.finding import CODES, Findings
-from fairlead.manifest.json_nodes import compose_json
-from fairlead.manifest.limits import MAX_DEPTH
-from fairlead.manifest.values import Mapping, height
-from fairlead.manifest.yaml_documents import cut_stream
+from fairlead.manifest.text.build import Builder
+from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.text.json_nodes import compose_json
+from fairlead.manifest.text.limits import MAX_DEPTH
+from fairlead.manifest.text.values import Mapping, height
+from fairlead.manifest.text.yaml_documents import cut_stream
 from tests.manifest.reading import read, remarks
 from tests.manifest.value_strategies import as_json, mappings
 

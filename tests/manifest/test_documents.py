@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from fairlead.manifest.values import Value
+from fairlead.manifest.text.values import Value
 from tests.manifest.reading import read, remarks, sole
 
 # What plain words mean: as for the YAML reader of Kubernetes, but with exact decimals.

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.manifest import files as files_module
-from fairlead.manifest.documents import read_documents
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.text import files as files_module
+from fairlead.manifest.text.documents import read_documents
 from tests.manifest.reading import remarks
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from fairlead.errors import Severity
-from fairlead.manifest import documents as documents_module
 from fairlead.manifest import finding as finding_module
-from fairlead.manifest import json_documents, json_nodes, yaml_nodes
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.limits import MAX_ALIASED_NODES, MAX_DEPTH
-from fairlead.manifest.values import Value, height
+from fairlead.manifest.text import documents as documents_module
+from fairlead.manifest.text import json_documents, json_nodes, yaml_nodes
+from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH
+from fairlead.manifest.text.values import Value, height
 from tests.manifest.reading import read, remarks, sole
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.json_locate import JsonLocator
-from fairlead.manifest.json_nodes import compose_json
-from fairlead.manifest.locate import Locator
-from fairlead.manifest.path import path_text
-from fairlead.manifest.values import Mapping, Value
+from fairlead.manifest.text.json_locate import JsonLocator
+from fairlead.manifest.text.json_nodes import compose_json
+from fairlead.manifest.text.locate import Locator
+from fairlead.manifest.text.path import path_text
+from fairlead.manifest.text.values import Mapping, Value
 from tests.manifest.reading import read
 from tests.manifest.value_strategies import mappings
 

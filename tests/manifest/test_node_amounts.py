@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.documents import Source, read_bytes
+from fairlead.manifest.core.node_amounts import amounts_on, held_by_node, model_node, resource_names
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.node_amounts import amounts_on, held_by_node, model_node, resource_names
 from fairlead.manifest.objects import NodeObject, PodObject
+from fairlead.manifest.text.documents import Source, read_bytes
 from fairlead.model.workload import ANYWHERE
 
 

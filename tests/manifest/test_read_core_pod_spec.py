@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.pod_requests import pod_requests, with_pod_level
-from fairlead.manifest.read_containers import Container
-from fairlead.manifest.read_pod_spec import PodSpecRead, read_pod_spec
+from fairlead.manifest.core.pod_requests import pod_requests, with_pod_level
+from fairlead.manifest.core.read_containers import Container
+from fairlead.manifest.core.read_pod_spec import PodSpecRead, read_pod_spec
 from fairlead.model.selector import LabelRequirement, NodeTerm, Toleration
 from tests.manifest.yaml_text import cursor_of, remarks
 

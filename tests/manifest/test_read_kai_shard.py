@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
+from fairlead.manifest.kai.read_shard import read_kai_shard
 from fairlead.manifest.objects import KaiShardObject
-from fairlead.manifest.read_kai_shard import read_kai_shard
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings, UsageWindow
 from tests.manifest.yaml_text import cursor_of
 

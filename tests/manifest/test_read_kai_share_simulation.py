@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.manifest.documents import read_bytes
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.read_share_simulation import is_share_simulation, read_share_simulation
 from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject, Object
-from fairlead.manifest.read_share_simulation import is_share_simulation, read_share_simulation
+from fairlead.manifest.text.documents import read_bytes
 
 
 def read(body: dict[str, object]) -> tuple[list[Object], list[str]]:

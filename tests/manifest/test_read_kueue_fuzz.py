@@ -6,9 +6,9 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.manifest.documents import Document
-from fairlead.manifest.path import Path
-from fairlead.manifest.values import REFUSED, Value
+from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.path import Path
+from fairlead.manifest.text.values import REFUSED, Value
 from tests.manifest.test_assemble_kueue import assemble, example
 
 EXAMPLE = example()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.manifest.read_selector import (
+from fairlead.manifest.core.read_selector import (
     read_label_selector,
     read_node_terms,
     read_taints,

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.errors import ManifestError
-from fairlead.manifest.values import REFUSED
+from fairlead.manifest.text.values import REFUSED
 from tests.manifest.reading import read, remarks
 
 # Each: what was written, and every finding that it must give, as "line code path".

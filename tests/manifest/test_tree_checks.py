@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.documents import Source, read_bytes
+from fairlead.manifest.core.tree_checks import cycles, orphans, refuse_cycles, refuse_duplicates
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.tree_checks import cycles, orphans, refuse_cycles, refuse_duplicates
+from fairlead.manifest.text.documents import Source, read_bytes
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):

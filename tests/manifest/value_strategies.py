@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from fairlead.manifest.values import Value
+from fairlead.manifest.text.values import Value
 
 # YAML forbids some characters that JSON allows, and folds others as ends of lines.
 letters = st.characters(

@@ -2,9 +2,9 @@
 
 from textwrap import dedent
 
-from fairlead.manifest.cursor import Cursor
-from fairlead.manifest.documents import read_bytes
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.documents import read_bytes
 
 
 def cursor_of(text: str) -> tuple[Cursor, Findings]:

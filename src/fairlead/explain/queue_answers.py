@@ -10,7 +10,7 @@ from fairlead.explain.report_kai import kai_report
 from fairlead.explain.report_kueue import kueue_report
 from fairlead.explain.share_report import ShareReport
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.suggest import did_you_mean
+from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.policy.elastic_quota.shares import ElasticShares
 from fairlead.policy.kai.settings import KaiSettings

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from fairlead.manifest.documents import Source
+from fairlead.manifest.text.documents import Source
 from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings

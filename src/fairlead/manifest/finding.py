@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from fairlead.errors import Finding, ManifestError, Severity
-from fairlead.manifest.limits import MAX_FINDINGS
+from fairlead.manifest.text.limits import MAX_FINDINGS
 
 CODES: Final = MappingProxyType(
     {

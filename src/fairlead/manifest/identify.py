@@ -2,8 +2,8 @@
 
 import msgspec
 
-from fairlead.manifest.documents import Document
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.read_share_simulation import is_share_simulation
 from fairlead.manifest.kinds import (
     KINDS,
     SHARE_SIMULATION,
@@ -12,10 +12,10 @@ from fairlead.manifest.kinds import (
     kind_title,
     kinds_in,
 )
-from fairlead.manifest.path import quote
-from fairlead.manifest.read_share_simulation import is_share_simulation
-from fairlead.manifest.suggest import did_you_mean
-from fairlead.manifest.values import REFUSED, Mapping
+from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.manifest.text.values import REFUSED, Mapping
 
 NO_KIND = "without kind"
 

@@ -11,30 +11,30 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.manifest.assembled import PolicyName
-from fairlead.manifest.cursor import Cursor
-from fairlead.manifest.documents import Document
-from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import Object
-from fairlead.manifest.read_budget import read_budget
-from fairlead.manifest.read_cluster_queue import read_cluster_queue
-from fairlead.manifest.read_cohort import read_cohort
-from fairlead.manifest.read_elastic_quota import read_elastic_quota
-from fairlead.manifest.read_flavor import read_flavor
-from fairlead.manifest.read_kai_pod_group import read_kai_pod_group
-from fairlead.manifest.read_kai_queue import read_kai_queue
-from fairlead.manifest.read_kai_shard import read_kai_shard
-from fairlead.manifest.read_kueue_configuration import read_kueue_configuration
-from fairlead.manifest.read_kueue_workload import read_kueue_workload
-from fairlead.manifest.read_local_queue import read_local_queue
-from fairlead.manifest.read_namespace import read_namespace
-from fairlead.manifest.read_node import read_node
-from fairlead.manifest.read_plugin_pod_group import read_plugin_pod_group
-from fairlead.manifest.read_pod import read_pod
-from fairlead.manifest.read_priority_class import (
+from fairlead.manifest.core.read_budget import read_budget
+from fairlead.manifest.core.read_namespace import read_namespace
+from fairlead.manifest.core.read_node import read_node
+from fairlead.manifest.core.read_pod import read_pod
+from fairlead.manifest.core.read_priority_class import (
     read_priority_class,
     read_workload_priority_class,
 )
-from fairlead.manifest.read_share_simulation import read_share_simulation
+from fairlead.manifest.elastic_quota.read_pod_group import read_plugin_pod_group
+from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.read_pod_group import read_kai_pod_group
+from fairlead.manifest.kai.read_queue import read_kai_queue
+from fairlead.manifest.kai.read_shard import read_kai_shard
+from fairlead.manifest.kai.read_share_simulation import read_share_simulation
+from fairlead.manifest.kueue.read_cluster_queue import read_cluster_queue
+from fairlead.manifest.kueue.read_cohort import read_cohort
+from fairlead.manifest.kueue.read_configuration import read_kueue_configuration
+from fairlead.manifest.kueue.read_flavor import read_flavor
+from fairlead.manifest.kueue.read_local_queue import read_local_queue
+from fairlead.manifest.kueue.read_workload import read_kueue_workload
+from fairlead.manifest.objects import Object
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.documents import Document
 
 Reader: TypeAlias = Callable[[Cursor], Object | None]
 DocumentReader: TypeAlias = Callable[[Document, Findings], Sequence[Object]]

@@ -7,15 +7,15 @@ from typing import BinaryIO, Final, TypeAlias
 import msgspec
 
 from fairlead.errors import Finding, ManifestError, Severity
-from fairlead.manifest.assemble_elastic_quota import assemble_elastic_quota
-from fairlead.manifest.assemble_kai import assemble_kai
-from fairlead.manifest.assemble_kueue import assemble_kueue
 from fairlead.manifest.assembled import Assembled, PolicyName
 from fairlead.manifest.choose_policy import choose_policy
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.documents import read_documents
+from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
+from fairlead.manifest.kai.assemble import assemble_kai
+from fairlead.manifest.kueue.assemble import assemble_kueue
+from fairlead.manifest.text.documents import read_documents
 
 Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
 

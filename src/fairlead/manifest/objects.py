@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from fairlead.manifest.documents import Source
+from fairlead.manifest.text.documents import Source
 from fairlead.model.catalogue import DisruptionBudget, LocalQueue, ResourceFlavor
 from fairlead.model.queue import ClusterQueue, ResourceGroup
 from fairlead.model.selector import Taint

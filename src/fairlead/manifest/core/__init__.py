@@ -1,0 +1,1 @@
+"""Kubernetes' own objects, and what the readers of all families share."""

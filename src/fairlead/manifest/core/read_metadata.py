@@ -1,0 +1,74 @@
+"""Reads ``metadata``, which is the same in every kind."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import quote
+
+DEFAULT_NAMESPACE: Final = "default"
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_NAME_MAX_LENGTH: Final = 253
+_IGNORED: Final = (
+    "deletionGracePeriodSeconds",
+    "finalizers",
+    "generateName",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True):
+    """Name, labels and times of an object; ``is_leaving`` once its deletion was asked for.
+
+    The name is "" where it is missing or cannot be used; then its reader returns no object.
+    """
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    created_ms: int
+    is_leaving: bool
+
+
+def read_metadata(top: Cursor) -> Metadata:
+    """Read the metadata of the object *top*; one without namespace is in the default one.
+
+    A name that Kubernetes would refuse is only warned about, except that a ``/`` is refused here
+    too: it separates the namespace from the name.
+    """
+    metadata = top.mapping("metadata", required=True)
+    metadata.ignore(*_IGNORED)
+    name = metadata.text("name")
+    namespace = metadata.text("namespace", "") or DEFAULT_NAMESPACE
+    is_usable = all(
+        [_is_usable(metadata, "name", name), _is_usable(metadata, "namespace", namespace)]
+    )
+    return Metadata(
+        name=name if is_usable else "",
+        namespace=namespace,
+        labels=metadata.text_map("labels"),
+        annotations=metadata.text_map("annotations"),
+        created_ms=metadata.timestamp("creationTimestamp", 0),
+        is_leaving=metadata.timestamp("deletionTimestamp", None) is not None,
+    )
+
+
+def _is_usable(metadata: Cursor, key: str, name: str) -> bool:
+    expected = "expected lower case letters, digits, - and ."
+    if "/" in name:
+        metadata.error(key, "bad-name", f"found {quote(name)}, {expected}", "remove the /")
+        return False
+    if name and not (len(name) <= _NAME_MAX_LENGTH and _NAME.fullmatch(name)):
+        message = f"found {quote(name)}, which Kubernetes would refuse; {expected}"
+        metadata.warn(key, "bad-name", message, "rename it")
+    return name != ""

@@ -1,0 +1,20 @@
+"""Reads a core ``Namespace``, whose labels decide which queues it may use."""
+
+from typing import Final
+
+from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.objects import NamespaceObject
+from fairlead.manifest.text.cursor import Cursor
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+def read_namespace(top: Cursor) -> NamespaceObject | None:
+    """Read a namespace; None if it has no usable name. Like the API server, label it with it."""
+    top.ignore("apiVersion", "kind", "spec", "status")
+    metadata = read_metadata(top)
+    top.finish()
+    if not metadata.name:
+        return None
+    labels = {**metadata.labels, NAME_LABEL: metadata.name}
+    return NamespaceObject(source=top.source, name=metadata.name, labels=labels)

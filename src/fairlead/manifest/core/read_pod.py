@@ -1,0 +1,72 @@
+"""Reads a core ``Pod`` as far as scheduling needs it."""
+
+from typing import Final
+
+from fairlead.manifest.core.read_gpu_share import read_gpu_share
+from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_pod_spec import read_pod_spec
+from fairlead.manifest.objects import PodObject
+from fairlead.manifest.text.cursor import Cursor
+
+_PHASES: Final = {
+    phase: phase for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown")
+}
+_IGNORED_STATUS: Final = (
+    "allocatedResources",
+    "conditions",
+    "containerStatuses",
+    "ephemeralContainerStatuses",
+    "extendedResourceClaimStatus",
+    "hostIP",
+    "hostIPs",
+    "initContainerStatuses",
+    "message",
+    "observedGeneration",
+    "podIP",
+    "podIPs",
+    "qosClass",
+    "reason",
+    "resize",
+    "resourceClaimStatuses",
+    "resources",
+)
+
+
+def read_pod(top: Cursor) -> PodObject | None:
+    """Read a pod; None if it has no usable name."""
+    top.ignore("apiVersion", "kind")
+    metadata = read_metadata(top)
+    spec = read_pod_spec(top.mapping("spec", required=True))
+    status = top.mapping("status")
+    status.ignore(*_IGNORED_STATUS)
+    phase = status.choice("phase", _PHASES, "Pending")
+    nominated_node = status.text("nominatedNodeName", "") or None
+    started_ms = status.timestamp("startTime", None)
+    if phase == "Running" and spec.node is None:
+        message = "found a running pod without a node; it counts for its queue and on no node"
+        top.warn(("spec", "nodeName"), "contradiction", message, "add nodeName")
+    gpu_share = read_gpu_share(top, metadata)
+    top.finish()
+    if not metadata.name:
+        return None
+    return PodObject(
+        source=top.source,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        labels=metadata.labels,
+        annotations=metadata.annotations,
+        scheduler=spec.scheduler,
+        requests=spec.requests,
+        constraints=spec.constraints,
+        gpu_share=gpu_share,
+        node=spec.node,
+        nominated_node=nominated_node,
+        phase=phase,
+        terminating=metadata.is_leaving,
+        gated=bool(spec.scheduling_gates),
+        priority=spec.priority,
+        priority_class=spec.priority_class,
+        preemption_policy=spec.preemption_policy,
+        created_ms=metadata.created_ms,
+        started_ms=started_ms,
+    )

@@ -1,0 +1,93 @@
+"""Reads the spec of a pod, or of a pod template, as far as scheduling needs it."""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from fairlead.manifest.core.pod_requests import plus, pod_requests, with_pod_level
+from fairlead.manifest.core.read_containers import Container, read_containers
+from fairlead.manifest.core.read_pod_constraints import read_pod_constraints
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.model.workload import PodConstraints
+
+PreemptionPolicy: TypeAlias = Literal["PreemptLowerPriority", "Never"]
+
+PREEMPTION_POLICIES: Final[Mapping[str, PreemptionPolicy]] = {
+    "PreemptLowerPriority": "PreemptLowerPriority",
+    "Never": "Never",
+}
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+
+_IGNORED: Final = (
+    "activeDeadlineSeconds",
+    "automountServiceAccountToken",
+    "dnsConfig",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "ephemeralContainers",
+    "hostAliases",
+    "hostIPC",
+    "hostPID",
+    "hostUsers",
+    "hostname",
+    "hostnameOverride",
+    "imagePullSecrets",
+    "os",
+    "readinessGates",
+    "restartPolicy",
+    "runtimeClassName",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "setHostnameAsFQDN",
+    "shareProcessNamespace",
+    "subdomain",
+    "terminationGracePeriodSeconds",
+    "workloadRef",
+)
+
+
+class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod's spec. ``requests`` is what its node is charged, overhead included, pods not."""
+
+    requests: Mapping[str, int]
+    overhead: Mapping[str, int]
+    constraints: PodConstraints
+    priority: int | None
+    priority_class: str
+    preemption_policy: PreemptionPolicy | None
+    scheduler: str
+    scheduling_gates: tuple[str, ...]
+    node: str | None
+
+
+def read_pod_spec(spec: Cursor) -> PodSpecRead:
+    """Read the spec at which the cursor stands. What is wrong becomes findings."""
+    spec.ignore(*_IGNORED)
+    on_host_network = bool(spec.boolean("hostNetwork", False))
+    main = read_containers(spec, "containers", on_host_network=on_host_network)
+    init = read_containers(spec, "initContainers", on_host_network=on_host_network)
+    lasting = [*main, *(container for container in init if container.is_sidecar)]
+    overhead = spec.quantities("overhead")
+    return PodSpecRead(
+        requests=plus(_requests(spec, main, init), overhead),
+        overhead=overhead,
+        constraints=read_pod_constraints(spec, lasting),
+        priority=spec.integer("priority", None),
+        priority_class=spec.text("priorityClassName", ""),
+        preemption_policy=spec.choice("preemptionPolicy", PREEMPTION_POLICIES, None),
+        scheduler=spec.text("schedulerName", "") or DEFAULT_SCHEDULER,
+        scheduling_gates=tuple(gate.text("name") for gate in spec.items("schedulingGates")),
+        node=spec.text("nodeName", "") or None,
+    )
+
+
+def _requests(spec: Cursor, main: list[Container], init: list[Container]) -> dict[str, int]:
+    resources = spec.mapping("resources")
+    resources.ignore("claims")
+    return with_pod_level(
+        pod_requests(main, init),
+        requests=resources.quantities("requests"),
+        limits=resources.quantities("limits"),
+    )

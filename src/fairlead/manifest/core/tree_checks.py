@@ -1,0 +1,150 @@
+"""Checks on objects that name each other as parents: twice the same name, cycles, orphans.
+
+Generic over the kind of object: a KAI Queue, a Kueue Cohort, whatever has a name, a parent and a
+source. Each object has at most one parent, so every walk upward is a line and all checks together
+look at each object a few times.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Protocol, TypeVar
+
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.path import Path, quote
+
+MAX_SHOWN_NAMES = 10  # in one message
+
+
+class Sourced(Protocol):
+    """An object that knows where it was written."""
+
+    @property
+    def source(self) -> Source:
+        """Where it was written."""
+
+
+class TreeObject(Sourced, Protocol):
+    """An object of a tree; the parent of one at the top is ""."""
+
+    @property
+    def name(self) -> str:
+        """What the others call it."""
+
+    @property
+    def parent(self) -> str:
+        """The name of the object above it."""
+
+
+S = TypeVar("S", bound=Sourced)
+T = TypeVar("T", bound=TreeObject)
+
+
+def place(source: Source) -> str:
+    """Say where an object was written: ``queues.yaml:12``."""
+    return f"{source.file}:{source.line}"
+
+
+def refuse_duplicates(
+    objects: Iterable[S], name_of: Callable[[S], str], kind: str, findings: Findings
+) -> list[S]:
+    """Return the first object of each name; every further one is an error that names both places.
+
+    *kind* stands in the message, as in "Queue". Cost: one look at each object.
+    """
+    firsts: dict[str, S] = {}
+    for each in objects:
+        first = firsts.setdefault(name_of(each), each)
+        if first is not each:
+            each.source.report(
+                findings,
+                "error",
+                "duplicate-object",
+                ("metadata", "name"),
+                f"found the {kind} {quote(name_of(each))} a second time, expected each name once; "
+                f"the first is at {place(first.source)}",
+                "rename or remove one of the two",
+            )
+    return list(firsts.values())
+
+
+def refuse_cycles(objects: Sequence[T], kind: str, parent_path: Path, findings: Findings) -> bool:
+    """Report an error at each object that is its own ancestor, naming the cycle; tell if any is.
+
+    Names must be unique. *parent_path* is where the parent's name stands, such as
+    ``("spec", "parentQueue")``. Cost: as `cycles`.
+    """
+    found = cycles(objects)
+    for cycle in found:
+        for at, each in enumerate(cycle):
+            names = [one.name for one in (*cycle[at:], *cycle[:at], each)]
+            each.source.report(
+                findings,
+                "error",
+                "cycle",
+                parent_path,
+                f"found a {kind} that is its own ancestor: {_chain(names)}",
+                "give one of them another parent, or none",
+            )
+    return bool(found)
+
+
+def cycles(objects: Sequence[T]) -> list[list[T]]:
+    """Return every cycle once, child before parent, from its smallest name; sorted by that name.
+
+    Objects that only hang below a cycle are no part of it. Cost: each object is visited once.
+    """
+    by_name = {each.name: each for each in objects}
+    seen_from: dict[str, str] = {}  # name: the name at which the walk that first saw it began
+    found: list[list[T]] = []
+    for start in by_name:
+        at = start
+        while at in by_name and at not in seen_from:
+            seen_from[at] = start
+            at = by_name[at].parent
+        if seen_from.get(at) == start:  # the walk met itself
+            found.append(_cycle_through(at, by_name))
+    return sorted(found, key=lambda cycle: cycle[0].name)
+
+
+def orphans(objects: Sequence[T]) -> list[list[T]]:
+    """Return, for each object whose parent does not exist, itself and everything below it.
+
+    Names must be unique. Sorted by the name of that object, which comes
+    first; those below it follow by name. Cost: one look at each object, and sorting.
+    """
+    names = {each.name for each in objects}
+    below: dict[str, list[T]] = {}
+    for each in objects:
+        below.setdefault(each.parent, []).append(each)
+    lost = [each for each in objects if each.parent and each.parent not in names]
+    by_name = attrgetter("name")
+    return [
+        [each, *sorted(_descendants(each, below), key=by_name)]
+        for each in sorted(lost, key=by_name)
+    ]
+
+
+def _cycle_through(name: str, by_name: dict[str, T]) -> list[T]:
+    members = [by_name[name]]
+    while members[-1].parent != name:
+        members.append(by_name[members[-1].parent])
+    first = min(range(len(members)), key=lambda at: members[at].name)
+    return members[first:] + members[:first]
+
+
+def _chain(names: list[str]) -> str:
+    """Write a cycle as "a" -> "b" -> "a", cut when long."""
+    names = [quote(name) for name in names]
+    if len(names) > MAX_SHOWN_NAMES:
+        half = MAX_SHOWN_NAMES // 2
+        names = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
+    return " -> ".join(names)
+
+
+def _descendants(top: T, below: dict[str, list[T]]) -> Iterator[T]:
+    stack = list(below.get(top.name, ()))
+    while stack:
+        each = stack.pop()
+        yield each
+        stack.extend(below.get(each.name, ()))

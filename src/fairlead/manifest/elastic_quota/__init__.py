@@ -1,0 +1,1 @@
+"""ElasticQuota's objects: read one by one, then put together."""

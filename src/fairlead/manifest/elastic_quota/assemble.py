@@ -1,0 +1,166 @@
+"""From ElasticQuotas, pods and nodes to one cluster state.
+
+Each quota is a queue without parent, called after its namespace. Every live pod is a workload or
+part of one, in the queue of its namespace. A namespace without quota has no queue, so its pods are
+charged to nobody; they are workloads all the same, because a pod without quota may push aside
+another one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.node_amounts import model_node, resource_names
+from fairlead.manifest.core.priorities import Priorities
+from fairlead.manifest.core.tree_checks import refuse_duplicates
+from fairlead.manifest.elastic_quota.assemble_checks import (
+    advise_on_empty_pool,
+    advise_on_overcommitment,
+    one_per_namespace,
+    refuse_min_above_max,
+    warn_where_plugin_differs,
+)
+from fairlead.manifest.elastic_quota.assemble_gangs import gangs_of, is_live
+from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
+from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.objects import (
+    BudgetObject,
+    ByResource,
+    ElasticQuotaObject,
+    NamespaceObject,
+    NodeObject,
+    PluginPodGroupObject,
+    PodObject,
+    PriorityClassObject,
+)
+from fairlead.model.axes import Axis, QueueName, QuotaAxes
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.events import CatalogueChanged, NodeAdded, QueueChanged
+from fairlead.model.queue import ElasticQuota, Queue
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+
+
+def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled | None:
+    """Return the state that the objects describe, or None if any finding of the run is an error.
+
+    Objects may be listed in any order. Cost: about one look at every object, and sorting.
+    """
+    quotas = one_per_namespace(objects.of(ElasticQuotaObject), findings)
+    parts = _Parts(objects, findings)
+    asked = _asked_by_namespace(parts.pods, quotas)
+    _check(quotas, asked, parts.nodes, findings)
+    priorities = Priorities(objects.of(PriorityClassObject), findings)
+    gangs = gangs_of(parts.pods, parts.groups, findings)
+    workloads = [ElasticWorkload(gang, parts.resources, priorities) for gang in gangs]
+    if findings.has_errors:
+        return None
+    state = ClusterState(parts.resources, _axes(quotas.values(), asked.values()))
+    state.apply(CatalogueChanged(_catalogue(objects)))
+    for quota in quotas.values():
+        state.apply(QueueChanged(_queue(quota, state.axes)))
+    for node in sorted(parts.nodes, key=lambda each: each.name):
+        state.apply(NodeAdded(model_node(node, parts.resources, {})))
+    for workload in workloads:
+        for event in workload.events():
+            state.apply(event)
+    sources = {QueueName(name): quota.source for name, quota in quotas.items()}
+    return Assembled(state=state, settings=ElasticQuotaSettings(), sources=sources)
+
+
+def _check(
+    quotas: Mapping[str, ElasticQuotaObject],
+    asked: Mapping[str, ByResource],
+    nodes: Sequence[NodeObject],
+    findings: Findings,
+) -> None:
+    for namespace, quota in quotas.items():
+        refuse_min_above_max(quota, findings)
+        warn_where_plugin_differs(quota, asked[namespace], findings)
+    advise_on_empty_pool(list(quotas.values()), asked, findings)
+    if nodes:
+        advise_on_overcommitment(list(quotas.values()), nodes, findings)
+
+
+class _Parts:
+    """The objects besides quotas, each name once, and the resources that they are measured on."""
+
+    def __init__(self, objects: Collection, findings: Findings) -> None:
+        nodes, pods = objects.of(NodeObject), objects.of(PodObject)
+        groups = objects.of(PluginPodGroupObject)
+        self.nodes = refuse_duplicates(nodes, lambda each: each.name, "Node", findings)
+        self.pods = refuse_duplicates(pods, _full_name, "Pod", findings)
+        self.groups = refuse_duplicates(groups, _full_name, "PodGroup", findings)
+        _refuse_other_duplicates(objects, findings)
+        self.resources = resource_names(
+            [
+                *(node.allocatable for node in self.nodes),
+                *(pod.requests for pod in self.pods),
+                *(group.min_resources or {} for group in self.groups),
+            ]
+        )
+
+
+def _refuse_other_duplicates(objects: Collection, findings: Findings) -> None:
+    classes, namespaces = objects.of(PriorityClassObject), objects.of(NamespaceObject)
+    refuse_duplicates(classes, lambda each: each.name, "PriorityClass", findings)
+    refuse_duplicates(namespaces, lambda each: each.name, "Namespace", findings)
+    refuse_duplicates(
+        objects.of(BudgetObject),
+        lambda each: f"{each.budget.namespace}/{each.budget.name}",
+        "PodDisruptionBudget",
+        findings,
+    )
+
+
+def _full_name(each: PodObject | PluginPodGroupObject) -> str:
+    return f"{each.namespace}/{each.name}"
+
+
+def _asked_by_namespace(
+    pods: Sequence[PodObject], quotas: Mapping[str, ElasticQuotaObject]
+) -> dict[str, dict[str, int]]:
+    """Return what the live pods of each namespace with a quota ask for, as far as it is counted."""
+    asked: dict[str, dict[str, int]] = {namespace: {} for namespace in quotas}
+    for pod in pods:
+        if pod.namespace in asked and is_live(pod):
+            own = asked[pod.namespace]
+            for resource, amount in pod.requests.items():
+                if is_counted(resource):
+                    own[resource] = own.get(resource, 0) + amount
+    return asked
+
+
+def _axes(quotas: Iterable[ElasticQuotaObject], asked: Iterable[ByResource]) -> QuotaAxes:
+    written = [amounts for quota in quotas for amounts in (quota.min, quota.max or {})]
+    return QuotaAxes([Axis(resource) for resource in resource_names([*written, *asked])])
+
+
+def _queue(quota: ElasticQuotaObject, axes: QuotaAxes) -> Queue:
+    resources = [axis.resource for axis in axes.axes]
+    most = quota.max or {}
+    return Queue(
+        name=QueueName(quota.namespace),
+        created_ms=quota.created_ms,
+        weights=(Decimal(1),) * len(axes),
+        guaranteed=tuple(quota.min.get(resource, 0) for resource in resources),
+        ceiling=tuple(most.get(resource) for resource in resources),
+        borrow_limit=axes.unlimited,
+        lend_limit=axes.unlimited,
+        extension=ElasticQuota(
+            object_name=quota.name,
+            max_listed=None if quota.max is None else frozenset(quota.max),
+        ),
+    )
+
+
+def _catalogue(objects: Collection) -> Catalogue:
+    namespaces = sorted(objects.of(NamespaceObject), key=lambda each: each.name)
+    budgets = [each.budget for each in objects.of(BudgetObject)]
+    by_name = {f"{budget.namespace}/{budget.name}": budget for budget in budgets}
+    return Catalogue(
+        namespaces={each.name: dict(each.labels) for each in namespaces},
+        budgets=dict(sorted(by_name.items())),
+    )

@@ -1,0 +1,111 @@
+"""Checks on ElasticQuotas among each other, with the pods they hold and the nodes there are."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from fairlead.manifest.core.tree_checks import place
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.objects import ByResource, ElasticQuotaObject, NodeObject
+from fairlead.model.quantity import show_amount
+
+_ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def one_per_namespace(
+    quotas: Sequence[ElasticQuotaObject], findings: Findings
+) -> dict[str, ElasticQuotaObject]:
+    """Return the quota of each namespace, by name; a second one is an error that names both."""
+    by_namespace: dict[str, ElasticQuotaObject] = {}
+    for quota in quotas:
+        first = by_namespace.setdefault(quota.namespace, quota)
+        if first is not quota:
+            quota.source.report(
+                findings,
+                "error",
+                "duplicate-object",
+                ("metadata", "namespace"),
+                f"found a second quota in namespace {quota.namespace}, expected one; "
+                f"the first is {first.name} at {place(first.source)}",
+                "put both into one object, or move one to another namespace",
+            )
+    return dict(sorted(by_namespace.items()))
+
+
+def refuse_min_above_max(quota: ElasticQuotaObject, findings: Findings) -> None:
+    """Report each resource of which more is guaranteed than allowed."""
+    for resource, most in sorted((quota.max or {}).items()):
+        least = quota.min.get(resource, 0)
+        if least > most:
+            quota.source.report(
+                findings,
+                "error",
+                "contradiction",
+                ("spec", "min", resource),
+                f"found min {show_amount(resource, least)} above "
+                f"max {show_amount(resource, most)}, expected at most max",
+                "raise max or lower min",
+            )
+
+
+def warn_where_plugin_differs(
+    quota: ElasticQuotaObject, asked: ByResource, findings: Findings
+) -> None:
+    """Warn about a resource in use that a given max leaves out: unlimited here, 0 elsewhere.
+
+    The proposal says unlimited; the capacity-scheduling plugin takes cpu, memory and
+    ephemeral-storage that are not listed for 0.
+    """
+    if quota.max is None:
+        return
+    for resource in _ZERO_UNLESS_LISTED:
+        in_use = quota.min.get(resource, 0) or asked.get(resource, 0)
+        if resource not in quota.max and in_use:
+            quota.source.report(
+                findings,
+                "warning",
+                "peer-differs",
+                ("spec", "max"),
+                f"found no {resource} in max; it is unlimited here, while the capacity-scheduling "
+                "plugin would take it for 0",
+                f"add {resource} to max, to mean the same everywhere",
+            )
+
+
+def advise_on_empty_pool(
+    quotas: Sequence[ElasticQuotaObject], asked: Mapping[str, ByResource], findings: Findings
+) -> None:
+    """Point at each namespace whose pods ask for a resource that nobody's min has."""
+    pool = {resource for quota in quotas for resource, least in quota.min.items() if least}
+    for quota in quotas:
+        lacking = {name for name, amount in asked.get(quota.namespace, {}).items() if amount}
+        for resource in sorted(lacking - pool):
+            quota.source.report(
+                findings,
+                "advice",
+                "unusable",
+                ("spec", "min"),
+                f"found pods that ask for {resource}, which is in no quota's min; "
+                "all guarantees together are the pool, so no further pod can get any",
+                f"add {resource} to the min of a quota",
+            )
+
+
+def advise_on_overcommitment(
+    quotas: Sequence[ElasticQuotaObject], nodes: Sequence[NodeObject], findings: Findings
+) -> None:
+    """Point at each resource of which more is guaranteed in total than all ready nodes have."""
+    for resource in sorted({name for quota in quotas for name in quota.min}):
+        total = sum(quota.min.get(resource, 0) for quota in quotas)
+        capacity = sum(node.allocatable.get(resource, 0) for node in nodes if node.ready)
+        if total > capacity:
+            largest = max(quotas, key=lambda quota: quota.min.get(resource, 0))
+            largest.source.report(
+                findings,
+                "advice",
+                "overcommitted",
+                ("spec", "min", resource),
+                f"found {show_amount(resource, total)} {resource} guaranteed in total, more than "
+                f"the {show_amount(resource, capacity)} of all ready nodes; "
+                "not everyone can get their min at once",
+                "lower this min or another one, or add nodes",
+            )

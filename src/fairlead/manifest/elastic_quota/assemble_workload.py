@@ -1,0 +1,117 @@
+"""From a gang of pods to a workload, and the events that put its running pods in their places."""
+
+from collections.abc import Iterator
+
+from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.priorities import Importance, Priorities
+from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
+from fairlead.manifest.elastic_quota.assemble_gangs import Gang, is_placed
+from fairlead.manifest.objects import PodObject
+from fairlead.model.axes import QueueName
+from fairlead.model.events import (
+    Event,
+    Placement,
+    WorkloadAdded,
+    WorkloadLeaving,
+    WorkloadStarted,
+)
+from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+
+
+class ElasticWorkload:
+    """A gang as a workload: pods that are alike form a set, sets and pods in the order of names."""
+
+    def __init__(self, gang: Gang, resources: tuple[str, ...], priorities: Priorities) -> None:
+        """Sort the pods of *gang* into sets, with amounts on *resources*."""
+        self._gang = gang
+        self._resources = resources
+        self._importance = [priorities.of(pod) for pod in gang.pods]
+        self._sets = _alike(gang)
+
+    def events(self) -> Iterator[Event]:
+        """Yield what happened to the workload so far."""
+        workload = self.workload()
+        yield WorkloadAdded(workload)
+        placed = [(pod, own) for pod, own in self._pods() if is_placed(own)]
+        if placed:
+            yield WorkloadStarted(
+                workload=workload.name,
+                placements=tuple(Placement(pod, own.node) for pod, own in placed),
+                at_ms=min(_started_ms(own) for _, own in placed),
+            )
+        leaving = tuple(pod for pod, own in placed if own.terminating)
+        if leaving:
+            yield WorkloadLeaving(workload=workload.name, pods=leaving)
+
+    def workload(self) -> Workload:
+        """Return what the pods want together. They are as important as the foremost of them."""
+        gang = self._gang
+        created_ms = min(pod.created_ms for pod in gang.pods)
+        return Workload(
+            name=gang.name,
+            queue=QueueName(gang.namespace),
+            pod_sets=tuple(self._pod_set(pods) for pods in self._sets),
+            min_count=gang.min_count,
+            priority=max(each.priority for each in self._importance),
+            created_ms=(gang.group.created_ms if gang.group else 0) or created_ms,
+            extension=self._extension(),
+        )
+
+    def _pods(self) -> Iterator[tuple[PodId, PodObject]]:
+        for at, pods in enumerate(self._sets):
+            for ordinal, pod in enumerate(pods):
+                yield PodId(at, ordinal), pod
+
+    def _pod_set(self, pods: list[PodObject]) -> PodSet:
+        first = pods[0]
+        elsewhere = len(self._gang.pods) - len(pods)
+        return PodSet(
+            name=first.name,
+            count=len(pods),
+            min_count=max(0, self._gang.min_count - elsewhere),
+            requests=amounts_on(self._resources, first.requests),
+            pod_names=tuple(pod.name for pod in pods),
+            labels=tuple(sorted(first.labels.items())),
+            constraints=first.constraints,
+            gated=_is_gated(first),
+        )
+
+    def _extension(self) -> ElasticPods:
+        group = self._gang.group
+        nominated = {pod.nominated_node for pod in self._gang.pods if not is_placed(pod)}
+        least = group.min_resources if group else None
+        return ElasticPods(
+            namespace=self._gang.namespace,
+            preemption_policy=_preemption_policy(self._importance),
+            nominated_node=nominated.pop() if len(nominated) == 1 else None,
+            min_resources=None if least is None else amounts_on(self._resources, least),
+            schedule_timeout_s=group.schedule_timeout_s if group else None,
+        )
+
+
+def _alike(gang: Gang) -> list[list[PodObject]]:
+    """Return the pods in sets of those that differ in nothing that scheduling looks at."""
+    sets: dict[object, list[PodObject]] = {}
+    for pod in gang.pods:
+        likeness = (
+            tuple(sorted(pod.requests.items())),
+            tuple(sorted(pod.labels.items())),
+            pod.constraints,
+            _is_gated(pod),
+        )
+        sets.setdefault(likeness, []).append(pod)
+    return list(sets.values())
+
+
+def _is_gated(pod: PodObject) -> bool:
+    return pod.gated and not is_placed(pod)
+
+
+def _started_ms(pod: PodObject) -> int:
+    return pod.created_ms if pod.started_ms is None else pod.started_ms
+
+
+def _preemption_policy(importance: list[Importance]) -> PreemptionPolicy:
+    """Return ``Never`` if one of the pods may push nobody aside: a gang starts as a whole."""
+    is_never = any(each.preemption_policy == "Never" for each in importance)
+    return "Never" if is_never else "PreemptLowerPriority"

@@ -1,0 +1,32 @@
+"""Reads the ``PodGroup`` that goes with ElasticQuota: pods that start together or not at all."""
+
+from typing import Final
+
+from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.objects import PluginPodGroupObject
+from fairlead.manifest.text.cursor import Cursor
+
+_COUNT_MAX: Final = 2**31 - 1
+
+
+def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
+    """Read a pod group; None if it has no usable name."""
+    top.ignore("apiVersion", "kind", "status")
+    metadata = read_metadata(top)
+    spec = top.mapping("spec", required=True)
+    min_member = spec.integer("minMember", 1, minimum=1, maximum=_COUNT_MAX)
+    has_resources = spec.has("minResources")
+    min_resources = spec.quantities("minResources")
+    timeout_s = spec.integer("scheduleTimeoutSeconds", None, minimum=0, maximum=_COUNT_MAX)
+    top.finish()
+    if not metadata.name:
+        return None
+    return PluginPodGroupObject(
+        source=top.source,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        min_member=min_member,
+        min_resources=min_resources if has_resources else None,
+        schedule_timeout_s=timeout_s,
+        created_ms=metadata.created_ms,
+    )

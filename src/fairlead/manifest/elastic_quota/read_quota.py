@@ -1,0 +1,62 @@
+"""Reads an ``ElasticQuota``, of scheduler-plugins' API group or of the older one."""
+
+from typing import Final
+
+from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.objects import ElasticQuotaObject
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import quote
+
+KOORDINATOR_PREFIX: Final = "quota.scheduling.koordinator.sh/"
+
+
+def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
+    """Read a quota; None if it has no usable name. What it cannot count is left out, and told."""
+    top.ignore("apiVersion", "kind", "status")
+    metadata = read_metadata(top)
+    spec = top.mapping("spec", required=True)
+    least = _counted(spec, "min")
+    most = _counted(spec, "max") if spec.has("max") else None
+    spec.ignore("max")
+    _warn_about_tree(top, metadata)
+    top.finish()
+    if not metadata.name:
+        return None
+    return ElasticQuotaObject(
+        source=top.source,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        min=least,
+        max=most,
+        created_ms=metadata.created_ms,
+    )
+
+
+def _counted(spec: Cursor, key: str) -> dict[str, int]:
+    amounts = spec.quantities(key)
+    for resource in amounts:
+        if not is_counted(resource):
+            message = f"found {quote(resource)}, which no quota counts; it has no effect"
+            spec.warn((key, resource), "no-effect", message, _cure(resource))
+    return {resource: amount for resource, amount in amounts.items() if is_counted(resource)}
+
+
+def _cure(resource: str) -> str:
+    if resource == "pods":
+        return "remove it; the number of pods is not limited by an ElasticQuota"
+    plain = resource.removeprefix("requests.").removeprefix("limits.")
+    if is_counted(plain):
+        return f"write {plain}"
+    if resource == "gpu":
+        return "write the name that pods ask for, such as nvidia.com/gpu"
+    return "remove it, or write the name that pods ask for, such as nvidia.com/gpu"
+
+
+def _warn_about_tree(top: Cursor, metadata: Metadata) -> None:
+    """Koordinator hangs quotas in a tree by labels; here every quota stands on its own."""
+    for key, names in (("labels", metadata.labels), ("annotations", metadata.annotations)):
+        for name in names:
+            if name.startswith(KOORDINATOR_PREFIX):
+                message = f"found {quote(name)}, which has no effect yet; quotas form no tree here"
+                top.warn(("metadata", key, name), "no-effect", message, "remove it")

@@ -1,0 +1,1 @@
+"""KAI-Scheduler's objects: read one by one, then put together."""

@@ -1,0 +1,159 @@
+"""From KAI's queues, pod groups and shards with pods and nodes to one cluster state."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.node_amounts import (
+    amounts_on,
+    held_by_node,
+    model_node,
+    resource_names,
+)
+from fairlead.manifest.core.tree_checks import refuse_duplicates
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assemble_advice import advise_on_queues
+from fairlead.manifest.kai.assemble_gpu import GPU, SharedGpus
+from fairlead.manifest.kai.assemble_jobs import Job, sort_pods
+from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, KaiPriorities
+from fairlead.manifest.kai.assemble_queues import kai_axes, kai_tree, model_queue
+from fairlead.manifest.kai.assemble_settings import kai_settings
+from fairlead.manifest.kai.assemble_workload import KaiWorkload
+from fairlead.manifest.kai.read_queue import KAI_AXES
+from fairlead.manifest.objects import (
+    ByResource,
+    KaiPodGroupObject,
+    KaiQueueObject,
+    KaiShardObject,
+    NodeObject,
+    PodObject,
+    PriorityClassObject,
+)
+from fairlead.manifest.text.path import quote
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Event, NodeAdded, QueueChanged, UsageChanged, WorkloadAdded
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodSet, Workload
+
+_RESOURCE_OF: Final = {"cpu": "cpu", "memory": "memory", "gpu": GPU}
+
+
+def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
+    """Return the state that the objects describe, or None if any finding of the run is an error.
+
+    Objects may be listed in any order. Cost: about one look at every object, and sorting.
+    """
+    queues = kai_tree(objects.of(KaiQueueObject), findings)
+    settings = kai_settings(objects.of(KaiShardObject), findings)
+    parts = _Parts(objects, findings)
+    _check_queues_of_jobs(parts.jobs, queues, findings)
+    if findings.has_errors:
+        return None
+    state = ClusterState(parts.resources, kai_axes(parts.resources))
+    for event in _events(queues, parts):
+        state.apply(event)
+    advise_on_queues(queues, state.total() if parts.nodes else None, findings)
+    sources = {QueueName(queue.name): queue.source for queue in queues}
+    return Assembled(state=state, settings=settings, sources=sources)
+
+
+class _Parts:
+    """The objects besides queues: nodes, jobs, and the resources that both are measured on."""
+
+    def __init__(self, objects: Collection, findings: Findings) -> None:
+        nodes = refuse_duplicates(objects.of(NodeObject), lambda each: each.name, "Node", findings)
+        self.nodes = sorted(nodes, key=lambda each: each.name)
+        pods = sort_pods(objects.of(PodObject), objects.of(KaiPodGroupObject), findings)
+        shared_gpus = SharedGpus(self.nodes, findings)
+        self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
+        classes = refuse_duplicates(
+            [each for each in objects.of(PriorityClassObject) if not each.for_workloads],
+            lambda each: each.name,
+            "PriorityClass",
+            findings,
+        )
+        priorities = KaiPriorities(classes, findings)
+        self.workloads = [KaiWorkload(job, priorities, findings) for job in self.jobs]
+        self.foreign = pods.foreign
+        self.resources = resource_names(
+            [
+                *(node.allocatable for node in self.nodes),
+                *(pod.requests for pod in self.foreign),
+                *(pod.requests for job in self.jobs for pod in job.pods),
+                *map(_in_resources, objects.of(KaiQueueObject)),
+            ]
+        )
+
+
+def _charged(job: Job, shared_gpus: SharedGpus) -> Job:
+    """Return the job with every share of a GPU counted; nearly all jobs have none."""
+    if all(pod.gpu_share is None for pod in job.pods):
+        return job
+    return msgspec.structs.replace(job, pods=tuple(map(shared_gpus.charged, job.pods)))
+
+
+def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
+    """Yield all that is to be known about the cluster, in an order that no listing changes."""
+    occupied = held_by_node(parts.foreign, parts.resources)
+    for node in parts.nodes:
+        yield NodeAdded(model_node(node, parts.resources, occupied))
+    for queue in queues:
+        yield QueueChanged(model_queue(queue))
+    for workload in parts.workloads:
+        yield from workload.events(parts.resources)
+    for queue in queues:
+        if queue.requested is not None:
+            yield WorkloadAdded(_simulated(queue, parts.resources))
+    usage = {
+        QueueName(queue.name): tuple([queue.usage_e9[axis] for axis in KAI_AXES])
+        for queue in queues
+        if queue.usage_e9 is not None
+    }
+    if usage:
+        yield UsageChanged(usage)
+
+
+def _simulated(queue: KaiQueueObject, resources: tuple[str, ...]) -> Workload:
+    """Return one waiting pod for all that a queue of the share simulator asks for."""
+    pod_set = PodSet(
+        name="requested",
+        count=1,
+        min_count=0,
+        requests=amounts_on(resources, _in_resources(queue)),
+    )
+    return Workload(
+        # A job's name begins with a namespace, which is never empty.
+        name=WorkloadName(f"/{queue.name}"),
+        queue=QueueName(queue.name),
+        pod_sets=(pod_set,),
+        min_count=1,
+        priority=DEFAULT_JOB_PRIORITY,
+        created_ms=queue.created_ms,
+    )
+
+
+def _in_resources(queue: KaiQueueObject) -> ByResource:
+    return {_RESOURCE_OF[axis]: amount for axis, amount in (queue.requested or {}).items()}
+
+
+def _check_queues_of_jobs(
+    jobs: Sequence[Job], queues: Sequence[KaiQueueObject], findings: Findings
+) -> None:
+    """Warn about jobs that wait for ever: KAI runs nothing outside the leaves of the tree."""
+    names = {queue.name for queue in queues}
+    inner = {queue.parent for queue in queues}
+    for job in jobs:
+        if job.queue not in names:
+            found = f"the queue {quote(job.queue)}, which is not in the tree" if job.queue else ""
+            message = f"found {found or 'no queue'}; the job waits until there is one"
+            fix = "name a queue, or add it with all queues above it"
+            job.source.report(
+                findings, "warning", "missing-reference", job.queue_path, message, fix
+            )
+        elif job.queue in inner:
+            message = f"found {quote(job.queue)}, which has queues below it; only leaves run jobs"
+            fix = "name one of the queues below it"
+            job.source.report(findings, "warning", "unusable", job.queue_path, message, fix)

@@ -1,0 +1,101 @@
+"""What is legal in a tree of KAI queues, and hardly meant."""
+
+from collections.abc import Iterable, Sequence
+
+from fairlead.errors import Severity
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.read_queue import KAI_AXES
+from fairlead.manifest.objects import KaiQueueObject
+from fairlead.manifest.text.path import quote
+from fairlead.model.axes import Amounts
+from fairlead.model.quantity import show_amount
+
+
+def advise_on_queues(
+    queues: Sequence[KaiQueueObject], total: Amounts | None, findings: Findings
+) -> None:
+    """Remark on queues that cannot run, and on more being guaranteed than there is.
+
+    *total* is what the nodes have on KAI's axes; None: there are none. Cost: a few looks at each
+    queue.
+    """
+    for queue in queues:
+        _remark_on_unusable(queue, findings)
+    by_parent: dict[str, list[KaiQueueObject]] = {}
+    for queue in queues:
+        by_parent.setdefault(queue.parent, []).append(queue)
+    by_name = {queue.name: queue for queue in queues}
+    for parent, children in by_parent.items():
+        if parent:
+            _advise_on_children(by_name[parent], children, findings)
+    if total is not None:
+        _advise_on_top(by_parent.get("", []), total, findings)
+
+
+def _remark_on_unusable(queue: KaiQueueObject, findings: Findings) -> None:
+    if not any(limit is None or limit > 0 for limit in queue.ceiling.values()):
+        message = "found a limit of 0 in every resource, so nothing can ever run here"
+        fix = "write limit: -1 for no limit; one that is left out is 0"
+        _report(queue, "advice", (), "unusable", message, fix, findings)
+        return
+    if not any(queue.guaranteed[axis] != 0 or queue.weights[axis] for axis in KAI_AXES):
+        message = "found neither a quota nor an overQuotaWeight, so the fair share is always 0: "
+        message += "what runs here is the first to give way"
+        fix = "write a quota, or overQuotaWeight: 1"
+        _report(queue, "advice", (), "unusable", message, fix, findings)
+    for axis in KAI_AXES:
+        limit, quota = queue.ceiling[axis], queue.guaranteed[axis]
+        if limit is not None and (quota is None or limit < quota):
+            _warn_about_limit(queue, axis, limit, quota, findings)
+
+
+def _warn_about_limit(
+    queue: KaiQueueObject, axis: str, limit: int, quota: int | None, findings: Findings
+) -> None:
+    below = "an unlimited quota" if quota is None else f"a quota of {show_amount(axis, quota)}"
+    message = f"found a limit of {show_amount(axis, limit)} beside {below}; the limit holds"
+    fix = "raise the limit (-1: none; one that is left out is 0), or lower the quota"
+    _report(queue, "warning", (axis, "limit"), "no-effect", message, fix, findings)
+
+
+def _advise_on_children(
+    parent: KaiQueueObject, children: Sequence[KaiQueueObject], findings: Findings
+) -> None:
+    for axis in KAI_AXES:
+        own = parent.guaranteed[axis]
+        promised = _promised(children, axis)
+        if own is not None and promised > own:
+            message = f"found a quota of {show_amount(axis, own)}, but the queues below it are "
+            message += f"guaranteed {show_amount(axis, promised)} together"
+            fix = "raise this quota, or lower theirs"
+            _report(parent, "advice", (axis, "quota"), "overcommitted", message, fix, findings)
+
+
+def _advise_on_top(queues: Sequence[KaiQueueObject], total: Amounts, findings: Findings) -> None:
+    """Say at the largest guarantee that all of them together are more than the nodes have."""
+    for axis, available in zip(KAI_AXES, total, strict=True):
+        promised = _promised(queues, axis)
+        if promised > available:
+            largest = max(queues, key=lambda each: (each.guaranteed[axis] or 0, each.name))
+            message = f"found {show_amount(axis, promised)} guaranteed at the top level, but the "
+            message += f"nodes have {show_amount(axis, available)}; the largest quota is that of "
+            message += quote(largest.name)
+            fix = "lower quotas, or add nodes"
+            _report(largest, "advice", (axis, "quota"), "overcommitted", message, fix, findings)
+
+
+def _promised(queues: Iterable[KaiQueueObject], axis: str) -> int:
+    """Return the sum of the guarantees that are numbers; "everything" promises nothing firm."""
+    return sum(queue.guaranteed[axis] or 0 for queue in queues)
+
+
+def _report(
+    queue: KaiQueueObject,
+    severity: Severity,
+    below: tuple[str, ...],
+    code: str,
+    message: str,
+    fix: str,
+    findings: Findings,
+) -> None:
+    queue.source.report(findings, severity, code, ("spec", "resources", *below), message, fix)

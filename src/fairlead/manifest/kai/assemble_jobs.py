@@ -1,0 +1,155 @@
+"""Which pods are KAI's, and which of them form one job.
+
+A pod belongs to the PodGroup of its namespace that it names. One that KAI schedules without a
+group is a job of its own. The rest are other schedulers' pods: they only take space.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.core.node_amounts import is_finished
+from fairlead.manifest.core.tree_checks import refuse_duplicates
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.read_pod_group import QUEUE_LABELS, queue_label
+from fairlead.manifest.objects import KaiPodGroupObject, PodObject
+from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.path import Path, quote
+
+GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
+SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
+SCHEDULER: Final = "kai-scheduler"
+DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
+
+# Pods there hold the devices that KAI shares out; those who share them are charged already.
+RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods that are scheduled as one, by name; without a group it is one pod."""
+
+    name: str
+    source: Source
+    queue: str
+    queue_path: Path  # where in the object the queue is named
+    group: KaiPodGroupObject | None
+    pods: tuple[PodObject, ...]
+
+
+class Sorted(msgspec.Struct, frozen=True, kw_only=True):
+    """All live pods: in jobs by name, or not ours."""
+
+    jobs: tuple[Job, ...]
+    foreign: tuple[PodObject, ...]
+
+
+def full_name(each: PodObject | KaiPodGroupObject) -> str:
+    """Return ``namespace/name``."""
+    return f"{each.namespace}/{each.name}"
+
+
+def sort_pods(
+    pods: Sequence[PodObject], groups: Sequence[KaiPodGroupObject], findings: Findings
+) -> Sorted:
+    """Put every live pod where it belongs.
+
+    Finished pods, and those that leave before they got a node, are gone. Cost: one look at each,
+    and sorting.
+    """
+    unique = refuse_duplicates(groups, full_name, "PodGroup", findings)
+    by_name = {full_name(group): group for group in unique}
+    members: dict[str, list[PodObject]] = {name: [] for name in by_name}
+    alone: list[PodObject] = []
+    foreign: list[PodObject] = []
+    for pod in sorted(refuse_duplicates(pods, full_name, "Pod", findings), key=full_name):
+        group = _group_name(pod)
+        if group in members:
+            members[group].append(pod)
+        elif _is_ours(pod):
+            if group:
+                _warn_about_group(pod, findings)
+            alone.append(pod)
+        elif pod.namespace not in RESERVATION_NAMESPACES:
+            foreign.append(pod)
+    _warn_about_empty_groups(by_name, members, findings)
+    jobs = [
+        *(
+            _group_job(by_name[name], own)
+            for name, own in members.items()
+            if any(map(is_live, own))
+        ),
+        *(_pod_job(pod, by_name) for pod in alone if is_live(pod)),
+    ]
+    jobs.sort(key=lambda each: each.name)
+    return Sorted(jobs=tuple(jobs), foreign=tuple(filter(is_live, foreign)))
+
+
+def is_live(pod: PodObject) -> bool:
+    """Tell whether a pod runs or is still to run."""
+    return not is_finished(pod) and (pod.node is not None or not pod.terminating)
+
+
+def _group_name(pod: PodObject) -> str:
+    name = pod.annotations.get(GROUP_NAME) or pod.labels.get(GROUP_NAME)
+    return f"{pod.namespace}/{name}" if name else ""
+
+
+def _is_ours(pod: PodObject) -> bool:
+    return pod.scheduler == SCHEDULER or queue_label(pod.labels) != ""
+
+
+def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
+    return Job(
+        name=full_name(group),
+        source=group.source,
+        queue=group.queue,
+        queue_path=("spec", "queue"),
+        group=group,
+        pods=tuple(filter(is_live, pods)),
+    )
+
+
+def _pod_job(pod: PodObject, groups: Mapping[str, KaiPodGroupObject]) -> Job:
+    queue = queue_label(pod.labels)
+    label = next((label for label in QUEUE_LABELS if label in pod.labels), QUEUE_LABELS[0])
+    name = full_name(pod)
+    return Job(
+        # No object's name holds a second slash, so this one is free.
+        name=f"{pod.namespace}/pod/{pod.name}" if name in groups else name,
+        source=pod.source,
+        queue=queue or DEFAULT_QUEUE,
+        queue_path=("metadata", "labels", label),
+        group=None,
+        pods=(pod,),
+    )
+
+
+def _warn_about_group(pod: PodObject, findings: Findings) -> None:
+    kind = "annotations" if pod.annotations.get(GROUP_NAME) else "labels"
+    pod.source.report(
+        findings,
+        "warning",
+        "missing-reference",
+        ("metadata", kind, GROUP_NAME),
+        f"found the PodGroup {quote(_group_name(pod))}, which is not in the input; "
+        "the pod is taken as a job of its own",
+        "add the PodGroup",
+    )
+
+
+def _warn_about_empty_groups(
+    groups: Mapping[str, KaiPodGroupObject],
+    members: Mapping[str, Sequence[PodObject]],
+    findings: Findings,
+) -> None:
+    for name in sorted(groups):
+        if not members[name]:
+            groups[name].source.report(
+                findings,
+                "warning",
+                "missing-reference",
+                ("metadata", "name"),
+                f"found the PodGroup {quote(name)} without a pod; it asks for nothing",
+                f"add its pods, each with the annotation {GROUP_NAME}",
+            )

@@ -1,0 +1,88 @@
+"""Reads KAI's ``PodGroup`` (scheduling.run.ai/v2alpha2): pods that are scheduled as one job."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias, TypeVar
+
+from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.kai.read_sub_groups import least_pods, read_sub_groups, requires_topology
+from fairlead.manifest.objects import KaiPodGroupObject
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.fields import FieldError, duration_of, timestamp_of
+
+QUEUE_LABELS: Final = ("kai.scheduler/queue", "runai/queue")  # the second is the old name
+LAST_START: Final = "kai.scheduler/last-start-timestamp"
+PREEMPTION_DELAY: Final = "kai.scheduler/preemption-delay"
+
+Preemptibility: TypeAlias = Literal["preemptible", "non-preemptible", ""]
+PREEMPTIBILITIES: Final[Mapping[str, Preemptibility]] = {
+    "preemptible": "preemptible",
+    "non-preemptible": "non-preemptible",
+    "": "",
+}
+
+_COUNT_MAX: Final = 2**31 - 1
+_IGNORED: Final = (
+    "backoffLimit",
+    "completions",
+    "markUnschedulable",
+    "parallelism",
+    "schedulingBackoff",
+)
+
+T = TypeVar("T")
+
+
+def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
+    """Read a PodGroup; None if it has no usable name. Its queue may also stand in a label."""
+    top.ignore("apiVersion", "kind", "status")
+    metadata = read_metadata(top)
+    spec = top.mapping("spec", required=True)
+    spec.ignore(*_IGNORED)
+    sub_groups, needs_topology = read_sub_groups(spec)
+    min_member = spec.integer("minMember", None, minimum=1, maximum=_COUNT_MAX)
+    min_sub_group = spec.integer("minSubGroup", None, minimum=1, maximum=_COUNT_MAX)
+    if min_member is not None and min_sub_group is not None:
+        message = "found minSubGroup beside minMember, expected one of the two"
+        spec.error("minSubGroup", "contradiction", message, "remove one of the two")
+    delay_ms = spec.duration("preemptionDelay", None)
+    group = KaiPodGroupObject(
+        source=top.source,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        queue=spec.text("queue", "") or queue_label(metadata.labels),
+        min_member=min_member or least_pods(sub_groups, min_sub_group),
+        min_sub_group=min_sub_group,
+        priority_class=spec.text("priorityClassName", ""),
+        preemptibility=spec.choice("preemptibility", PREEMPTIBILITIES, ""),
+        created_ms=metadata.created_ms,
+        started_ms=_annotated(top, metadata, LAST_START, timestamp_of),
+        sub_groups=sub_groups,
+        staleness_grace_ms=spec.duration("stalenessGracePeriod", None),
+        preemption_delay_ms=_preemption_delay_ms(top, metadata) if delay_ms is None else delay_ms,
+        topology=requires_topology(spec) or needs_topology,
+    )
+    top.finish()
+    return group if group.name else None
+
+
+def queue_label(labels: Mapping[str, str]) -> str:
+    """Return the queue that labels name, or ""."""
+    return next((labels[label] for label in QUEUE_LABELS if labels.get(label)), "")
+
+
+def _preemption_delay_ms(top: Cursor, metadata: Metadata) -> int:
+    found = _annotated(top, metadata, PREEMPTION_DELAY, duration_of)
+    return found[0] if found else 0
+
+
+def _annotated(top: Cursor, metadata: Metadata, key: str, convert: Callable[[str], T]) -> T | None:
+    """Read an annotation that a scheduler wrote; one that is unreadable is told and left out."""
+    text = metadata.annotations.get(key)
+    if not text:
+        return None
+    try:
+        return convert(text)
+    except FieldError as wrong:
+        place = ("metadata", "annotations", key)
+        top.warn(place, wrong.code, f"{wrong.message}; it is left out", wrong.fix)
+        return None

@@ -1,0 +1,1 @@
+"""Kueue's objects: read one by one, then put together."""

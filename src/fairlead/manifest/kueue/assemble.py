@@ -1,0 +1,96 @@
+"""Puts the objects of Kueue together into one cluster state.
+
+Kueue grants quota and leaves the choice of nodes to others, so admitted pods run on no node here.
+Nodes are known all the same: for advice, and for placing pods later. Pods that Kueue does not
+manage take their part of them.
+"""
+
+from typing import Final
+
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.node_amounts import held_by_node, model_node, resource_names
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue.assemble_advice import advise_kueue
+from fairlead.manifest.kueue.assemble_objects import KueueObjects, unique_objects
+from fairlead.manifest.kueue.assemble_queues import cohort_queue, model_queues, quota_axes
+from fairlead.manifest.kueue.assemble_references import warn_of_missing
+from fairlead.manifest.kueue.assemble_workloads import (
+    model_workload,
+    refuse_too_many_pods,
+    requests_by_pod_set,
+    started,
+)
+from fairlead.manifest.objects import PodObject
+from fairlead.manifest.text.documents import Source
+from fairlead.model.axes import QueueName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.events import CatalogueChanged, NodeAdded, QueueChanged, WorkloadAdded
+from fairlead.model.state import ClusterState
+
+_KUEUE_PREFIX: Final = "kueue.x-k8s.io/"
+
+
+def assemble_kueue(objects: Collection, findings: Findings) -> Assembled | None:
+    """Return the cluster that *objects* describe, or None if anything in the input is an error.
+
+    All that is wrong or doubtful between the objects goes to *findings*. The order in which the
+    objects were read changes nothing. Cost: O(objects x axes), and the size of what is admitted.
+    """
+    found = unique_objects(objects, findings)
+    warn_of_missing(found, findings)
+    refuse_too_many_pods(found.workloads.values(), findings)
+    if findings.has_errors:
+        return None
+    state = _state(found)
+    advise_kueue(found, state, findings)
+    return Assembled(state=state, settings=found.settings, sources=_sources(found))
+
+
+def _state(found: KueueObjects) -> ClusterState:
+    strangers = [pod for pod in found.pods if not _is_managed(pod)]
+    resources = resource_names(
+        [
+            *(node.allocatable for node in found.nodes.values()),
+            *(pod.requests for pod in strangers),
+            *(
+                requests
+                for workload in found.workloads.values()
+                for requests in requests_by_pod_set(workload, found)
+            ),
+        ]
+    )
+    axes = quota_axes(found)
+    state = ClusterState(resources, axes)
+    state.apply(CatalogueChanged(_catalogue(found)))
+    for queue in model_queues(found, axes):
+        state.apply(QueueChanged(queue))
+    occupied = held_by_node(strangers, resources)
+    for node in found.nodes.values():
+        state.apply(NodeAdded(model_node(node, resources, occupied)))
+    for workload in found.workloads.values():
+        state.apply(WorkloadAdded(model_workload(workload, found, resources)))
+        start = started(workload)
+        if start:
+            state.apply(start)
+    return state
+
+
+def _is_managed(pod: PodObject) -> bool:
+    """Tell whether Kueue has a hand in the pod, so that a Workload accounts for it."""
+    return any(key.startswith(_KUEUE_PREFIX) for key in (*pod.labels, *pod.annotations))
+
+
+def _catalogue(found: KueueObjects) -> Catalogue:
+    return Catalogue(
+        flavors={name: each.flavor for name, each in found.flavors.items()},
+        local_queues={name: each.local_queue for name, each in found.local_queues.items()},
+        namespaces={name: dict(each.labels) for name, each in found.namespaces.items()},
+    )
+
+
+def _sources(found: KueueObjects) -> dict[QueueName, Source]:
+    return {
+        **{cohort_queue(name): each.source for name, each in found.cohorts.items()},
+        **{QueueName(name): each.source for name, each in found.cluster_queues.items()},
+    }

@@ -1,0 +1,100 @@
+"""The Kueue objects of one input by name, each name once."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import msgspec
+
+from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.tree_checks import Sourced, place, refuse_cycles, refuse_duplicates
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.objects import (
+    ClusterQueueObject,
+    CohortObject,
+    FlavorObject,
+    KueueSettingsObject,
+    KueueWorkloadObject,
+    LocalQueueObject,
+    NamespaceObject,
+    NodeObject,
+    PodObject,
+    PriorityClassObject,
+)
+from fairlead.policy.kueue.settings import KueueSettings
+
+S = TypeVar("S", bound=Sourced)
+
+
+class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
+    """What an input holds for Kueue's rules, sorted by name, so that no order of files matters.
+
+    Local queues and workloads go by ``namespace/name``; finished workloads are left out.
+    """
+
+    cluster_queues: dict[str, ClusterQueueObject]
+    cohorts: dict[str, CohortObject]
+    flavors: dict[str, FlavorObject]
+    local_queues: dict[str, LocalQueueObject]
+    workloads: dict[str, KueueWorkloadObject]
+    workload_classes: dict[str, PriorityClassObject]
+    pod_classes: dict[str, PriorityClassObject]
+    namespaces: dict[str, NamespaceObject]
+    nodes: dict[str, NodeObject]
+    pods: list[PodObject]
+    settings: KueueSettings
+
+
+def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
+    """Return the objects by name. A name twice, or a cycle of cohorts, is an error."""
+
+    def by_name(found: Iterable[S], kind: str, name_of: Callable[[S], str]) -> dict[str, S]:
+        kept = refuse_duplicates(found, name_of, kind, findings)
+        return dict(sorted((name_of(each), each) for each in kept))
+
+    classes = objects.of(PriorityClassObject)
+    cohorts = by_name(objects.of(CohortObject), "Cohort", lambda each: each.name)
+    refuse_cycles(list(cohorts.values()), "Cohort", ("spec",), findings)
+    workloads = by_name(
+        objects.of(KueueWorkloadObject), "Workload", lambda each: f"{each.namespace}/{each.name}"
+    )
+    return KueueObjects(
+        cluster_queues=by_name(
+            objects.of(ClusterQueueObject), "ClusterQueue", lambda each: each.name
+        ),
+        cohorts=cohorts,
+        flavors=by_name(objects.of(FlavorObject), "ResourceFlavor", lambda each: each.flavor.name),
+        local_queues=by_name(objects.of(LocalQueueObject), "LocalQueue", _local_queue_name),
+        workloads={name: each for name, each in workloads.items() if not each.finished},
+        workload_classes=by_name(
+            [each for each in classes if each.for_workloads],
+            "WorkloadPriorityClass",
+            lambda each: each.name,
+        ),
+        pod_classes=by_name(
+            [each for each in classes if not each.for_workloads],
+            "PriorityClass",
+            lambda each: each.name,
+        ),
+        namespaces=by_name(objects.of(NamespaceObject), "Namespace", lambda each: each.name),
+        nodes=by_name(objects.of(NodeObject), "Node", lambda each: each.name),
+        pods=objects.of(PodObject),
+        settings=_settings(objects.of(KueueSettingsObject), findings),
+    )
+
+
+def _local_queue_name(found: LocalQueueObject) -> str:
+    return f"{found.local_queue.namespace}/{found.local_queue.name}"
+
+
+def _settings(found: list[KueueSettingsObject], findings: Findings) -> KueueSettings:
+    for each in found[1:]:
+        each.source.report(
+            findings,
+            "error",
+            "duplicate-object",
+            (),
+            "found a second Configuration, expected one at most; "
+            f"the first is at {place(found[0].source)}",
+            "remove one of the two",
+        )
+    return found[0].settings if found else KueueSettings()

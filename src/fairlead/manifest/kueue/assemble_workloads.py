@@ -1,0 +1,124 @@
+"""Turns Kueue's Workloads into workloads of the model, waiting or started.
+
+A workload waits in the ClusterQueue of its LocalQueue. One that has quota is charged to the
+ClusterQueue that granted it, even if its LocalQueue points elsewhere by now. One whose LocalQueue
+is not there waits in a queue that does not exist, called ``local-queue/NAMESPACE/NAME``: it stays
+visible, and a policy can say what is wrong with it.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue.assemble_objects import KueueObjects
+from fairlead.manifest.kueue.assemble_references import priority_of
+from fairlead.manifest.objects import ByResource, KueuePodSet, KueueWorkloadObject
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Placement, WorkloadStarted
+from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
+
+MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000
+
+_PODS: Final = "pods"
+
+
+def missing_local_queue(namespace: str, name: str) -> QueueName:
+    """Return the queue in which workloads wait whose LocalQueue is not in the input."""
+    return QueueName(f"local-queue/{namespace}/{name}")
+
+
+def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Findings) -> None:
+    """Report an error where the pods with quota become more than any cluster has."""
+    total = 0
+    for workload in workloads:
+        if workload.admitted_ms is None:
+            continue
+        total += sum(pod_set.admitted for pod_set in workload.pod_sets)
+        if total > MAX_ADMITTED_PODS:
+            workload.source.report(
+                findings,
+                "error",
+                "too-large",
+                ("status", "admission"),
+                f"found more than {MAX_ADMITTED_PODS:,} admitted pods up to here",
+                "split the input, or correct the counts",
+            )
+            return
+
+
+def requests_by_pod_set(
+    workload: KueueWorkloadObject, objects: KueueObjects
+) -> list[dict[str, int]]:
+    """Return what one pod of each set asks for.
+
+    A pod counts as one of ``pods`` where its ClusterQueue has quota for those, as in Kueue.
+    """
+    queue = objects.cluster_queues.get(queue_of(workload, objects))
+    groups = queue.rules.resource_groups if queue else ()
+    counts_pods = any(_PODS in group.resources for group in groups)
+    itself = {_PODS: 1} if counts_pods else {}
+    return [{**pod_set.requests, **itself} for pod_set in workload.pod_sets]
+
+
+def queue_of(workload: KueueWorkloadObject, objects: KueueObjects) -> QueueName:
+    """Return the queue that *workload* waits in or is charged to."""
+    if workload.admitted_ms is not None:
+        return QueueName(workload.admitted_by)
+    door = objects.local_queues.get(f"{workload.namespace}/{workload.local_queue}")
+    if door is None:
+        return missing_local_queue(workload.namespace, workload.local_queue)
+    return door.local_queue.cluster_queue
+
+
+def model_workload(
+    found: KueueWorkloadObject, objects: KueueObjects, resources: tuple[str, ...]
+) -> Workload:
+    """Return the workload, its requests on *resources*."""
+    requests = requests_by_pod_set(found, objects)
+    return Workload(
+        name=WorkloadName(f"{found.namespace}/{found.name}"),
+        queue=queue_of(found, objects),
+        pod_sets=tuple(map(_pod_set, found.pod_sets, requests, [resources] * len(requests))),
+        min_count=sum(pod_set.min_count for pod_set in found.pod_sets),
+        priority=priority_of(found, objects) or 0,
+        active=found.active,
+        created_ms=found.created_ms,
+        extension=KueueWorkload(
+            namespace=found.namespace,
+            local_queue=found.local_queue,
+            requeued_ms=found.requeued_ms,
+            evicted=found.evicted,
+            max_execution_s=found.max_execution_s,
+        ),
+    )
+
+
+def _pod_set(found: KueuePodSet, requests: ByResource, resources: tuple[str, ...]) -> PodSet:
+    return PodSet(
+        name=found.name,
+        count=found.count,
+        min_count=found.min_count,
+        requests=amounts_on(resources, requests),
+        constraints=found.constraints,
+    )
+
+
+def started(found: KueueWorkloadObject) -> WorkloadStarted | None:
+    """Return the start of the pods that have quota, on no node yet; None if none has."""
+    if found.admitted_ms is None:
+        return None
+    placements = tuple(
+        Placement(PodId(at, ordinal), None)
+        for at, pod_set in enumerate(found.pod_sets)
+        for ordinal in range(pod_set.admitted)
+    )
+    if not placements:
+        return None
+    flavors: tuple[Mapping[str, str], ...] = tuple(each.flavors for each in found.pod_sets)
+    return WorkloadStarted(
+        workload=WorkloadName(f"{found.namespace}/{found.name}"),
+        placements=placements,
+        flavors=tuple(map(dict, flavors)),
+        at_ms=found.admitted_ms,
+    )

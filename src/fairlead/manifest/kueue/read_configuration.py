@@ -1,0 +1,108 @@
+"""Reads Kueue's Configuration, as far as it decides who runs.
+
+The object configures a whole controller: web hooks, metrics, frameworks. All that is passed over in
+silence; only fair sharing, admission fair sharing and feature gates are read.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from fairlead.manifest.objects import KueueSettingsObject
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import quote
+from fairlead.policy.kueue.settings import (
+    BOTH_STRATEGIES,
+    AdmissionFairSharing,
+    KueueSettings,
+    Strategy,
+)
+
+_VALID_STRATEGIES: Final[Mapping[tuple[str, ...], tuple[Strategy, ...]]] = {
+    (): BOTH_STRATEGIES,
+    BOTH_STRATEGIES: BOTH_STRATEGIES,
+    BOTH_STRATEGIES[:1]: BOTH_STRATEGIES[:1],
+    BOTH_STRATEGIES[1:]: BOTH_STRATEGIES[1:],
+}
+_SAMPLING_INTERVAL_MS: Final = 5 * 60 * 1000
+
+
+def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
+    """Read a Configuration of v1beta2 or v1beta1."""
+    top.ignore(*top.keys())
+    is_old = top.text("apiVersion", "").endswith("/v1beta1")
+    fair_sharing = top.mapping("fairSharing")
+    gates = top.mapping("featureGates")
+    settings = KueueSettings(
+        fair_sharing=_is_enabled(fair_sharing, top.has("fairSharing"), is_old),
+        strategies=_strategies(fair_sharing),
+        admission_fair_sharing=_admission_fair_sharing(top),
+        feature_gates=tuple((name, gates.boolean(name)) for name in sorted(gates.keys())),
+    )
+    top.finish()
+    return KueueSettingsObject(source=top.source, settings=settings)
+
+
+def _is_enabled(fair_sharing: Cursor, is_there: bool, is_old: bool) -> bool:
+    """Tell whether fair sharing is on: in v1beta1 if enabled, in v1beta2 if it is there."""
+    enable = fair_sharing.boolean("enable", None)
+    if is_old:
+        return enable is True
+    if enable is not None:
+        fair_sharing.warn(
+            "enable",
+            "other-version",
+            "found enable, which v1beta2 has no more: fair sharing is on if fairSharing is there; "
+            "it was read as in v1beta1",
+            "remove enable" if enable else "remove fairSharing",
+        )
+    return is_there and enable is not False
+
+
+def _strategies(fair_sharing: Cursor) -> tuple[Strategy, ...]:
+    listed = fair_sharing.texts("preemptionStrategies")
+    valid = _VALID_STRATEGIES.get(listed)
+    if valid is not None:
+        return valid
+    one, other = BOTH_STRATEGIES
+    fair_sharing.error(
+        "preemptionStrategies",
+        "bad-choice",
+        f"found [{', '.join(map(quote, listed[:4]))}], "
+        f"expected [{one}], [{other}] or [{one}, {other}]",
+        f"write [{one}, {other}], which is also the default",
+    )
+    return BOTH_STRATEGIES
+
+
+def _admission_fair_sharing(top: Cursor) -> AdmissionFairSharing | None:
+    given = top.mapping("admissionFairSharing")
+    if not top.has("admissionFairSharing"):
+        return None
+    is_given = given.has("usageHalfLifeTime")
+    half_life_ms = given.duration("usageHalfLifeTime", 1 if is_given else 0)
+    if half_life_ms <= 0:  # what is no duration at all is reported already
+        found = "found 0 or less" if is_given else "found nothing"
+        given.error(
+            "usageHalfLifeTime",
+            "out-of-range",
+            f"{found}, expected more than 0: without a half-life Kueue forgets all past use at "
+            "once, so that admission fair sharing changes nothing",
+            "write the time after which past use counts half, such as 168h, "
+            "or remove admissionFairSharing",
+        )
+    interval_ms = given.duration("usageSamplingInterval", _SAMPLING_INTERVAL_MS)
+    if interval_ms <= 0:
+        given.error(
+            "usageSamplingInterval",
+            "out-of-range",
+            "found 0 or less, expected more than 0",
+            "write how often use is sampled, such as 5m",
+        )
+    weights = given.mapping("resourceWeights")
+    return AdmissionFairSharing(
+        half_life_ms=half_life_ms,
+        sampling_interval_ms=interval_ms,
+        resource_weights=tuple(
+            (resource, weights.decimal(resource, minimum=0)) for resource in sorted(weights.keys())
+        ),
+    )

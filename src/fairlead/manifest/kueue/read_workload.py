@@ -1,0 +1,191 @@
+"""Reads Kueue's Workload: what is wanted, and what of it has quota."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.core.read_pod_spec import read_pod_spec
+from fairlead.manifest.kueue.read_admission import (
+    Admission,
+    admit,
+    read_admission,
+    read_reclaimable,
+)
+from fairlead.manifest.kueue.read_conditions import Condition, read_true_conditions
+from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import quote
+
+_INT32_MAX: Final = 2**31 - 1
+_DEFAULT_POD_SET: Final = "main"
+_RESERVED = "QuotaReserved"
+_ADMITTED = "Admitted"
+_SOURCES: Final[Mapping[str, PriorityClassKind]] = {
+    "": "",
+    "kueue.x-k8s.io/workloadpriorityclass": "WorkloadPriorityClass",
+    "scheduling.k8s.io/priorityclass": "PriorityClass",
+}
+_CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = {
+    "WorkloadPriorityClass": "WorkloadPriorityClass",
+    "PriorityClass": "PriorityClass",
+}
+# Only after these does an evicted workload queue up behind those that came meanwhile.
+_REQUEUING_REASONS: Final = frozenset({"PodsReadyTimeout", "AdmissionCheck"})
+
+
+def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
+    """Read a Workload of v1beta2 or v1beta1; None if it has no usable name."""
+    top.ignore("apiVersion", "kind")
+    metadata = read_metadata(top)
+    spec, status = top.mapping("spec"), top.mapping("status")
+    spec.ignore("preemptionGates")
+    status.ignore(*status.keys())  # whoever writes a status may add to it
+    conditions = read_true_conditions(status)
+    admission = _admission(status, conditions)
+    priority_class, class_kind = _priority_class(spec)
+    found = KueueWorkloadObject(
+        source=top.source,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        local_queue=spec.text("queueName", ""),
+        pod_sets=_pod_sets(spec, admission, read_reclaimable(status)),
+        priority=spec.integer("priority", None, minimum=-_INT32_MAX - 1, maximum=_INT32_MAX),
+        priority_class=priority_class,
+        priority_class_kind=class_kind,
+        active=spec.boolean("active", True),
+        finished="Finished" in conditions,
+        evicted="Evicted" in conditions,
+        created_ms=metadata.created_ms,
+        admitted_ms=_admitted_ms(conditions, metadata.created_ms) if admission else None,
+        admitted_by=admission.cluster_queue if admission else "",
+        requeued_ms=_requeued_ms(conditions),
+        max_execution_s=spec.integer("maximumExecutionTimeSeconds", None, minimum=1),
+    )
+    top.finish()
+    return found if metadata.name else None
+
+
+def _admission(status: Cursor, conditions: Mapping[str, Condition]) -> Admission | None:
+    """Return the admission if the conditions agree that quota is reserved."""
+    admission = read_admission(status)
+    is_reserved = _RESERVED in conditions or _ADMITTED in conditions
+    if is_reserved and admission is None:
+        status.warn(
+            "conditions",
+            "contradiction",
+            f"found {_RESERVED}, but no admission that says for what; taken as pending",
+            "add status.admission, or remove the condition",
+        )
+    elif admission is not None and not is_reserved:
+        status.warn(
+            "admission",
+            "contradiction",
+            f"found an admission, but no true condition {_RESERVED}; taken as pending",
+            f'add the condition {_RESERVED} with status "True", or remove the admission',
+        )
+        return None
+    return admission
+
+
+def _admitted_ms(conditions: Mapping[str, Condition], created_ms: int) -> int:
+    condition = conditions.get(_RESERVED) or conditions[_ADMITTED]
+    return created_ms if condition.since_ms is None else condition.since_ms
+
+
+def _requeued_ms(conditions: Mapping[str, Condition]) -> int | None:
+    evicted = conditions.get("Evicted")
+    if evicted is None or evicted.reason not in _REQUEUING_REASONS:
+        return None
+    return evicted.since_ms
+
+
+def _priority_class(spec: Cursor) -> tuple[str, PriorityClassKind]:
+    """Return the name and kind of the priority class, as either version of the API gives it."""
+    old_name = spec.text("priorityClassName", "")
+    old_kind = spec.choice("priorityClassSource", _SOURCES, "")
+    if not spec.has("priorityClassRef"):
+        return old_name, old_kind
+    reference = spec.mapping("priorityClassRef")
+    reference.ignore("group")  # the kind says the same
+    return reference.text("name"), reference.choice("kind", _CLASS_KINDS)
+
+
+def _pod_sets(
+    spec: Cursor, admission: Admission | None, reclaimable: Mapping[str, int]
+) -> tuple[KueuePodSet, ...]:
+    pod_sets: dict[str, KueuePodSet] = {}
+    for item in spec.items("podSets"):
+        pod_set = _pod_set(item)
+        if pod_set.name in pod_sets:
+            item.error(
+                "name",
+                "duplicate-entry",
+                f"found the pod set {quote(pod_set.name)} a second time, expected each name once",
+                "rename or remove one of the two",
+            )
+        pod_sets[pod_set.name] = _granted(item, pod_set, admission, reclaimable)
+    if not pod_sets:
+        spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
+    if admission:
+        _warn_of_strangers(admission, pod_sets)
+    return tuple(pod_sets.values())
+
+
+def _pod_set(item: Cursor) -> KueuePodSet:
+    template = item.mapping("template", required=True)
+    template.ignore("metadata")
+    pod = read_pod_spec(template.mapping("spec"))
+    topology = item.mapping("topologyRequest")
+    topology.ignore(*topology.keys())
+    unsupported = {*pod.constraints.unsupported}
+    if topology.has("required") or topology.has("podSetSliceRequiredTopology"):
+        unsupported.add("topologyRequest")
+    count = item.integer("count", 1, minimum=0, maximum=_INT32_MAX)
+    return KueuePodSet(
+        name=item.text("name", _DEFAULT_POD_SET),
+        count=count,
+        min_count=item.integer("minCount", count, minimum=0, maximum=count),
+        requests=pod.requests,
+        constraints=msgspec.structs.replace(
+            pod.constraints, unsupported=tuple(sorted(unsupported))
+        ),
+    )
+
+
+def _granted(
+    item: Cursor,
+    pod_set: KueuePodSet,
+    admission: Admission | None,
+    reclaimable: Mapping[str, int],
+) -> KueuePodSet:
+    """Return *pod_set* with what the admission grants it, and without pods that have finished."""
+    reclaimed = reclaimable.get(pod_set.name, 0)
+    if admission:
+        assignment = admission.assignments.get(pod_set.name)
+        if assignment:
+            pod_set = admit(pod_set, assignment, reclaimed)
+        elif pod_set.count:
+            item.warn(
+                (),
+                "missing-reference",
+                f"found no assignment for the pod set {quote(pod_set.name)} in status.admission; "
+                "its pods have no quota",
+                "add it to status.admission.podSetAssignments",
+            )
+    left = max(0, pod_set.count - reclaimed)
+    return msgspec.structs.replace(
+        pod_set, count=left, min_count=min(left, max(0, pod_set.min_count - reclaimed))
+    )
+
+
+def _warn_of_strangers(admission: Admission, pod_sets: Mapping[str, KueuePodSet]) -> None:
+    for name, assignment in admission.assignments.items():
+        if name not in pod_sets:
+            assignment.at.warn(
+                "name",
+                "missing-reference",
+                f"found an assignment for {quote(name)}, which is no pod set of this workload",
+                "remove it, or correct the name",
+            )

@@ -1,0 +1,165 @@
+"""Objects out of files: each a plain mapping that knows where in its file every value stands.
+
+YAML streams, JSON and lists of objects all end up as documents. The happy path keeps no lines:
+a document remembers its piece of the text, and the text is looked at again only when a finding
+needs a line.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from json import JSONDecodeError
+from typing import BinaryIO
+
+import msgspec
+
+from fairlead.errors import Severity
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.build import Report
+from fairlead.manifest.text.collector import paused_collector
+from fairlead.manifest.text.decode import decode_text
+from fairlead.manifest.text.files import read_inputs
+from fairlead.manifest.text.json_documents import cut_json, looks_like_json
+from fairlead.manifest.text.limits import MAX_DOCUMENTS
+from fairlead.manifest.text.path import Path, path_text
+from fairlead.manifest.text.piece import JsonPiece, Piece, YamlPiece
+from fairlead.manifest.text.unfold import unfold
+from fairlead.manifest.text.values import REFUSED, Mapping, Value, describe
+from fairlead.manifest.text.yaml_documents import cut_stream, yaml_values
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an object was written, and where in it each of its fields stands."""
+
+    piece: Piece
+    path: Path  # where in the piece the object stands: () or that of a list item
+
+    @property
+    def file(self) -> str:
+        """The name of the file, as the user gave it."""
+        return self.piece.file
+
+    @property
+    def line(self) -> int:
+        """The line, from 1, on which the object begins."""
+        return self.locate(())
+
+    def locate(self, path: Path) -> int:
+        """Return the line, from 1, of a path within the object, or of the nearest thing above it.
+
+        Cost: the first question about a piece of text parses it again.
+        """
+        return self.piece.line_of((*self.path, *path))
+
+    def path_text(self, path: Path = ()) -> str:
+        """Write a path within the object as seen from the root of the text: ``$.items[3].spec``."""
+        return path_text((*self.path, *path))
+
+    def report(
+        self,
+        findings: Findings,
+        severity: Severity,
+        code: str,
+        path: Path,
+        message: str,
+        fix: str = "",
+    ) -> None:
+        """Put a remark about a path within the object into *findings*."""
+        findings.add(
+            severity,
+            code,
+            file=self.file,
+            line=None if findings.is_full else self.locate(path),
+            path=self.path_text(path),
+            message=message,
+            fix=fix,
+        )
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of the input: its value, and its source."""
+
+    source: Source
+    value: Mapping
+
+
+def read_documents(
+    names: Iterable[str], findings: Findings, *, stdin: BinaryIO | None = None
+) -> list[Document]:
+    """Return every object in the files, folders and stdin (``-``) that are named, in order.
+
+    Never raises for what an input holds: all that is wrong goes to *findings*, and everything
+    else is returned. An object with an error in it is returned too, with `REFUSED` at the spot,
+    so that its other mistakes can be told in the same run.
+    """
+    return [
+        document
+        for file, data in read_inputs(names, findings, stdin=stdin)
+        for document in read_bytes(data, file, findings)
+    ]
+
+
+def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:
+    """Return every object in one file's content. Law and cost as for `read_documents`."""
+    before = len(findings)
+    text = decode_text(data, file, findings)
+    if text is None:
+        return []
+    pieces = _pieces(text, file, findings)
+    with paused_collector():
+        documents = list(islice(_objects(pieces, findings), MAX_DOCUMENTS + 1))
+    if len(documents) > MAX_DOCUMENTS:
+        message = f"found more than {MAX_DOCUMENTS:,} objects"
+        findings.add("error", "too-large", file=file, message=message, fix="split the file")
+    elif not documents and len(findings) == before:
+        message = "found no object"
+        findings.add("warning", "no-objects", file=file, message=message)
+    return documents[:MAX_DOCUMENTS]
+
+
+def _pieces(text: str, file: str, findings: Findings) -> Iterator[tuple[Piece, Value]]:
+    report = _reporter(file, findings)
+    must_be_json = file.lower().endswith(".json")
+    if must_be_json or looks_like_json(text):
+        pieces: list[tuple[Piece, Value]] = []
+        remarks: list[tuple[str, Path, int, str, str]] = []
+        try:
+            for line, piece, value in cut_json(text, lambda *remark: remarks.append(remark)):
+                pieces.append((JsonPiece(file, line, piece), value))
+            is_json = True
+        except JSONDecodeError as error:
+            is_json = must_be_json
+            message = f"found no valid JSON: {error.msg}"
+            remarks.append(("syntax", (), error.lineno, message, "mend it at or above this line"))
+        if is_json:  # else it may still be YAML that begins with a bracket
+            for remark in remarks:
+                report(*remark)
+            yield from pieces
+            return
+    for first_line, piece in cut_stream(text):
+        for index, value in enumerate(yaml_values(piece, first_line, report)):
+            yield YamlPiece(file, first_line, piece, index), value
+
+
+def _objects(pieces: Iterable[tuple[Piece, Value]], findings: Findings) -> Iterator[Document]:
+    for piece, value in pieces:
+        for path, item in unfold(value):
+            if isinstance(item, dict):
+                yield Document(source=Source(piece=piece, path=path), value=item)
+            elif item is not REFUSED and (item is not None or path):
+                Source(piece=piece, path=path).report(
+                    findings,
+                    "error",
+                    "not-an-object",
+                    (),
+                    f"found {describe(item)}, expected a mapping with apiVersion and kind",
+                    "write one object, separate objects with ---, or use kind: List",
+                )
+
+
+def _reporter(file: str, findings: Findings) -> Report:
+    def report(code: str, path: Path, line: int, message: str, fix: str) -> None:
+        findings.add(
+            "error", code, file=file, line=line, path=path_text(path), message=message, fix=fix
+        )
+
+    return report

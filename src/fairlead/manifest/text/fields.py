@@ -1,0 +1,133 @@
+"""What one field may hold: plain value in, typed value out, or a `FieldError` that says why not."""
+
+from collections.abc import Mapping as Choices
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeVar
+
+from fairlead.errors import DurationError, QuantityError
+from fairlead.manifest.text.scalar import NumberError, number_value
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.manifest.text.timestamp import parse_timestamp
+from fairlead.manifest.text.values import Value, describe
+from fairlead.model.duration import parse_duration
+from fairlead.model.quantity import parse_quantity
+
+T = TypeVar("T")
+
+
+class FieldError(ValueError):
+    """A value that its field must not have: what was found and expected, and how to mend it."""
+
+    def __init__(self, code: str, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.fix = fix
+
+
+def text_of(value: Value) -> str:
+    """Accept texts only: Kubernetes takes neither 1.20 nor yes for one."""
+    if isinstance(value, str):
+        return value
+    fix = "put it in quotes" if isinstance(value, (int, Decimal)) else "write a text"
+    if isinstance(value, bool):
+        fix = "put it in quotes: plain yes, no, on, off, y and n mean true or false in YAML"
+    raise _wrong_type(value, "a text", fix)
+
+
+def boolean_of(value: Value) -> bool:
+    """Accept true and false."""
+    if isinstance(value, bool):
+        return value
+    raise _wrong_type(value, "true or false", "write true or false, without quotes")
+
+
+def integer_of(value: Value, minimum: int | None = None, maximum: int | None = None) -> int:
+    """Accept a whole number within the bounds; 3.0 is one."""
+    number = decimal_of(value, minimum, maximum)
+    if number != int(number):
+        message = f"found {describe(value)}, expected a whole number"
+        raise FieldError("wrong-type", message, "remove the decimals")
+    return int(number)
+
+
+def decimal_of(
+    value: Value, minimum: int | None = None, maximum: int | None = None
+) -> int | Decimal:
+    """Accept a number within the bounds, exactly as it is written."""
+    if not isinstance(value, (int, Decimal)) or isinstance(value, bool):
+        raise _wrong_type(value, "a number", _number_fix(value))
+    if minimum is not None and value < minimum:
+        message = f"found {describe(value)}, expected at least {minimum}"
+        raise FieldError("out-of-range", message, f"write {minimum} or more")
+    if maximum is not None and value > maximum:
+        message = f"found {describe(value)}, expected at most {maximum}"
+        raise FieldError("out-of-range", message, f"write {maximum} or less")
+    return value
+
+
+def quantity_of(value: Value) -> Fraction:
+    """Accept a Kubernetes quantity, as text or as a number."""
+    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
+        return Fraction(value)
+    expected = "a quantity"
+    fix = "write a quantity such as 500m, 1.5, 2Gi or 1e3"
+    if not isinstance(value, str):
+        raise _wrong_type(value, expected, fix)
+    try:
+        return parse_quantity(value)
+    except QuantityError:
+        raise FieldError("bad-quantity", _found(value, expected), fix) from None
+
+
+def duration_of(value: Value) -> tuple[int, bool]:
+    """Accept a duration in Go's or Prometheus's form: milliseconds, and whether they are exact."""
+    expected = "a duration"
+    fix = "write a number with its unit, such as 90s, 1h30m, 7d or 1w"
+    if not isinstance(value, str):
+        raise _wrong_type(value, expected, fix)
+    try:
+        return parse_duration(value)
+    except DurationError:
+        raise FieldError("bad-duration", _found(value, expected), fix) from None
+
+
+def timestamp_of(value: Value) -> int:
+    """Accept an RFC 3339 time: milliseconds since 1970."""
+    expected = "a time"
+    fix = "write a time such as 2026-11-15T09:30:00Z"
+    if not isinstance(value, str):
+        raise _wrong_type(value, expected, fix)
+    try:
+        return parse_timestamp(value)
+    except (ValueError, OverflowError):
+        raise FieldError("bad-timestamp", _found(value, expected), fix) from None
+
+
+def choice_of(value: Value, choices: Choices[str, T]) -> T:
+    """Accept one of the words in *choices*, and return what it stands for."""
+    if isinstance(value, str) and value in choices:
+        return choices[value]
+    listed = ", ".join(word or '""' for word in choices)
+    guess = did_you_mean(value, choices) if isinstance(value, str) else ""
+    fix = guess or f"write one of: {listed}"
+    raise FieldError("bad-choice", _found(value, f"one of: {listed}"), fix)
+
+
+def _wrong_type(value: Value, expected: str, fix: str) -> FieldError:
+    return FieldError("wrong-type", _found(value, expected), fix)
+
+
+def _found(value: Value, expected: str) -> str:
+    return f"found {describe(value)}, expected {expected}"
+
+
+def _number_fix(value: Value) -> str:
+    if isinstance(value, str):
+        try:
+            number_value(value)
+        except NumberError:
+            return "write a number"
+        return "remove the quotes"
+    return "write a number"

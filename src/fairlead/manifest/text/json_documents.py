@@ -1,0 +1,112 @@
+"""JSON text to values, fast: the standard parser with exact numbers and an eye on every object.
+
+The parser cannot say where a duplicate key or a bad number stands. So its hooks only note that
+something is odd; then the text is read again, slowly, with lines.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from fairlead.manifest.text.build import Builder, Report
+from fairlead.manifest.text.json_nodes import compose_json
+from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
+from fairlead.manifest.text.scalar import NumberError, number_value
+from fairlead.manifest.text.values import REFUSED, Mapping, Value, height
+from fairlead.manifest.text.yaml_nodes import TextError
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def looks_like_json(text: str) -> bool:
+    """Tell whether the text begins as a JSON object or list does."""
+    at = _after_space(text, 0)
+    return text[at : at + 1] in ("{", "[")
+
+
+def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
+    """Yield line, text and value of each JSON value in *text*; values may simply follow each other.
+
+    The first syntax error ends it and is raised as `json.JSONDecodeError`. Cost: linear.
+    """
+    at, line = _after_space(text, 0), 1
+    line += text.count("\n", 0, at)
+    while at < len(text):
+        reader = _FastReader()
+        value, end = reader.read(text, at)
+        piece = text[at:end]
+        if reader.is_odd or _is_odd(value, piece):
+            value = _slowly(piece, line, report)
+        yield line, piece, value
+        after = _after_space(text, end)
+        line += text.count("\n", at, after)
+        at = after
+
+
+def _is_odd(value: Value, text: str) -> bool:
+    """Tell whether the careful reader must look at what the fast one has accepted."""
+    # Every value but the first follows a comma or an opening bracket; those in texts do no harm.
+    if text.count(",") + text.count("{") + text.count("[") >= MAX_NODES:
+        return True
+    return height(value) > MAX_DEPTH or _has_half_a_character(value, text)
+
+
+def _has_half_a_character(value: Value, text: str) -> bool:
+    if not _SURROGATE.search(text):
+        return False
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _slowly(piece: str, first_line: int, report: Report) -> Value:
+    try:
+        return Builder(report, first_line).build(compose_json(piece))
+    except TextError as refused:
+        report(refused.code, (), refused.line + first_line, refused.message, refused.fix)
+        return REFUSED
+
+
+def _after_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    assert space is not None, "the pattern matches nothing as well"
+    return space.end()
+
+
+class _FastReader:
+    def __init__(self) -> None:
+        self.is_odd = False
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=self._mapping,
+            parse_int=self._number,
+            parse_float=self._number,
+            parse_constant=self._constant,
+        )
+
+    def read(self, text: str, at: int) -> tuple[Value, int]:
+        try:
+            return self._decoder.raw_decode(text, at)
+        except RecursionError:
+            self.is_odd = True
+            return None, len(text)
+
+    def _mapping(self, pairs: list[tuple[str, Value]]) -> Mapping:
+        mapping = dict(pairs)
+        if len(mapping) != len(pairs):
+            self.is_odd = True
+        return mapping
+
+    def _number(self, text: str) -> int | Decimal:
+        try:
+            return number_value(text)
+        except NumberError:
+            self.is_odd = True
+            return 0
+
+    def _constant(self, _text: str) -> int:
+        self.is_odd = True
+        return 0

@@ -1,0 +1,70 @@
+"""The line on which a path stands in JSON, without taking apart what lies beside the way.
+
+The fast parser skips over every value that is not on the path, so that one warning about the last
+of ten thousand pods does not cost a slow look at all of them.
+"""
+
+import json
+import re
+from bisect import bisect_left
+
+from fairlead.manifest.text.path import Path
+
+Children = dict[str | int, tuple[int, int]]
+"""Of a mapping or list: where each key or item begins, and where its value does."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SKIPPER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers of any size
+
+
+class JsonLocator:
+    """Finds lines in one JSON text that is known to be valid. Remembers what it has passed."""
+
+    def __init__(self, text: str) -> None:
+        """Look in *text*, which holds one value."""
+        self._text = text
+        self._breaks = [found.start() for found in re.finditer("\n", text)]
+        self._children: dict[int, Children] = {}  # by where the mapping or list begins
+
+    def line_of(self, path: Path) -> int:
+        """Return the line, counted from 0, of the key or list item at *path*.
+
+        Where the path leads nowhere, it is the line of the deepest mapping or list on the way.
+        Cost: one look-up per step, after the first visit of a mapping or list.
+        """
+        at = value_at = self._after_space(0)
+        for step in path:
+            if value_at not in self._children:
+                self._children[value_at] = self._children_of(value_at)
+            found = self._children[value_at].get(step)
+            if found is None:
+                break
+            at, value_at = found
+        return bisect_left(self._breaks, at)
+
+    def _children_of(self, at: int) -> Children:
+        text, children = self._text, Children()
+        opening = text[at]
+        if opening not in "{[":
+            return children
+        at = self._after_space(at + 1)
+        while text[at] not in "}]":
+            if text[at] == ",":
+                at = self._after_space(at + 1)
+            start, key = at, len(children)
+            if opening == "{":
+                key, colon_at = self._skip(at)
+                at = self._after_space(colon_at + 1)
+            children.setdefault(key, (start, at))
+            _, at = self._skip(at)
+        return children
+
+    def _skip(self, at: int) -> tuple[int, int]:
+        """Return the value that begins here, and where the next thing after it begins."""
+        value, end = _SKIPPER.raw_decode(self._text, at)
+        return value, self._after_space(end)
+
+    def _after_space(self, at: int) -> int:
+        space = _SPACE.match(self._text, at)
+        assert space is not None, "the pattern matches nothing as well"
+        return space.end()

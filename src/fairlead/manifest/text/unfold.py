@@ -1,0 +1,38 @@
+"""Lists of objects to the objects in them: ``kubectl get -o yaml`` writes a ``List``."""
+
+from collections.abc import Iterator
+
+from fairlead.manifest.text.path import Path
+from fairlead.manifest.text.values import Mapping, Value
+
+_LIST = "List"
+
+
+def unfold(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
+    """Yield *value*, or each of its items if it is a list of objects, with their paths.
+
+    Items of a typed list such as ``QueueList`` may leave out their own type, as the API server
+    does; they get it from the list. Lists may hold lists.
+    """
+    if not isinstance(value, dict) or not _is_list(value):
+        yield path, value
+        return
+    items = value["items"]
+    if not isinstance(items, list):
+        if items is not None:
+            yield (*path, "items"), items
+        return
+    for index, item in enumerate(items):
+        yield from unfold(_typed(item, value), (*path, "items", index))
+
+
+def _is_list(value: Mapping) -> bool:
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith(_LIST) and "items" in value
+
+
+def _typed(item: Value, of: Mapping) -> Value:
+    kind = of["kind"]
+    if not isinstance(item, dict) or "kind" in item or not isinstance(kind, str) or kind == _LIST:
+        return item
+    return {"apiVersion": of.get("apiVersion"), "kind": kind.removesuffix(_LIST), **item}
