@@ -294,3 +294,15 @@ def test_the_example_tells_its_story() -> None:
         for node in state.nodes.values()
     ]
     assert free == [0, 1000, 0]
+
+
+def test_findings_come_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    file = tmp_path / "queues.yaml"
+    file.write_text(
+        dedent(KAI)
+        .replace("quota: 2", "quota: x")
+        .replace("spec:", "spec:\n  reclaimMinRuntime: long\n  unheardOf: 1")
+    )
+    lines = [finding.line for finding in load([str(file)]).findings]
+    assert len(lines) == 3
+    assert lines == sorted(lines, key=lambda line: line or 0)

@@ -63,11 +63,19 @@ def load(
     assert findings.has_errors or assembled is not None
     return LoadResult(
         assembled=None if findings.has_errors else assembled,
-        findings=tuple(findings),
+        findings=_by_place(findings),
         omitted=findings.omitted,
         read=dict(sorted(read.items())),
         left_alone=dict(sorted(collection.left_alone.items())),
     )
+
+
+def _by_place(findings: Findings) -> tuple[Finding, ...]:
+    """Sort by line within each file, the files in the order in which something was found."""
+    files: dict[str, int] = {}
+    for finding in findings:
+        files.setdefault(finding.file, len(files))
+    return tuple(sorted(findings, key=lambda each: (files[each.file], each.line or 0)))
 
 
 def load_or_raise(

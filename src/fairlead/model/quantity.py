@@ -85,6 +85,8 @@ def base_units(resource: str, value: Fraction) -> tuple[int, bool]:
     What is finer than one base unit is rounded away from zero, as Kubernetes does: a request is
     never taken for less than was asked.
     """
+    if value.denominator == 1:  # nearly always, and a product of fractions is slow
+        return value.numerator * scale_of(resource), True
     scaled = value * scale_of(resource)
     count = -(-abs(scaled.numerator) // scaled.denominator)
     return (count if scaled >= 0 else -count), scaled.denominator == 1

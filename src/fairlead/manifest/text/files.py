@@ -9,6 +9,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.limits import MAX_FILE_BYTES
 
 STDIN = "-"
+FIRST_READ_BYTES = 2**16  # asking for the largest size at once would reserve it for every file
 SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -74,7 +75,9 @@ def _below(root: Path) -> Iterator[Path]:
 
 def _content(name: str, file: BinaryIO, findings: Findings) -> Iterator[tuple[str, bytes]]:
     try:
-        data = file.read(MAX_FILE_BYTES + 1)
+        data = file.read(FIRST_READ_BYTES)
+        if len(data) == FIRST_READ_BYTES:
+            data += file.read(MAX_FILE_BYTES + 1 - len(data))
     except OSError as error:
         _unreadable(name, error, findings)
         return
