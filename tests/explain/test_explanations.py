@@ -1,0 +1,64 @@
+"""The examples of Kueue and ElasticQuota explained: each number can be checked by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.errors import FairleadError
+from fairlead.explain.explanation import Explanation
+from fairlead.explain.queue_answers import explain_queue, queue_named, share_report
+from fairlead.manifest.load import load_or_raise
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def explained(family: str, queue: str) -> Explanation:
+    assembled = load_or_raise([str(EXAMPLES / family)])
+    return explain_queue(assembled, queue_named(assembled, queue), None)
+
+
+def row(explanation: Explanation, section: int, first: str) -> tuple[str, ...]:
+    return next(row for row in explanation.sections[section].table if row[0] == first)
+
+
+def test_a_borrower_in_kueue() -> None:
+    language = explained("kueue", "language")
+    assert language.answer.startswith("language has a weighted share of 188")
+    # 14 GPUs allocated, 8 of them its own
+    assert row(language, 0, "a100/nvidia.com/gpu") == (
+        "a100/nvidia.com/gpu",
+        *("8", "8", "0", "14", "6"),
+    )
+    # 6 borrowed of the 32 that its cohort could ever hold: 6 x 1000 / 32 = 187.5
+    assert row(language, 2, "nvidia.com/gpu") == ("nvidia.com/gpu", "6", "32", "187.500")
+
+
+def test_a_lender_in_kueue_and_the_cohort_by_its_short_name() -> None:
+    assert explained("kueue", "serving").answer == (
+        "serving borrows nothing, so its weighted share is 0."
+    )
+    assert explained("kueue", "institute").data["queue"] == "cohort/institute"
+
+
+def test_a_namespace_whose_guarantee_is_lent() -> None:
+    speech = explained("elastic-quota", "speech")
+    assert speech.answer == "speech is within its min."
+    # min 4, uses 1, the pool of 10 has 1 left: 4 - 1 - 1 = 2 are lent to vision
+    remarks = " ".join(speech.sections[0].remarks)
+    assert "2 of nvidia.com/gpu within its min is lent to vision" in remarks
+    assert explained("elastic-quota", "vision").answer.startswith("vision borrows cpu")
+
+
+def test_a_name_that_no_queue_has() -> None:
+    assembled = load_or_raise([str(EXAMPLES / "kai")])
+    with pytest.raises(FairleadError, match="no queue is named"):
+        queue_named(assembled, "nobody")
+
+
+@pytest.mark.parametrize("family", ["kai", "kueue", "elastic-quota"])
+def test_the_report_lists_parents_before_children(family: str) -> None:
+    report = share_report(load_or_raise([str(EXAMPLES / family)]), None)
+    seen: set[str] = set()
+    for entry in report.queues:
+        assert entry.parent is None or entry.parent in seen
+        seen.add(entry.name)

@@ -1,0 +1,97 @@
+"""Cells, documents and differences of the share report, whatever the rule set."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from fairlead.explain.amount_text import amount_text, number_text, portion_text
+from fairlead.explain.share_diff import share_changes
+from fairlead.explain.share_report import (
+    AxisLine,
+    Cell,
+    Column,
+    Form,
+    QueueEntry,
+    ShareReport,
+    cell_text,
+    cell_value,
+)
+from fairlead.model.axes import Axis, QueueName
+
+GPU = Axis("gpu")
+MEMORY = Axis("memory")
+
+AMOUNTS = [
+    (GPU, 2500, "2.5"),
+    (GPU, None, "-"),
+    (Axis("cpu"), 1500, "1.5"),
+    (MEMORY, 16 * 2**30, "16Gi"),
+    (MEMORY, 10**9, "1G"),
+    (MEMORY, 22906492245, "~21.33Gi"),
+    (MEMORY, 1000001, "1000001"),
+    (Axis("nvidia.com/gpu", "spot"), 3000, "3"),
+]
+
+
+@pytest.mark.parametrize(("axis", "amount", "text"), AMOUNTS)
+def test_amounts_are_short_and_say_when_they_are_rounded(
+    axis: Axis, amount: int | None, text: str
+) -> None:
+    assert amount_text(axis, amount) == text
+
+
+def test_portions_are_shown_in_the_unit_that_people_write() -> None:
+    assert portion_text(GPU, Fraction(8000, 3)) == "2.667"
+    assert portion_text(GPU, Fraction(2000)) == "2"
+    assert portion_text(MEMORY, Fraction(10, 3)) == "3+"
+    assert number_text(None) == "inf"
+
+
+CELLS: list[tuple[Form, Cell, str, object]] = [
+    ("amount", 1500, "1.5", "1500m"),
+    ("amount", None, "-", None),
+    ("ratio", Fraction(1, 3), "0.333", 0.333333333),
+    ("ratio", None, "inf", "inf"),
+    ("usage", 250_000_000, "0.25", 0.25),
+    ("number", Decimal("0.5"), "0.5", "0.5"),
+    ("word", True, "yes", True),
+    ("word", False, "-", False),
+    ("word", None, "-", None),
+]
+
+
+@pytest.mark.parametrize(("form", "value", "text", "document"), CELLS)
+def test_a_cell_for_people_and_for_programs(
+    form: Form, value: Cell, text: str, document: object
+) -> None:
+    column = Column(key="x", title="X", form=form)
+    assert cell_text(column, GPU, value) == text
+    assert cell_value(column, GPU, value) == document
+
+
+def report(**fair_shares: int) -> ShareReport:
+    column = Column(key="fairShare", title="FAIR-SHARE", form="amount")
+    entries = [
+        QueueEntry(
+            name=QueueName(name),
+            parent=None,
+            depth=0,
+            kind="Queue",
+            cells={},
+            lines=(AxisLine(axis=GPU, cells={"fairShare": share}),),
+        )
+        for name, share in fair_shares.items()
+    ]
+    return ShareReport(
+        policy="kai", capacity={}, queue_columns=(), axis_columns=(column,), queues=tuple(entries)
+    )
+
+
+def test_only_what_differs_is_a_change() -> None:
+    changes = share_changes(report(a=1, b=2, gone=3), report(a=1, b=5, new=3))
+    assert [(c.queue, c.fate, c.old, c.new) for c in changes] == [
+        ("b", "changed", 2, 5),
+        ("new", "added", None, 3),
+        ("gone", "removed", 3, None),
+    ]
