@@ -1,0 +1,43 @@
+"""The reference of manifests names every kind and version that is read, and every bound."""
+
+import re
+
+import pytest
+
+from fairlead.manifest.kinds import KINDS
+from fairlead.manifest.kueue.assemble_workloads import MAX_ADMITTED_PODS
+from fairlead.manifest.text import limits
+from tests.shared_folder import ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8")
+SECTIONS = re.split(r"^#+ ", PAGE, flags=re.MULTILINE)
+BOUNDS = {
+    "bytes in one file, or on standard input": f"{limits.MAX_FILE_BYTES // 2**20} MiB",
+    "objects in one file, items of lists included": f"{limits.MAX_DOCUMENTS:,}",
+    "mappings and lists within each other": f"{limits.MAX_DEPTH}",
+    "values in one document": f"{limits.MAX_NODES:,}",
+    "values in one document that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
+    "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
+    "admitted pods of all Kueue workloads": f"{MAX_ADMITTED_PODS:,}",
+    "findings that are kept; others are counted": f"{limits.MAX_FINDINGS:,}",
+}
+
+
+@pytest.mark.parametrize(("group", "kind"), KINDS)
+def test_a_section_names_the_kind_with_all_its_versions(group: str, kind: str) -> None:
+    assert group in PAGE
+    versions = [re.compile(rf"[`/]{version}`") for version in KINDS[group, kind].versions]
+    assert any(
+        re.search(rf"\b{kind}\b", section) and all(each.search(section) for each in versions)
+        for section in SECTIONS
+    )
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_the_page_states_the_bound(bound: str) -> None:
+    assert f"| {bound} | {BOUNDS[bound]} |" in PAGE
+
+
+def test_the_page_states_every_bound_of_the_readers() -> None:
+    stated = [name for name in vars(limits) if name.startswith("MAX_")]
+    assert len(stated) + 1 == len(BOUNDS)  # and the one of Kueue's workloads
