@@ -19,6 +19,9 @@ CLUSTER = (
 )
 
 
+BIGGER = NODE.replace('"10"', '"12"')
+
+
 def cells(output: str) -> list[list[str]]:
     return [line.split() for line in output.splitlines()]
 
@@ -30,8 +33,8 @@ def test_the_tree_shows_what_each_queue_is_entitled_to(tmp_path: Path) -> None:
     shown = cells(ran.out)
     assert ["policy", "kai;", "capacity:", "cpu", "64,", "memory", "256Gi,", "gpu", "10"] in shown
     assert head.split() in shown
-    assert "gpu 1 2 - 0 9 3 0".split() in shown
-    assert "gpu 3 4 - 0 9 7 0".split() in shown
+    assert "a gpu 1 2 - 0 9 3 0".split() in shown
+    assert "b gpu 3 4 - 0 9 7 0".split() in shown
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
@@ -87,6 +90,18 @@ def test_diff_shows_what_a_change_does_to_every_queue(tmp_path: Path) -> None:
     assert "b gpu fair-share 7 6".split() in shown
     assert "c added gpu weight 1".split() in shown
     assert not any("limit" in line and line[0] in "ab" for line in shown)
+    assert "c added gpu limit -".split() in shown  # all numbers of a new queue, unlimited ones too
+
+
+def test_diff_says_when_the_capacity_differs(tmp_path: Path) -> None:
+    common = write(tmp_path, "common.yaml", *CLUSTER[1:])
+    old, new = write(tmp_path, "old.yaml", NODE), write(tmp_path, "new.yaml", BIGGER)
+    ran = run_cli("queues", "-f", common, "--diff", old, new)
+    assert ran.out.startswith(
+        "capacity: cpu 64, memory 256Gi, gpu 10 -> cpu 64, memory 256Gi, gpu 12"
+    )
+    document = json.loads(run_cli("queues", "-f", common, "--diff", old, new, "-o", "json").out)
+    assert document["capacity"]["new"]["gpu"] == "12"
 
 
 def test_diff_of_equal_objects_is_empty(tmp_path: Path) -> None:
@@ -153,3 +168,71 @@ def test_an_error_shows_all_findings_and_no_data(tmp_path: Path) -> None:
     assert ran.out == ""
     assert "$.spec.resources.gpu.quota" in ran.err
     assert "$.spec.resources.gpu.overQuotaWeight" in ran.err
+
+
+WEIGHTLESS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: guest}
+spec:
+  cohortName: all
+  namespaceSelector: {}
+  fairSharing: {weight: 0}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 0}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: host}
+spec:
+  cohortName: all
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: bare}
+spec: {cohortName: none, namespaceSelector: {}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: lq, namespace: team}
+spec: {clusterQueue: guest}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: w, namespace: team}
+spec:
+  queueName: lq
+  podSets:
+  - name: main
+    count: 1
+    template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}
+status:
+  conditions:
+  - {type: QuotaReserved, status: "True", reason: QuotaReserved, message: "",
+     lastTransitionTime: "2026-01-01T00:00:00Z"}
+  admission:
+    clusterQueue: guest
+    podSetAssignments:
+    - {name: main, count: 1, flavors: {cpu: any}, resourceUsage: {cpu: 1}}
+"""
+
+
+def test_a_borrower_without_weight_has_an_infinite_share(tmp_path: Path) -> None:
+    file = write(tmp_path, "kueue.yaml", WEIGHTLESS)
+    ran = run_cli("queues", "-f", file)
+    assert ran.exit_code == 0, ran.err
+    assert "guest any/cpu 0 - - 1 1 3 0 inf yes".split() in cells(ran.out)
+    document = json.loads(
+        run_cli("explain", "guest", "-f", file, "-o", "json").out, parse_constant=pytest.fail
+    )
+    assert document["share"]["share"] == "inf"
+
+
+def test_queues_without_any_quota_are_listed_too(tmp_path: Path) -> None:
+    ran = run_cli("queues", "-f", write(tmp_path, "kueue.yaml", WEIGHTLESS))
+    assert "bare - 1 0 -".split() in cells(ran.out)

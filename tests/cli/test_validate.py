@@ -11,7 +11,7 @@ def test_a_sound_input_is_exit_0_with_a_count(tmp_path: Path) -> None:
     ran = run_cli("validate", "-f", write(tmp_path, "c.yaml", NODE, kai_queue("a", quota=1)))
     assert ran.exit_code == 0
     assert ran.out.endswith(
-        "2 objects read for kai, 0 left alone: 0 errors, 0 warnings, 0 pieces of advice\n"
+        "objects read for kai: 2, left alone: 0; errors: 0, warnings: 0, advice: 0\n"
     )
 
 

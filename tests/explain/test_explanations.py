@@ -33,6 +33,16 @@ def test_a_borrower_in_kueue() -> None:
     assert row(language, 2, "nvidia.com/gpu") == ("nvidia.com/gpu", "6", "32", "187.500")
 
 
+def test_the_data_of_an_explanation_names_its_axes() -> None:
+    path = explained("kueue", "language").data["path"]
+    assert isinstance(path, list)
+    assert [node["name"] for node in path] == ["language", "cohort/research", "cohort/institute"]
+    assert path[0]["resources"]["a100/nvidia.com/gpu"]["borrowed"] == "6"
+    pool = explained("elastic-quota", "speech").data["pool"]
+    assert isinstance(pool, dict)
+    assert pool["resources"]["nvidia.com/gpu"]["guaranteed"] == "10"
+
+
 def test_a_lender_in_kueue_and_the_cohort_by_its_short_name() -> None:
     assert explained("kueue", "serving").answer == (
         "serving borrows nothing, so its weighted share is 0."

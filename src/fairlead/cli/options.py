@@ -25,10 +25,13 @@ def reads_manifests(command: Command) -> Command:
                 "--file",
                 "files",
                 multiple=True,
+                type=click.Path(allow_dash=True),
                 metavar="PATH",
                 help="File, folder or - for standard input; may be repeated.",
             ),
-            click.argument("more_files", nargs=-1, metavar="[PATH]..."),
+            click.argument(
+                "more_files", nargs=-1, type=click.Path(allow_dash=True), metavar="[PATH]..."
+            ),
             click.option(
                 "--policy",
                 type=click.Choice(POLICIES),

@@ -13,9 +13,11 @@ from fairlead.cli.options import (
     state_or_exit,
 )
 from fairlead.cli.table import table_text
+from fairlead.explain.axis_order import by_interest
 from fairlead.explain.queue_answers import share_report
 from fairlead.explain.share_diff import Change, changes_document, share_changes
 from fairlead.explain.share_report import (
+    Cell,
     Column,
     QueueEntry,
     ShareReport,
@@ -23,6 +25,7 @@ from fairlead.explain.share_report import (
     cell_text,
     report_document,
 )
+from fairlead.model.axes import Axis
 
 EPILOG = """\b
 Examples:
@@ -39,6 +42,7 @@ Examples:
 @click.option(
     "--diff",
     nargs=2,
+    type=click.Path(allow_dash=True),
     metavar="OLD NEW",
     help="Show what differs between two sets of objects; -f adds to both.",
 )
@@ -70,7 +74,7 @@ def command(
         raise click.UsageError(
             f"{diff[0]} is for {old.policy} and {diff[1]} for {new.policy}: choose with --policy"
         )
-    _print_changes(share_changes(old, new), output)
+    _print_changes(old, new, output)
 
 
 def _print_report(report: ShareReport, output: str) -> None:
@@ -84,37 +88,57 @@ def _print_report(report: ShareReport, output: str) -> None:
 
 
 def _report_table(report: ShareReport, *, wide: bool) -> str:
+    """One block per resource, so that siblings stand below each other; every row has its queue."""
     own = [column for column in report.queue_columns if wide or not column.wide]
     axis = [column for column in report.axis_columns if wide or not column.wide]
     head = ("QUEUE", "RESOURCE", *(c.title for c in axis), *(c.title for c in own))
-    rows = [row for entry in report.queues for row in _queue_rows(entry, own, axis)]
-    return table_text([head, *rows], left=2)
+    blank = ("",) * len(head)
+    axes = by_interest(line.axis for entry in report.queues for line in entry.lines)
+    blocks = [_rows(report, each, own, axis) for each in axes]
+    without = [entry for entry in report.queues if not entry.lines]
+    blocks.append([_row(entry, None, {}, own, axis) for entry in without])
+    rows = [head]
+    for block in filter(None, blocks):
+        rows.extend([*block, blank])
+    return table_text(rows[:-1], left=2)
 
 
-def _queue_rows(entry: QueueEntry, own: list[Column], axis: list[Column]) -> list[tuple[str, ...]]:
-    """One row per axis; the queue's name and its own numbers stand in the first."""
-    name = "  " * entry.depth + entry.name
-    cells = [cell_text(column, None, entry.cells.get(column.key)) for column in own]
-    if not entry.lines:
-        return [(name, "-", *("" for _ in axis), *cells)]
-    blank = ["" for _ in own]
+def _rows(
+    report: ShareReport, axis: Axis, own: list[Column], columns: list[Column]
+) -> list[tuple[str, ...]]:
     return [
-        (
-            name if first else "",
-            str(line.axis),
-            *(cell_text(column, line.axis, line.cells.get(column.key)) for column in axis),
-            *(cells if first else blank),
-        )
-        for first, line in zip([True, *[False] * len(entry.lines)], entry.lines, strict=False)
+        _row(entry, axis, line.cells, own, columns)
+        for entry in report.queues
+        for line in entry.lines
+        if line.axis == axis
     ]
 
 
-def _print_changes(changes: list[Change], output: str) -> None:
+def _row(
+    entry: QueueEntry,
+    axis: Axis | None,
+    cells: dict[str, Cell],
+    own: list[Column],
+    columns: list[Column],
+) -> tuple[str, ...]:
+    numbers = [cell_text(column, axis, cells.get(column.key)) for column in columns]
+    return (
+        "  " * entry.depth + entry.name,
+        str(axis) if axis else "-",
+        *(numbers if axis else ["" for _ in columns]),
+        *(cell_text(column, None, entry.cells.get(column.key)) for column in own),
+    )
+
+
+def _print_changes(old: ShareReport, new: ShareReport, output: str) -> None:
+    changes = share_changes(old, new)
     if output in ("json", "yaml"):
         from fairlead.cli.output import print_document
 
-        print_document(changes_document(changes), output)
+        print_document(changes_document(old, new, changes), output)
         return
+    if old.capacity != new.capacity:
+        click.echo(f"capacity: {capacity_text(old)} -> {capacity_text(new)}\n")
     shown = [change for change in changes if output == "wide" or not change.column.wide]
     if not shown:
         click.echo("no queue's numbers differ")

@@ -7,8 +7,10 @@ import click
 
 from fairlead.cli.findings import show_findings
 from fairlead.cli.options import load_files, output_option, reads_manifests
+from fairlead.errors import Severity
 from fairlead.manifest.load import LoadResult
 
+PLURALS: dict[Severity, str] = {"error": "errors", "warning": "warnings", "advice": "advice"}
 EPILOG = """\b
 Examples:
   fairlead validate -f cluster/
@@ -45,11 +47,9 @@ def _summary(result: LoadResult) -> str:
     objects = sum(result.read.values())
     left_alone = sum(result.left_alone.values())
     rules = f" for {result.assembled.policy}" if result.assembled else ""
-    omitted = f" (and {result.omitted} more findings)" if result.omitted else ""
-    return (
-        f"{objects} objects read{rules}, {left_alone} left alone: {severities['error']} errors, "
-        f"{severities['warning']} warnings, {severities['advice']} pieces of advice{omitted}"
-    )
+    counts = ", ".join(f"{plural}: {severities[one]}" for one, plural in PLURALS.items())
+    omitted = f" (and {result.omitted} more that are not shown)" if result.omitted else ""
+    return f"objects read{rules}: {objects}, left alone: {left_alone}; {counts}{omitted}"
 
 
 def _document(result: LoadResult) -> dict[str, object]:

@@ -1,7 +1,10 @@
 """How a namespace stands to its min, its max and the pool of all mins."""
 
 from fairlead.explain.amount_text import amount_text
+from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.report_elastic_quota import POOL, elastic_quota_report
+from fairlead.explain.share_report import queue_document
 from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, over_min
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.state import ClusterState
@@ -17,7 +20,7 @@ def explain_elastic_quota(
     quota = shares.quotas[queue]
     axes = state.axes.axes
     borrows = ", ".join(str(axes[at]) for at in over_min(quota))
-    rows = [_row(axis, at, quota, shares.pool) for at, axis in enumerate(axes)]
+    rows = [_row(axis, axes.index(axis), quota, shares.pool) for axis in by_interest(axes)]
     section = Section(
         title="What it may still take",
         table=(HEAD, *rows),
@@ -30,8 +33,18 @@ def explain_elastic_quota(
     return Explanation(
         answer=f"{queue} " + (f"borrows {borrows}." if borrows else "is within its min."),
         sections=(section,),
-        data={"queue": queue, "quota": quota, "pool": shares.pool},
+        data=_document(state, shares, queue),
     )
+
+
+def _document(state: ClusterState, shares: ElasticShares, queue: QueueName) -> dict[str, object]:
+    report = elastic_quota_report(state, shares, state.total())
+    entries = {entry.name: entry for entry in report.queues}
+    return {
+        "queue": queue,
+        "numbers": queue_document(report, entries[queue]),
+        "pool": queue_document(report, entries[POOL]),
+    }
 
 
 def _row(axis: Axis, at: int, quota: NamespaceQuota, pool: PoolSums) -> tuple[str, ...]:

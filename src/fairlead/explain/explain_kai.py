@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlead.explain.amount_text import amount_text, number_text, portion_text
+from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Explanation, Section
 from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, LeftoverStep, RoundStep
 from fairlead.fairness.division_tree import SiblingDivision
 from fairlead.model.axes import Axis, QueueName
+from fairlead.model.quantity import scale_of
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.shares import KaiShares
 
@@ -19,7 +21,7 @@ def explain_kai_queue(state: ClusterState, shares: KaiShares, queue: QueueName) 
     """Return the arithmetic of the fair share of *queue*, for every axis it has to do with."""
     stories = [
         _DivisionStory(state, at, shares.division(queue, at), queue)
-        for at in range(len(state.axes))
+        for at in map(state.axes.axes.index, by_interest(state.axes.axes))
         if _concerns(state, queue, at)
     ]
     shown = ", ".join(f"{story.axis} {story.own_share}" for story in stories)
@@ -29,7 +31,12 @@ def explain_kai_queue(state: ClusterState, shares: KaiShares, queue: QueueName) 
         data={
             "queue": queue,
             "divisions": [
-                {"resource": str(story.axis), "division": story.division} for story in stories
+                {
+                    "resource": str(story.axis),
+                    "baseUnitsPerUnit": scale_of(story.axis.resource),
+                    "division": story.division,
+                }
+                for story in stories
             ],
         },
     )
@@ -97,7 +104,7 @@ class _DivisionStory:
             for at in self._shown
         ]
         granted = self._text(sum(step.granted))
-        left = f"{self._text(step.amount)} - {granted} = {self._text(step.remaining)} remain."
+        left = f"{self._text(step.amount)} - {granted} = {self._text(step.remaining)} left."
         if step.remaining < 0:
             left = f"That is {granted} together, more than there is: all are honoured on paper."
         return Section(
@@ -125,7 +132,7 @@ class _DivisionStory:
         ]
         granted = sum(entry.granted for entry in step.entries)
         shared, left = self._text(step.remaining), self._text(step.remaining - granted)
-        remarks = [f"{shared} shared by {len(step.entries)} that need more; {left} remain."]
+        remarks = [f"{shared} shared by {len(step.entries)} that need more; {left} left."]
         if self.division.k > 0:
             remarks.append(
                 f"PART counts past usage: w + k(w - usage), k = {number_text(self.division.k)}."

@@ -1,7 +1,12 @@
 """Why a ClusterQueue or Cohort has the share that it has, and how much it can still take."""
 
+import math
+
 from fairlead.explain.amount_text import amount_text
+from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.report_kueue import kueue_report
+from fairlead.explain.share_report import quantities, queue_document
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
@@ -10,7 +15,8 @@ from fairlead.policy.kueue.shares import KueueShare, KueueShares
 def explain_kueue_queue(state: ClusterState, shares: KueueShares, queue: QueueName) -> Explanation:
     """Return the arithmetic of quota, room and weighted share of *queue*."""
     row = next(row for row in shares.rows() if row.queue == queue)
-    axes = sorted(row.listed)
+    ordered = by_interest(state.axes.axes[at] for at in sorted(row.listed))
+    axes = [state.axes.axes.index(axis) for axis in ordered]
     return Explanation(
         answer=_answer(row),
         sections=(
@@ -18,8 +24,27 @@ def explain_kueue_queue(state: ClusterState, shares: KueueShares, queue: QueueNa
             _room(state, shares, queue, axes),
             _share(shares, row),
         ),
-        data={"queue": queue, "path": state.path(queue), "numbers": row},
+        data={
+            "queue": queue,
+            "share": {
+                "borrowed": quantities(shares.tree.borrowed(queue)),
+                "lendable": quantities(shares.tree.lendable(queue)),
+                "ratio": row.share.ratio,
+                "weight": row.share.weight,
+                "share": "inf" if math.isinf(row.share.share) else row.share.share,
+            },
+            "path": _path_documents(state, shares, queue),
+        },
     )
+
+
+def _path_documents(
+    state: ClusterState, shares: KueueShares, queue: QueueName
+) -> list[dict[str, object]]:
+    """Return the numbers of the queue and its ancestors, upward."""
+    report = kueue_report(state, shares)
+    entries = {entry.name: entry for entry in report.queues}
+    return [queue_document(report, entries[name]) for name in state.path(queue)]
 
 
 def _answer(row: KueueShare) -> str:

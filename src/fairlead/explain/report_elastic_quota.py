@@ -68,7 +68,7 @@ def _entry(state: ClusterState, row: ElasticShare) -> QueueEntry:
     return QueueEntry(
         name=queue.name,
         parent=None,
-        depth=1,
+        depth=0,
         kind="ElasticQuota",
         cells={},
         lines=tuple(lines),

@@ -7,7 +7,7 @@ from fairlead.policy.kai.shares import KaiShare, KaiShares
 QUEUE_COLUMNS = (Column(key="priority", title="PRIORITY", form="number", wide=True),)
 AXIS_COLUMNS = (
     Column(key="weight", title="WEIGHT", form="number"),
-    Column(key="guaranteed", title="GUARANTEED", form="amount"),
+    Column(key="guaranteed", title="GUARANTEED", form="amount", unlimited="all"),
     Column(key="limit", title="LIMIT", form="amount"),
     Column(key="allocated", title="ALLOCATED", form="amount"),
     Column(key="nonPreemptible", title="NON-PREEMPTIBLE", form="amount", wide=True),

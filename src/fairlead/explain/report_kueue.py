@@ -1,6 +1,5 @@
 """The share tree under Kueue's rules."""
 
-from fairlead.explain.amount_text import amount_text
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import Cohort
@@ -9,10 +8,10 @@ from fairlead.policy.kueue.shares import KueueShare, KueueShares
 
 QUEUE_COLUMNS = (
     Column(key="weight", title="WEIGHT", form="number"),
-    Column(key="weightedShare", title="WEIGHTED-SHARE", form="number"),
+    Column(key="weightedShare", title="WEIGHTED-SHARE", form="share"),
     Column(key="dominantResource", title="DOMINANT", form="word", wide=True),
     Column(key="borrowing", title="BORROWING", form="word"),
-    Column(key="pending", title="PENDING", form="word", wide=True),
+    Column(key="pending", title="PENDING", form="amounts", wide=True),
 )
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),
@@ -52,7 +51,7 @@ def _entry(state: ClusterState, row: KueueShare) -> QueueEntry:
             "weightedShare": row.share.weighted_share_status,
             "dominantResource": row.share.dominant,
             "borrowing": row.share.borrowing,
-            "pending": _pending_text(state, queue.name),
+            "pending": _pending(state, queue.name),
         },
         lines=tuple(_line(state, row, at) for at in sorted(row.listed)),
     )
@@ -76,7 +75,7 @@ def _line(state: ClusterState, row: KueueShare, at: int) -> AxisLine:
     )
 
 
-def _pending_text(state: ClusterState, queue: QueueName) -> str:
-    """What waits has no flavor yet, so it is told per resource: ``cpu 4, memory 8Gi``."""
+def _pending(state: ClusterState, queue: QueueName) -> dict[str, int]:
+    """What waits has no flavor yet, so it is told per resource."""
     pending = zip(state.resources, state.sums[queue].pending, strict=True)
-    return ", ".join(f"{name} {amount_text(Axis(name), n)}" for name, n in pending if n)
+    return {name: amount for name, amount in pending if amount}

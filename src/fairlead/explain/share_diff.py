@@ -9,6 +9,7 @@ from fairlead.explain.share_report import (
     Column,
     QueueEntry,
     ShareReport,
+    capacity_document,
     cell_value,
 )
 from fairlead.model.axes import Axis, QueueName
@@ -51,7 +52,7 @@ def _queue_changes(
     for axis, columns, was, now in _pairs(report, old, new):
         for column in columns:
             before, after = was.get(column.key), now.get(column.key)
-            if before != after:
+            if before != after or fate != "changed":
                 changes.append(
                     Change(queue=name, fate=fate, axis=axis, column=column, old=before, new=after)
                 )
@@ -68,12 +69,14 @@ def _pairs(
         (None, report.queue_columns, *own),
         *(
             (axis, report.axis_columns, was.get(axis, {}), now.get(axis, {}))
-            for axis in sorted({*was, *now})
+            for axis in dict.fromkeys([*now, *was])
         ),
     ]
 
 
-def changes_document(changes: list[Change]) -> dict[str, object]:
+def changes_document(
+    old: ShareReport, new: ShareReport, changes: list[Change]
+) -> dict[str, object]:
     """Return the changes in the form of `docs/reference/queues-output.md`."""
 
     def value(change: Change, cell: Cell) -> object:
@@ -82,6 +85,8 @@ def changes_document(changes: list[Change]) -> dict[str, object]:
     return {
         "apiVersion": "fairlead/v1",
         "kind": "QueueShareChanges",
+        "policy": new.policy,
+        "capacity": {"old": capacity_document(old), "new": capacity_document(new)},
         "changes": [
             {
                 "queue": change.queue,

@@ -11,11 +11,12 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.explain.amount_text import amount_text, number_text
+from fairlead.fairness.dominant_share import LARGEST_STATUS
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import format_amount
 
-Form: TypeAlias = Literal["amount", "ratio", "usage", "number", "word"]
-Cell: TypeAlias = int | str | bool | Decimal | Fraction | None
+Form: TypeAlias = Literal["amount", "amounts", "ratio", "usage", "share", "number", "word"]
+Cell: TypeAlias = int | str | bool | Decimal | Fraction | dict[str, int] | None
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +26,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     title: str  # in tables
     form: Form
     wide: bool = False  # only in the wide table
+    unlimited: str = "-"  # how a table says None
 
 
 class AxisLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,8 +60,14 @@ class ShareReport(msgspec.Struct, frozen=True, kw_only=True):
 def cell_text(column: Column, axis: Axis | None, value: Cell) -> str:
     """Return a cell as people read it."""
     match column.form, value:
-        case "amount", int() | None:
+        case "amount", None:
+            return column.unlimited
+        case "amount", int():
             return amount_text(axis or Axis(""), value)
+        case "amounts", dict():
+            return ", ".join(f"{name} {amount_text(Axis(name), n)}" for name, n in value.items())
+        case "share", int():
+            return "inf" if value == LARGEST_STATUS else str(value)
         case "ratio", Fraction() | None:
             return number_text(value)
         case "usage", int():
@@ -77,6 +85,8 @@ def cell_value(column: Column, axis: Axis | None, value: Cell) -> object:
     match column.form, value:
         case "amount", int():
             return format_amount(axis.resource if axis else "", value)
+        case "amounts", dict():
+            return quantities(value)
         case "ratio", None:
             return "inf"
         case "ratio", Fraction():
@@ -95,21 +105,29 @@ def capacity_text(report: ShareReport) -> str:
     return ", ".join(f"{axis} {amount_text(axis, n)}" for axis, n in amounts if n) or "none"
 
 
+def quantities(amounts: dict[str, int]) -> dict[str, str]:
+    """Return amounts by resource as quantities."""
+    return {name: format_amount(name, amount) for name, amount in amounts.items()}
+
+
+def capacity_document(report: ShareReport) -> dict[str, str]:
+    """Return the capacity as quantities."""
+    return {str(axis): format_amount(axis.resource, n) for axis, n in report.capacity.items()}
+
+
 def report_document(report: ShareReport) -> dict[str, object]:
     """Return the report in the form of `docs/reference/queues-output.md`."""
     return {
         "apiVersion": "fairlead/v1",
         "kind": "QueueShares",
         "policy": report.policy,
-        "capacity": {
-            str(axis): format_amount(axis.resource, amount)
-            for axis, amount in report.capacity.items()
-        },
-        "queues": [_queue_document(report, entry) for entry in report.queues],
+        "capacity": capacity_document(report),
+        "queues": [queue_document(report, entry) for entry in report.queues],
     }
 
 
-def _queue_document(report: ShareReport, entry: QueueEntry) -> dict[str, object]:
+def queue_document(report: ShareReport, entry: QueueEntry) -> dict[str, object]:
+    """Return the part of the report that is about one queue."""
     return {
         "name": entry.name,
         "parent": entry.parent,

@@ -1,5 +1,7 @@
 """What each namespace has, uses and borrows, and what is left of the pool of all guarantees."""
 
+from operator import add
+
 import msgspec
 
 from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, borrowed, pool_sums
@@ -12,7 +14,7 @@ class ElasticShare(msgspec.Struct, frozen=True, kw_only=True):
 
     queue: QueueName
     used: Amounts  # pods that were told to stop count until they have stopped
-    requested: Amounts
+    requested: Amounts  # used and waiting
     borrowed: Amounts
     unused: Amounts  # guaranteed and free to lend
 
@@ -45,7 +47,7 @@ class ElasticShares:
         return ElasticShare(
             queue=name,
             used=quota.used,
-            requested=self._state.requested(name),
+            requested=tuple(map(add, self._state.requested(name), self._state.sums[name].leaving)),
             borrowed=borrowed(quota),
             unused=tuple(max(0, guaranteed - used) for guaranteed, used in pairs),
         )

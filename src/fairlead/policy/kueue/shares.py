@@ -18,7 +18,7 @@ class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
     subtree: Amounts  # its own quota and what its children lend
     retained: Amounts  # the part that its parent never sees
     usage: Amounts
-    borrowed: Amounts
+    borrowed: Amounts  # 0 at a root, which has nobody to borrow from
     available: Amounts  # negative after quota was taken away under running work
     potential: Amounts  # the most it could ever hold
     listed: frozenset[int]  # axes on which it, or a node below it, has quota
@@ -49,12 +49,15 @@ class KueueShares:
     def _row(self, name: QueueName, share: DominantShare) -> KueueShare:
         tree = self.tree
         usage, subtree = tree.usage(name), tree.subtree(name)
+        has_parent = self._state.queues[name].parent is not None
         return KueueShare(
             queue=name,
             subtree=subtree,
             retained=tree.retained(name),
             usage=usage,
-            borrowed=tuple(max(0, u - s) for u, s in zip(usage, subtree, strict=True)),
+            borrowed=tuple(
+                max(0, u - s) if has_parent else 0 for u, s in zip(usage, subtree, strict=True)
+            ),
             available=tree.available(name),
             potential=tree.potential(name),
             listed=tree.listed(name),
