@@ -71,7 +71,9 @@ class Findings:
     others are counted, and an error among them still counts as one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
+        """Start with none; *strict* makes an error of every unknown field."""
+        self._strict = strict
         self._kept: list[Finding] = []
         self.omitted = 0
         self.has_errors = False
@@ -89,6 +91,8 @@ class Findings:
     ) -> None:
         """Keep one remark. The code must be one of `CODES`."""
         assert code in CODES, code
+        if self._strict and code == "unknown-field":
+            severity = "error"
         self.has_errors = self.has_errors or severity == "error"
         if self.is_full:
             self.omitted += 1

@@ -6,7 +6,7 @@ from typing import BinaryIO, Final, TypeAlias
 
 import msgspec
 
-from fairlead.errors import Finding, ManifestError, Severity
+from fairlead.errors import Finding, ManifestError
 from fairlead.manifest.assembled import Assembled, PolicyName
 from fairlead.manifest.choose_policy import choose_policy
 from fairlead.manifest.collection import Collection
@@ -52,7 +52,7 @@ def load(
     other rule sets are then left alone. With *strict*, an unknown field is an error. Never raises
     for what an input holds. Cost: linear in the input.
     """
-    findings = _StrictFindings() if strict else Findings()
+    findings = Findings(strict=strict)
     documents = read_documents(paths, findings, stdin=stdin)
     objects = [identify(document, findings) for document in documents]
     chosen = policy
@@ -125,22 +125,3 @@ def _note_others(others: Sequence[Identified], policy: PolicyName, findings: Fin
         f"found objects of other rule sets than {policy}, which are left alone: {listed}",
         "name only the files of one rule set",
     )
-
-
-class _StrictFindings(Findings):
-    """Findings among which an unknown field is an error."""
-
-    def add(
-        self,
-        severity: Severity,
-        code: str,
-        *,
-        file: str,
-        line: int | None = None,
-        path: str = "$",
-        message: str,
-        fix: str = "",
-    ) -> None:
-        """Keep one remark."""
-        severity = "error" if code == "unknown-field" else severity
-        super().add(severity, code, file=file, line=line, path=path, message=message, fix=fix)
