@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
 
+from fairlead.cli.standard_input import read_standard_input
+from fairlead.errors import FairleadError
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
 
@@ -134,6 +137,44 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     ran = run_cli("queues", "-f", "-", stdin="---".join(CLUSTER).encode())
     assert ran.exit_code == 0
     assert "policy kai" in ran.out
+
+
+def test_both_sides_of_a_diff_get_what_is_piped_in(tmp_path: Path) -> None:
+    common = "---".join((CLUSTER[0], *CLUSTER[3:])).encode()
+    old = write(tmp_path, "old.yaml", *CLUSTER[1:3])
+    # b's guarantee of 4 is gone: 8 remain after a's 2, by weight 1:3 that is 2 and 6
+    new = write(tmp_path, "new.yaml", CLUSTER[1], kai_queue("b", weight=3))
+    ran = run_cli("queues", "-f", "-", "--diff", old, new, stdin=common)
+    assert ran.exit_code == 0, ran.err
+    assert ran.out.splitlines()[0].split() == ["QUEUE", "RESOURCE", "NUMBER", "OLD", "NEW"]
+    assert "b gpu fair-share 7 6".split() in cells(ran.out)
+
+
+def test_one_side_of_a_diff_may_be_piped_in(tmp_path: Path) -> None:
+    old = write(tmp_path, "old.yaml", *CLUSTER)
+    new = "---".join((BIGGER, *CLUSTER[1:])).encode()
+    ran = run_cli("queues", "--diff", old, "-", stdin=new)
+    # two GPUs more, by weight 1:3 that is 0.5 and 1.5: the whole one to b, the rounded one to a
+    assert "b gpu fair-share 7 8".split() in cells(ran.out)
+
+
+def test_standard_input_that_is_closed_is_an_error_not_a_crash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(FairleadError, match="standard input is closed"):
+        read_standard_input(["-"])
+
+
+def test_standard_input_that_breaks_is_an_error_not_a_crash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = mock.Mock()
+    broken.buffer.read.side_effect = OSError(5, "Input/output error")
+    monkeypatch.setattr("sys.stdin", broken)
+    with pytest.raises(FairleadError, match="cannot be read: Input/output error"):
+        read_standard_input(["a.yaml", "-"])
+    assert read_standard_input(["a.yaml"]) == b""  # nobody waits for what nobody named
 
 
 def test_share_simulator_bodies_are_read(tmp_path: Path) -> None:

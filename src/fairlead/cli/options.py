@@ -1,10 +1,12 @@
 """Options that several commands share, and what they mean together."""
 
+import io
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from fairlead.cli.standard_input import read_standard_input
 from fairlead.errors import QuantityError
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
@@ -61,13 +63,22 @@ def capacity_option(command: Command) -> Command:
 
 
 def load_files(
-    files: tuple[str, ...], more_files: tuple[str, ...], policy: Any, *, strict: bool
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    *,
+    strict: bool,
+    stdin: bytes | None = None,
 ) -> LoadResult:
-    """Read everything that was named; naming nothing is wrong usage."""
+    """Read everything that was named; naming nothing is wrong usage.
+
+    Standard input can be read only once: who loads twice reads it before, and gives it here.
+    """
     names = [*files, *more_files]
     if not names:
         raise click.UsageError("name what to read: -f FILE, -f FOLDER, or -f - for standard input")
-    return load(names, policy=policy, strict=strict)
+    given = read_standard_input(names) if stdin is None else stdin
+    return load(names, policy=policy, strict=strict, stdin=io.BytesIO(given))
 
 
 def state_or_exit(result: LoadResult) -> Assembled:

@@ -12,6 +12,7 @@ from fairlead.cli.options import (
     reads_manifests,
     state_or_exit,
 )
+from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.table import table_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.queue_answers import share_report
@@ -60,9 +61,10 @@ def command(
 
     The rule set is taken from the objects; the capacity from the nodes among them.
     """
+    stdin = read_standard_input((*files, *more_files, *(diff or ())))
 
     def report(*also: str) -> ShareReport:
-        result = load_files((*files, *also), more_files, policy, strict=strict)
+        result = load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
         assembled = state_or_exit(result)
         return share_report(assembled, read_capacity(capacity, assembled))
 
