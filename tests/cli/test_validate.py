@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from fairlead.manifest.text.limits import MAX_FINDINGS
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.run_cli import run_cli
 
@@ -50,3 +51,44 @@ def test_a_missing_file_is_an_error_not_a_crash(tmp_path: Path) -> None:
     ran = run_cli("validate", "-f", str(tmp_path / "absent.yaml"))
     assert ran.exit_code == 1
     assert "absent.yaml" in ran.out
+
+
+def odd_fields(count: int) -> str:
+    """Return a queue with so many fields that nobody knows."""
+    fields = "".join(f"  odd{at}: 1\n" for at in range(count))
+    return kai_queue("a").replace("spec:\n", f"spec:\n{fields}")
+
+
+MANY = odd_fields(MAX_FINDINGS)
+
+
+def test_findings_beyond_the_bound_are_counted(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", NODE, MANY, odd_fields(1).replace("name: a", "name: b"))
+    ran = run_cli("validate", "-f", file)
+    assert ran.exit_code == 0
+    assert ran.out.endswith("warnings: 10000, advice: 0 (and 1 more that are not shown)\n")
+    queues = run_cli("queues", "-f", file)
+    assert queues.exit_code == 0
+    assert queues.err.endswith("and 1 more that are not shown\n")
+
+
+def test_an_error_beyond_the_bound_still_refuses_and_says_so(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", NODE, MANY, kai_queue("b", quota="x"))
+    where = "and 1 more that are not shown, among them every error: mend some of the others first"
+    ran = run_cli("validate", "-f", file)
+    assert ran.exit_code == 1
+    assert ran.out.endswith(f"errors: 0, warnings: 10000, advice: 0 ({where})\n")
+    queues = run_cli("queues", "-f", file)
+    assert queues.exit_code == 1
+    assert queues.out == ""
+    assert "odd0" in queues.err
+    assert queues.err.endswith(f"{where}\n")
+
+
+def test_errors_that_are_shown_come_with_the_count_of_the_others(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", NODE, kai_queue("b", quota="x"), MANY)
+    ran = run_cli("queues", "-f", file)
+    assert ran.exit_code == 1
+    assert ran.err.count("error:") == 1
+    assert "odd0" not in ran.err
+    assert ran.err.endswith("and 1 more that are not shown\n")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.errors import QuantityError
+from fairlead.errors import Finding, QuantityError, Severity
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
@@ -83,13 +83,18 @@ def load_files(
 
 def state_or_exit(result: LoadResult) -> Assembled:
     """Show warnings, and leave with every error if there is one."""
-    from fairlead.cli.findings import show_findings
+    from fairlead.cli.findings import omitted_text, show_findings
 
-    errors = [finding for finding in result.findings if finding.severity == "error"]
-    if errors or result.assembled is None:
-        show_findings(errors)
+    def of(severity: Severity) -> list[Finding]:
+        return [finding for finding in result.findings if finding.severity == severity]
+
+    # An error that is only counted is nowhere to be seen: then show what there is.
+    refused = result.assembled is None
+    show_findings((of("error") or result.findings) if refused else of("warning"))
+    if result.omitted:
+        click.echo(omitted_text(result), err=True)
+    if result.assembled is None:
         raise click.exceptions.Exit(1)
-    show_findings([finding for finding in result.findings if finding.severity == "warning"])
     return result.assembled
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from fairlead.cli.findings import show_findings
+from fairlead.cli.findings import omitted_text, show_findings
 from fairlead.cli.options import load_files, output_option, reads_manifests
 from fairlead.errors import Severity
 from fairlead.manifest.load import LoadResult
@@ -38,7 +38,7 @@ def command(
         from fairlead.cli.output import print_document
 
         print_document(_document(result), output)
-    if any(finding.severity == "error" for finding in result.findings):
+    if result.assembled is None:
         raise click.exceptions.Exit(1)
 
 
@@ -48,7 +48,7 @@ def _summary(result: LoadResult) -> str:
     left_alone = sum(result.left_alone.values())
     rules = f" for {result.assembled.policy}" if result.assembled else ""
     counts = ", ".join(f"{plural}: {severities[one]}" for one, plural in PLURALS.items())
-    omitted = f" (and {result.omitted} more that are not shown)" if result.omitted else ""
+    omitted = f" ({omitted_text(result)})" if result.omitted else ""
     return f"objects read{rules}: {objects}, left alone: {left_alone}; {counts}{omitted}"
 
 
