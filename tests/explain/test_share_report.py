@@ -30,6 +30,9 @@ AMOUNTS = [
     (MEMORY, 10**9, "1G"),
     (MEMORY, 22906492245, "~21.33Gi"),
     (MEMORY, 1000001, "1000001"),
+    (Axis("ephemeral-storage"), 22906492245, "~21.33Gi"),
+    (Axis("hugepages-2Mi"), 22906492245, "~21.33Gi"),
+    (Axis("example.com/tokens"), 99_000_000_001, "99000000001"),  # not bytes: no Gi of tokens
     (Axis("nvidia.com/gpu", "spot"), 3000, "3"),
 ]
 
@@ -45,6 +48,7 @@ def test_portions_are_shown_in_the_unit_that_people_write() -> None:
     assert portion_text(GPU, Fraction(8000, 3)) == "2.667"
     assert portion_text(GPU, Fraction(2000)) == "2"
     assert portion_text(MEMORY, Fraction(10, 3)) == "3+"
+    assert portion_text(Axis("example.com/tokens"), Fraction(10, 3)) == "3.333"
     assert number_text(None) == "inf"
 
 

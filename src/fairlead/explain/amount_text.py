@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from fairlead.model.axes import Axis
-from fairlead.model.quantity import BINARY_SUFFIXES, scale_of, show_amount
+from fairlead.model.quantity import BINARY_SUFFIXES, is_memory_like, scale_of, show_amount
 
 LONGEST_EXACT = 9
 """An amount of memory with a longer exact text is rounded, with a ~ in front."""
@@ -12,7 +12,7 @@ LONGEST_EXACT = 9
 def amount_text(axis: Axis, amount: int | None) -> str:
     """Return a short text of *amount*: exact, or marked with ~ where that would not be read."""
     exact = show_amount(axis.resource, amount)
-    if amount is None or len(exact) <= LONGEST_EXACT or scale_of(axis.resource) != 1:
+    if amount is None or len(exact) <= LONGEST_EXACT or not is_memory_like(axis.resource):
         return exact
     for suffix, size in BINARY_SUFFIXES.items():
         if abs(amount) >= size:
@@ -24,7 +24,7 @@ def portion_text(axis: Axis, amount: Fraction) -> str:
     """Return a text of an exact portion: to three decimals of the unit that people write."""
     if amount.denominator == 1:
         return amount_text(axis, amount.numerator)
-    if scale_of(axis.resource) == 1:
+    if is_memory_like(axis.resource):
         return amount_text(axis, int(amount)) + "+"  # part of a byte more
     return number_text(amount / scale_of(axis.resource))
 

@@ -99,7 +99,7 @@ def format_amount(resource: str, amount: int) -> str:
     while the text stays within what `parse_quantity` takes. "No limit" has no quantity text;
     where it must be written, use null.
     """
-    if _is_memory_like(resource):
+    if is_memory_like(resource):
         return _with_largest_suffix(amount, BINARY_SUFFIXES)
     whole, thousandths = divmod(amount, scale_of(resource))
     return f"{amount}m" if thousandths else _with_largest_suffix(whole, DECIMAL_SUFFIXES)
@@ -112,7 +112,7 @@ def show_amount(resource: str, amount: int | None) -> str:
     """
     if amount is None:
         return "-"
-    if _is_memory_like(resource):
+    if is_memory_like(resource):
         suffixes = DECIMAL_SUFFIXES if amount % BINARY_SUFFIXES["Ki"] else BINARY_SUFFIXES
         return _with_largest_suffix(amount, suffixes)
     whole, part = divmod(abs(amount), scale_of(resource))
@@ -120,7 +120,8 @@ def show_amount(resource: str, amount: int | None) -> str:
     return f"{sign}{whole}.{part:03d}".rstrip("0") if part else f"{sign}{whole}"
 
 
-def _is_memory_like(resource: str) -> bool:
+def is_memory_like(resource: str) -> bool:
+    """Whether *resource* is counted in bytes, which people write with binary suffixes."""
     return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
 
 
