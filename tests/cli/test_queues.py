@@ -40,6 +40,15 @@ def test_the_tree_shows_what_each_queue_is_entitled_to(tmp_path: Path) -> None:
     assert "b gpu 3 4 - 0 9 7 0".split() in shown
 
 
+def test_each_resource_is_one_block_and_gpus_come_first(tmp_path: Path) -> None:
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER))
+    assert [line[:2] for line in cells(ran.out)[3:]] == [
+        *(["a", "gpu"], ["b", "gpu"], []),
+        *(["a", "cpu"], ["b", "cpu"], []),
+        *(["a", "memory"], ["b", "memory"]),
+    ]
+
+
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_programs_get_exact_quantities(tmp_path: Path, form: str) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "-o", form)

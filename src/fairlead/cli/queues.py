@@ -95,25 +95,16 @@ def _report_table(report: ShareReport, *, wide: bool) -> str:
     axis = [column for column in report.axis_columns if wide or not column.wide]
     head = ("QUEUE", "RESOURCE", *(c.title for c in axis), *(c.title for c in own))
     blank = ("",) * len(head)
-    axes = by_interest(line.axis for entry in report.queues for line in entry.lines)
-    blocks = [_rows(report, each, own, axis) for each in axes]
-    without = [entry for entry in report.queues if not entry.lines]
-    blocks.append([_row(entry, None, {}, own, axis) for entry in without])
+    blocks: dict[Axis, list[tuple[str, ...]]] = {}
+    for entry in report.queues:
+        for line in entry.lines:
+            row = _row(entry, line.axis, line.cells, own, axis)
+            blocks.setdefault(line.axis, []).append(row)
+    without = [_row(entry, None, {}, own, axis) for entry in report.queues if not entry.lines]
     rows = [head]
-    for block in filter(None, blocks):
+    for block in filter(None, [*(blocks[each] for each in by_interest(blocks)), without]):
         rows.extend([*block, blank])
     return table_text(rows[:-1], left=2)
-
-
-def _rows(
-    report: ShareReport, axis: Axis, own: list[Column], columns: list[Column]
-) -> list[tuple[str, ...]]:
-    return [
-        _row(entry, axis, line.cells, own, columns)
-        for entry in report.queues
-        for line in entry.lines
-        if line.axis == axis
-    ]
 
 
 def _row(
