@@ -59,6 +59,19 @@ def test_a_namespace_whose_guarantee_is_lent() -> None:
     assert explained("elastic-quota", "vision").answer.startswith("vision borrows cpu")
 
 
+def test_what_leaving_pods_still_hold_counts_as_used() -> None:
+    assembled = load_or_raise([str(EXAMPLES / "elastic-quota")])
+    report = share_report(assembled, None)
+    assert [column.key for column in report.axis_columns[2:4]] == ["used", "requested"]
+    (gpu,) = [
+        line.cells["used"]
+        for entry in report.queues
+        for line in entry.lines
+        if entry.name == "speech" and line.axis.resource == "nvidia.com/gpu"
+    ]
+    assert gpu == 1000
+
+
 def test_a_name_that_no_queue_has() -> None:
     assembled = load_or_raise([str(EXAMPLES / "kai")])
     with pytest.raises(FairleadError, match="no queue is named"):

@@ -8,7 +8,7 @@ from fairlead.policy.elastic_quota.shares import ElasticShare, ElasticShares
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),
     Column(key="limit", title="LIMIT", form="amount"),
-    Column(key="allocated", title="ALLOCATED", form="amount"),
+    Column(key="used", title="USED", form="amount"),
     Column(key="requested", title="REQUESTED", form="amount"),
     Column(key="borrowed", title="BORROWED", form="amount"),
     Column(key="unused", title="UNUSED", form="amount"),
@@ -38,7 +38,7 @@ def _pool(state: ClusterState, shares: ElasticShares) -> QueueEntry:
             cells={
                 "guaranteed": pool.guaranteed[at],
                 "limit": None,
-                "allocated": pool.used[at],
+                "used": pool.used[at],
                 "requested": sum(row.requested[at] for row in rows),
                 "borrowed": pool.borrowed[at],
                 "unused": max(0, pool.guaranteed[at] - pool.used[at]),
@@ -57,7 +57,7 @@ def _entry(state: ClusterState, row: ElasticShare) -> QueueEntry:
             cells={
                 "guaranteed": queue.guaranteed[at],
                 "limit": queue.ceiling[at],
-                "allocated": row.used[at],
+                "used": row.used[at],
                 "requested": row.requested[at],
                 "borrowed": row.borrowed[at],
                 "unused": row.unused[at],
