@@ -3,6 +3,7 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import msgspec
 import pytest
 
 from fairlead.explain.amount_text import amount_text, number_text, portion_text
@@ -107,3 +108,22 @@ def test_only_what_differs_is_a_change() -> None:
         ("new", "added", None, 3),
         ("gone", "removed", 3, None),
     ]
+
+
+def test_a_number_that_only_the_old_side_shows_is_a_change_too() -> None:
+    usage = Column(key="usage", title="USAGE", form="usage")
+
+    def with_usage(shown: tuple[Column, ...], usage_e9: int) -> ShareReport:
+        plain = report(a=1)
+        (entry,) = plain.queues
+        line = AxisLine(axis=GPU, cells={"fairShare": 1, "usage": usage_e9})
+        return msgspec.structs.replace(
+            plain,
+            axis_columns=(*plain.axis_columns, *shown),
+            queues=(msgspec.structs.replace(entry, lines=(line,)),),
+        )
+
+    dropped = share_changes(with_usage((usage,), 250_000_000), with_usage((), 0))
+    assert [(c.column.key, c.old, c.new) for c in dropped] == [("usage", 250_000_000, 0)]
+    gained = share_changes(with_usage((), 0), with_usage((usage,), 250_000_000))
+    assert [(c.column.key, c.old, c.new) for c in gained] == [("usage", 0, 250_000_000)]

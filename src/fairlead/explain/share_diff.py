@@ -15,6 +15,7 @@ from fairlead.explain.share_report import (
 from fairlead.model.axes import Axis, QueueName
 
 Fate: TypeAlias = Literal["added", "removed", "changed"]
+Columns: TypeAlias = tuple[tuple[Column, ...], tuple[Column, ...]]  # of a queue, of an axis
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,21 +37,24 @@ def share_changes(old: ShareReport, new: ShareReport) -> list[Change]:
     """
     before = {entry.name: entry for entry in old.queues}
     after = {entry.name: entry for entry in new.queues}
-    names = [*after, *(name for name in before if name not in after)]
+    names = dict.fromkeys([*after, *before])
+    # A column may be there on one side only: usage, where the other has none.
+    own = tuple(dict.fromkeys([*new.queue_columns, *old.queue_columns]))
+    axis = tuple(dict.fromkeys([*new.axis_columns, *old.axis_columns]))
     return [
         change
         for name in names
-        for change in _queue_changes(new, name, before.get(name), after.get(name))
+        for change in _queue_changes(name, (own, axis), before.get(name), after.get(name))
     ]
 
 
 def _queue_changes(
-    report: ShareReport, name: QueueName, old: QueueEntry | None, new: QueueEntry | None
+    name: QueueName, columns: Columns, old: QueueEntry | None, new: QueueEntry | None
 ) -> list[Change]:
     fate: Fate = "added" if old is None else "removed" if new is None else "changed"
     changes = []
-    for axis, columns, was, now in _pairs(report, old, new):
-        for column in columns:
+    for axis, shown, was, now in _pairs(columns, old, new):
+        for column in shown:
             before, after = was.get(column.key), now.get(column.key)
             if before != after or fate != "changed":
                 changes.append(
@@ -60,15 +64,15 @@ def _queue_changes(
 
 
 def _pairs(
-    report: ShareReport, old: QueueEntry | None, new: QueueEntry | None
+    columns: Columns, old: QueueEntry | None, new: QueueEntry | None
 ) -> list[tuple[Axis | None, tuple[Column, ...], dict[str, Cell], dict[str, Cell]]]:
     was = {line.axis: line.cells for line in old.lines} if old else {}
     now = {line.axis: line.cells for line in new.lines} if new else {}
-    own = (old.cells if old else {}, new.cells if new else {})
+    own_columns, axis_columns = columns
     return [
-        (None, report.queue_columns, *own),
+        (None, own_columns, old.cells if old else {}, new.cells if new else {}),
         *(
-            (axis, report.axis_columns, was.get(axis, {}), now.get(axis, {}))
+            (axis, axis_columns, was.get(axis, {}), now.get(axis, {}))
             for axis in dict.fromkeys([*now, *was])
         ),
     ]
