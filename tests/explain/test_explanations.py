@@ -7,14 +7,24 @@ import pytest
 from fairlead.errors import FairleadError
 from fairlead.explain.explanation import Explanation
 from fairlead.explain.queue_answers import explain_queue, queue_named, share_report
+from fairlead.explain.share_report import ShareReport
 from fairlead.manifest.load import load_or_raise
+from fairlead.model.axes import Axis, QuotaAxes
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.settings import KaiSettings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def explained(family: str, queue: str) -> Explanation:
     assembled = load_or_raise([str(EXAMPLES / family)])
-    return explain_queue(assembled, queue_named(assembled, queue), None)
+    state = assembled.state
+    return explain_queue(state, assembled.settings, None, queue_named(state, queue))
+
+
+def reported(family: str) -> ShareReport:
+    assembled = load_or_raise([str(EXAMPLES / family)])
+    return share_report(assembled.state, assembled.settings, None)
 
 
 def row(explanation: Explanation, section: int, first: str) -> tuple[str, ...]:
@@ -60,8 +70,7 @@ def test_a_namespace_whose_guarantee_is_lent() -> None:
 
 
 def test_what_leaving_pods_still_hold_counts_as_used() -> None:
-    assembled = load_or_raise([str(EXAMPLES / "elastic-quota")])
-    report = share_report(assembled, None)
+    report = reported("elastic-quota")
     assert [column.key for column in report.axis_columns[2:4]] == ["used", "requested"]
     (gpu,) = [
         line.cells["used"]
@@ -73,15 +82,23 @@ def test_what_leaving_pods_still_hold_counts_as_used() -> None:
 
 
 def test_a_name_that_no_queue_has() -> None:
-    assembled = load_or_raise([str(EXAMPLES / "kai")])
+    state = load_or_raise([str(EXAMPLES / "kai")]).state
     with pytest.raises(FairleadError, match="no queue is named"):
-        queue_named(assembled, "nobody")
+        queue_named(state, "nobody")
 
 
 @pytest.mark.parametrize("family", ["kai", "kueue", "elastic-quota"])
 def test_the_report_lists_parents_before_children(family: str) -> None:
-    report = share_report(load_or_raise([str(EXAMPLES / family)]), None)
+    report = reported(family)
     seen: set[str] = set()
     for entry in report.queues:
         assert entry.parent is None or entry.parent in seen
         seen.add(entry.name)
+
+
+def test_a_state_that_was_never_a_manifest_is_reported_too() -> None:
+    state = ClusterState(("cpu",), QuotaAxes([Axis("cpu")]))
+    report = share_report(state, KaiSettings(), (64_000,))
+    assert report.policy == "kai"
+    assert report.capacity == {Axis("cpu"): 64_000}
+    assert report.queues == ()

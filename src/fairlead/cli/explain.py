@@ -43,8 +43,9 @@ def command(
     The queue is marked with * among its siblings. A Cohort is named cohort/NAME.
     """
     assembled = state_or_exit(load_files(files, more_files, policy, strict=strict))
-    name = queue_named(assembled, queue)
-    explanation = explain_queue(assembled, name, read_capacity(capacity, assembled))
+    state, settings = assembled.state, assembled.settings
+    given = read_capacity(capacity, assembled)
+    explanation = explain_queue(state, settings, given, queue_named(state, queue))
     if output == "text":
         click.echo(_text(explanation))
         return

@@ -66,7 +66,8 @@ def command(
     def report(*also: str) -> ShareReport:
         result = load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
         assembled = state_or_exit(result)
-        return share_report(assembled, read_capacity(capacity, assembled))
+        given = read_capacity(capacity, assembled)
+        return share_report(assembled.state, assembled.settings, given)
 
     if diff is None:
         _print_report(report(), output)

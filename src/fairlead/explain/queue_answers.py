@@ -9,52 +9,54 @@ from fairlead.explain.report_elastic_quota import elastic_quota_report
 from fairlead.explain.report_kai import kai_report
 from fairlead.explain.report_kueue import kueue_report
 from fairlead.explain.share_report import ShareReport
-from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.kueue.assemble_queues import cohort_queue
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares
+from fairlead.policy.names import Settings
 
 
-def share_report(assembled: Assembled, capacity: Amounts | None) -> ShareReport:
+def share_report(state: ClusterState, settings: Settings, capacity: Amounts | None) -> ShareReport:
     """Return the share tree; *capacity* (on the quota axes) stands in for the nodes'."""
-    state = assembled.state
-    match assembled.settings:
+    match settings:
         case KaiSettings():
-            return kai_report(state, _kai_shares(assembled, capacity))
+            return kai_report(state, _kai_shares(state, settings, capacity))
         case KueueSettings():
             return kueue_report(state, KueueShares(state))
-        case _:
+        case ElasticQuotaSettings():
             return elastic_quota_report(state, ElasticShares(state), capacity or state.total())
 
 
-def explain_queue(assembled: Assembled, queue: QueueName, capacity: Amounts | None) -> Explanation:
-    """Return the arithmetic behind the numbers of *queue*."""
-    state = assembled.state
-    match assembled.settings:
+def explain_queue(
+    state: ClusterState, settings: Settings, capacity: Amounts | None, queue: QueueName
+) -> Explanation:
+    """Return the arithmetic behind the numbers of *queue*; *capacity* as for `share_report`."""
+    match settings:
         case KaiSettings():
-            return explain_kai_queue(state, _kai_shares(assembled, capacity), queue)
+            return explain_kai_queue(state, _kai_shares(state, settings, capacity), queue)
         case KueueSettings():
             return explain_kueue_queue(state, KueueShares(state), queue)
-        case _:
+        case ElasticQuotaSettings():
             return explain_elastic_quota(state, ElasticShares(state), queue)
 
 
-def queue_named(assembled: Assembled, text: str) -> QueueName:
+def queue_named(state: ClusterState, text: str) -> QueueName:
     """Return the queue that *text* names; a cohort may be named without its prefix."""
-    known = set(assembled.state.tree_order())
-    for name in (QueueName(text), QueueName(f"cohort/{text}")):
+    known = set(state.tree_order())
+    for name in (QueueName(text), cohort_queue(text)):
         if name in known:
             return name
     guess = did_you_mean(text, known)
     raise FairleadError(f"no queue is named {text!r}. {guess or 'fairlead queues lists them'}")
 
 
-def _kai_shares(assembled: Assembled, capacity: Amounts | None) -> KaiShares:
-    state = assembled.state
+def _kai_shares(state: ClusterState, settings: KaiSettings, capacity: Amounts | None) -> KaiShares:
     if capacity is None:
         if not state.nodes:
             raise FairleadError(
@@ -62,5 +64,4 @@ def _kai_shares(assembled: Assembled, capacity: Amounts | None) -> KaiShares:
                 "Add the nodes, or state the capacity: --capacity gpu=64,cpu=512,memory=4Ti"
             )
         capacity = state.total()
-    assert isinstance(assembled.settings, KaiSettings)
-    return KaiShares(state, capacity, assembled.settings.k)
+    return KaiShares(state, capacity, settings.k)
