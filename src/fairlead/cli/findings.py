@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import click
 
 from fairlead.errors import Finding
-from fairlead.manifest.load import LoadResult
 
 COLOURS = {"error": "red", "warning": "yellow", "advice": "cyan"}
 
@@ -20,13 +19,9 @@ def show_findings(findings: Sequence[Finding], *, to_stderr: bool = True) -> Non
         click.echo(f"{head} {word}: {rest}", err=to_stderr, color=use_colour())
 
 
-def omitted_text(result: LoadResult) -> str:
-    """Return how many findings are only counted, and whether the errors are all among them."""
-    text = f"and {result.omitted} more that are not shown"
-    shown = any(finding.severity == "error" for finding in result.findings)
-    if shown or result.assembled is not None:
-        return text
-    return f"{text}, among them every error: mend some of the others first"
+def omitted_text(count: int) -> str:
+    """Return how many findings were only counted, because there are too many of their severity."""
+    return f"and {count} more that {'is' if count == 1 else 'are'} not shown"
 
 
 def use_colour() -> bool | None:

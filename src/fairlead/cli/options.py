@@ -7,15 +7,14 @@ from typing import Any, TypeVar
 import click
 
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.errors import Finding, QuantityError, Severity
+from fairlead.errors import QuantityError
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity
+from fairlead.policy.names import POLICY_NAMES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-POLICIES = ("kai", "kueue", "elastic-quota")
 
 
 def reads_manifests(command: Command) -> Command:
@@ -36,7 +35,7 @@ def reads_manifests(command: Command) -> Command:
             ),
             click.option(
                 "--policy",
-                type=click.Choice(POLICIES),
+                type=click.Choice(POLICY_NAMES),
                 help="Rule set; by default the one whose objects are there.",
             ),
             click.option("--strict", is_flag=True, help="Refuse unknown fields."),
@@ -85,14 +84,10 @@ def state_or_exit(result: LoadResult) -> Assembled:
     """Show warnings, and leave with every error if there is one."""
     from fairlead.cli.findings import omitted_text, show_findings
 
-    def of(severity: Severity) -> list[Finding]:
-        return [finding for finding in result.findings if finding.severity == severity]
-
-    # An error that is only counted is nowhere to be seen: then show what there is.
-    refused = result.assembled is None
-    show_findings((of("error") or result.findings) if refused else of("warning"))
+    shown = "error" if result.assembled is None else "warning"
+    show_findings([finding for finding in result.findings if finding.severity == shown])
     if result.omitted:
-        click.echo(omitted_text(result), err=True)
+        click.echo(omitted_text(result.omitted), err=True)
     if result.assembled is None:
         raise click.exceptions.Exit(1)
     return result.assembled

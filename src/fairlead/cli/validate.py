@@ -48,7 +48,7 @@ def _summary(result: LoadResult) -> str:
     left_alone = sum(result.left_alone.values())
     rules = f" for {result.assembled.policy}" if result.assembled else ""
     counts = ", ".join(f"{plural}: {severities[one]}" for one, plural in PLURALS.items())
-    omitted = f" ({omitted_text(result)})" if result.omitted else ""
+    omitted = f" ({omitted_text(result.omitted)})" if result.omitted else ""
     return f"objects read{rules}: {objects}, left alone: {left_alone}; {counts}{omitted}"
 
 
