@@ -7,7 +7,6 @@ needs a line.
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from json import JSONDecodeError
 from typing import BinaryIO
 
 import msgspec
@@ -18,7 +17,7 @@ from fairlead.manifest.text.build import Report
 from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.decode import decode_text
 from fairlead.manifest.text.files import read_inputs
-from fairlead.manifest.text.json_documents import cut_json, looks_like_json
+from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
 from fairlead.manifest.text.limits import MAX_DOCUMENTS
 from fairlead.manifest.text.path import Path, path_text
 from fairlead.manifest.text.piece import JsonPiece, Piece, YamlPiece
@@ -68,7 +67,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
             severity,
             code,
             file=self.file,
-            line=None if findings.is_full else self.locate(path),
+            line=self.locate(path) if findings.keeps(severity, code) else None,
             path=self.path_text(path),
             message=message,
             fix=fix,
@@ -126,10 +125,10 @@ def _pieces(text: str, file: str, findings: Findings) -> Iterator[tuple[Piece, V
             for line, piece, value in cut_json(text, lambda *remark: remarks.append(remark)):
                 pieces.append((JsonPiece(file, line, piece), value))
             is_json = True
-        except JSONDecodeError as error:
+        except NotJsonError as wrong:
             is_json = must_be_json
-            message = f"found no valid JSON: {error.msg}"
-            remarks.append(("syntax", (), error.lineno, message, "mend it at or above this line"))
+            if must_be_json:
+                wrong.tell(lambda *remark: remarks.append(remark))
         if is_json:  # else it may still be YAML that begins with a bracket
             for remark in remarks:
                 report(*remark)

@@ -20,6 +20,20 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
+class NotJsonError(Exception):
+    """A text that is no JSON: from where on, and the line from 1 on which that begins."""
+
+    def __init__(self, rest: str, line: int) -> None:
+        super().__init__(line)
+        self._rest = rest
+        self._line = line
+
+    def tell(self, report: Report) -> None:
+        """Report what is wrong, in the same words with every Python. Cost: linear in the text."""
+        value = _slowly(self._rest, self._line, report)
+        assert value is REFUSED, "whatever the fast reader refuses, the careful one does"
+
+
 def looks_like_json(text: str) -> bool:
     """Tell whether the text begins as a JSON object or list does."""
     at = _after_space(text, 0)
@@ -29,13 +43,16 @@ def looks_like_json(text: str) -> bool:
 def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
     """Yield line, text and value of each JSON value in *text*; values may simply follow each other.
 
-    The first syntax error ends it and is raised as `json.JSONDecodeError`. Cost: linear.
+    The first syntax error ends it and is raised as `NotJsonError`. Cost: linear.
     """
     at, line = _after_space(text, 0), 1
     line += text.count("\n", 0, at)
     while at < len(text):
         reader = _FastReader()
-        value, end = reader.read(text, at)
+        try:
+            value, end = reader.read(text, at)
+        except json.JSONDecodeError:
+            raise NotJsonError(text[at:], line) from None
         piece = text[at:end]
         if reader.is_odd or _is_odd(value, piece):
             value = _slowly(piece, line, report)

@@ -1,7 +1,8 @@
 """JSON text to the same nodes as YAML, for when lines are needed: only after something was found.
 
 JSON is nearly YAML, but not quite (escaped surrogates, long keys, tabs), so it has a small composer
-of its own. The fast reader has accepted the syntax already, or stopped at the bound on depth.
+of its own. It also says what is wrong with a text that is no JSON, and where: the words and places
+of the standard parser differ between versions of Python.
 """
 
 import re
@@ -12,6 +13,7 @@ from yaml import Mark
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
+from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.yaml_nodes import TEXT_TAG, UNTAGGED, TextError, too_deep, too_many
 
 NUMBER_TAG = "tag:yaml.org,2002:float"
@@ -19,7 +21,11 @@ NUMBER_TAG = "tag:yaml.org,2002:float"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRINGS = JSONDecoder()
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_WORD = re.compile(r"[-+.0-9A-Za-z]+")
+_WORD = re.compile(r"[-+.0-9A-Za-z_]+")
+_VALUE = re.compile(  # the last three are no JSON, but told apart from it by name
+    r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null"
+    r"|NaN|-?Infinity"
+)
 
 
 def compose_json(text: str) -> Node:
@@ -54,9 +60,9 @@ class _Composer:
         self._pass("{")
         while self._next() != "}":
             if pairs:
-                self._pass(",")
+                self._pass(",", or_else="}")
             if self._next() != '"':
-                raise self._unexpected()
+                raise self._unexpected("a key in double quotes")
             key = self._scalar('"')
             self._pass(":")
             pairs.append((key, self.compose(depth + 1)))
@@ -69,7 +75,7 @@ class _Composer:
         self._pass("[")
         while self._next() != "]":
             if values:
-                self._pass(",")
+                self._pass(",", or_else="]")
             values.append(self.compose(depth + 1))
         self._pass("]")
         return SequenceNode(UNTAGGED, values, mark)
@@ -77,24 +83,29 @@ class _Composer:
     def _scalar(self, first: str) -> ScalarNode:
         mark = self._mark()
         if first == '"':
-            try:
-                value, self.at = _STRINGS.raw_decode(self.text, self.at)
-            except JSONDecodeError:
-                raise self._unexpected() from None
-            if _SURROGATE.search(value):
-                raise TextError(
-                    "not-utf8",
-                    mark.line,
-                    "found half of a surrogate pair, expected a whole character",
-                    "write the character itself",
-                )
-            return ScalarNode(TEXT_TAG, value, mark)
+            return ScalarNode(TEXT_TAG, self._text(mark.line), mark)
         word = _WORD.match(self.text, self.at)
-        if word is None:
-            raise self._unexpected()
+        if word is None or not _VALUE.fullmatch(word[0]):
+            raise self._unexpected("a value")
         self.at = word.end()
         tag = UNTAGGED if word[0] in ("true", "false", "null") else NUMBER_TAG
         return ScalarNode(tag, word[0], mark)
+
+    def _text(self, line: int) -> str:
+        try:
+            value, self.at = _STRINGS.raw_decode(self.text, self.at)
+        except JSONDecodeError:
+            message = "found a text without its end, with a line break, or with a wrong escape"
+            fix = 'end it with ", and write a line break as \\n and a backslash as \\\\'
+            raise TextError("syntax", line, message, fix) from None
+        if _SURROGATE.search(value):
+            raise TextError(
+                "not-utf8",
+                line,
+                "found half of a surrogate pair, expected a whole character",
+                "write the character itself",
+            )
+        return str(value)
 
     def _next(self) -> str:
         """Pass over white space and return the character after it; "" at the end."""
@@ -103,9 +114,9 @@ class _Composer:
         self.at = space.end()
         return self.text[self.at : self.at + 1]
 
-    def _pass(self, wanted: str) -> None:
+    def _pass(self, wanted: str, *, or_else: str = "") -> None:
         if self._next() != wanted:
-            raise self._unexpected()
+            raise self._unexpected(f"{wanted} or {or_else}" if or_else else wanted)
         self.at += 1
 
     def _line(self) -> int:
@@ -114,5 +125,8 @@ class _Composer:
     def _mark(self) -> Mark:
         return Mark("", self.at, self._line(), 0, None, 0)
 
-    def _unexpected(self) -> TextError:
-        return TextError("syntax", self._line(), "found no valid JSON", "check the brackets")
+    def _unexpected(self, expected: str) -> TextError:
+        word = _WORD.match(self.text, self.at)
+        found = quote(word[0] if word else self._next()) if self._next() else "the end of the text"
+        message = f"found {found}, expected {expected}"
+        return TextError("syntax", self._line(), message, "mend the JSON at or above this line")
