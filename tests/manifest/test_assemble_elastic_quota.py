@@ -135,7 +135,7 @@ def test_a_leaving_pod_counts_until_it_is_gone() -> None:
     state = state_of(NODE, quota("a", "{min: {cpu: 1}}"), leaving_pod("nodeName: node-1"))
     own = state.sums[QueueName("a")]
     assert (own.allocated, own.leaving) == ([0], [1000])
-    assert state.node_held["node-1"][state.resources.index("cpu")] == 1000
+    assert state.books.held("node-1")[state.resources.index("cpu")] == 1000
 
 
 def test_a_pod_told_to_leave_before_it_had_a_place_is_gone() -> None:
@@ -144,7 +144,7 @@ def test_a_pod_told_to_leave_before_it_had_a_place_is_gone() -> None:
 
 def test_pods_without_quota_hold_their_node_and_no_quota() -> None:
     state = state_of(NODE, quota("a", "{min: {cpu: 1}}"), pod("free/p", more="nodeName: node-1"))
-    assert state.node_held["node-1"][state.resources.index("cpu")] == 1000
+    assert state.books.held("node-1")[state.resources.index("cpu")] == 1000
     assert state.sums[QueueName("a")].allocated == [0]
     assert state.workloads[WorkloadName("free/p")].queue == "free"
     assert QueueName("free") not in state.queues
@@ -161,9 +161,9 @@ def test_start_and_creation_of_a_pod() -> None:
     """
     state = state_of(text)
     name = WorkloadName("a/p")
-    assert (state.workloads[name].created_ms, state.runs[name].started_ms) == (2_000, 3_000)
+    assert (state.workloads[name].created_ms, state.runs[name].started_ms()) == (2_000, 3_000)
     state = state_of(text.replace("startTime:", "reason:"))
-    assert state.runs[name].started_ms == 2_000
+    assert state.runs[name].started_ms() == 2_000
 
 
 GANG = """

@@ -134,8 +134,8 @@ def test_a_running_pod_has_a_place_a_leaving_one_is_leaving() -> None:
     }
     assert placed == {"r": ("n1", False), "s": ("n1", True)}
     assert workload(state, "ns/g").pod_sets[0].pod_names == ("r", "s", "t")  # u never got a place
-    assert run.started_ms == 0  # s has no start time, but it was created at 0
-    assert state.node_held["n1"][0] == 2000
+    assert run.started_ms() == 0  # s has no start time, but it was created at 0
+    assert state.books.held("n1")[0] == 2000
     assert state.sums[QueueName("a")].allocated[0] == 1000
     assert state.sums[QueueName("a")].pending[0] == 1000
 
@@ -144,7 +144,7 @@ def test_the_groups_own_start_time_counts_before_that_of_its_pods() -> None:
     started = 'annotations: {kai.scheduler/last-start-timestamp: "1970-01-01T00:01:00Z"}'
     group = GROUP.replace("namespace: ns", f"namespace: ns, {started}")
     state = sound(stream(queue("a"), group, member("r", f"nodeName: n1, {ONE_CORE}"), NODE))
-    assert state.runs[WorkloadName("ns/g")].started_ms == 60_000
+    assert state.runs[WorkloadName("ns/g")].started_ms() == 60_000
 
 
 def test_other_schedulers_pods_take_space_but_reservations_do_not() -> None:

@@ -102,7 +102,7 @@ def facts(assembled: Assembled) -> tuple[object, ...]:
         (
             state.runs,
             state.sums,
-            {name: held for name, held in state.node_held.items() if any(held)},
+            {name: state.books.held(name) for name in state.books.booked()},
         ),
     )
 

@@ -289,7 +289,7 @@ def test_the_example_tells_its_story() -> None:
     decode = state.workloads[WorkloadName("speech/decode")]
     assert (decode.min_count, decode.priority, decode.queue) == (3, 100, QueueName("speech"))
     free = [
-        node.allocatable[at] - state.node_held[node.name][at]
+        node.allocatable[at] - state.books.held(node.name)[at]
         for at in [state.resources.index("nvidia.com/gpu")]
         for node in state.nodes.values()
     ]

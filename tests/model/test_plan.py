@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from fairlead.model.apply import apply
-from fairlead.model.axes import Axis, QueueName, WorkloadName
-from fairlead.model.events import Placement
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.events import Placement, QueueChanged, WorkloadAdded
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import (
     Comparison,
@@ -20,14 +20,16 @@ from fairlead.model.plan import (
     Term,
     Wait,
 )
-from fairlead.model.state import Placed
+from fairlead.model.run import Placed
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from tests.model.worlds import node, queue, started, state_with, workload
+from tests.model.worlds import RESOURCES, node, queue, started, state_with, workload
 
 TEAM = QueueName("team")
 POD = PodId(0, 0)
 
-COMPARISONS: list[tuple[int | None, Relation, int | None, bool]] = [
+COMPARISONS: list[tuple[int | float | None, Relation, int | float | None, bool]] = [
+    (187.5, "<", 250.0, True),
     (14 + 4, ">", 16, True),
     (12 + 4, ">", 16, False),
     (16, "<=", 16, True),
@@ -42,7 +44,7 @@ COMPARISONS: list[tuple[int | None, Relation, int | None, bool]] = [
 
 @pytest.mark.parametrize(("left", "relation", "right", "holds"), COMPARISONS)
 def test_a_comparison_knows_whether_it_holds(
-    left: int | None, relation: Relation, right: int | None, holds: bool
+    left: int | float | None, relation: Relation, right: int | float | None, holds: bool
 ) -> None:
     comparison = Comparison(
         queue=TEAM,
@@ -111,7 +113,29 @@ def test_a_plan_is_carried_out_in_its_order() -> None:
         ),
     )
     apply(state, plan)
-    assert state.runs[old].pods == {POD: Placed("n1", leaving=True)}
-    assert state.runs[moved].pods == {POD: Placed("n2")}
-    assert state.runs[new].started_ms == 7
+    assert state.runs[old].pods == {POD: Placed("n1", 0, leaving=True)}
+    assert state.runs[moved].pods == {POD: Placed("n2", 7)}
+    assert state.runs[new].started_ms() == 7
+    check_invariants(state)
+
+
+def test_a_workload_that_moves_keeps_its_flavors() -> None:
+    axes = QuotaAxes([Axis("cpu"), Axis("gpu", "spot")], counted_as={"nvidia.com/gpu": "gpu"})
+    state = ClusterState(RESOURCES, axes)
+    name = WorkloadName("job")
+    state.apply(QueueChanged(queue("team")))
+    state.apply(WorkloadAdded(workload(name, "team")))
+    flavors = ({"nvidia.com/gpu": "spot"},)
+    state.apply(msgspec.structs.replace(started(name, "n1"), flavors=flavors))
+    assert state.sums[TEAM].allocated == [1000, 1000]
+    move = Move(
+        workload=name,
+        origins=(Placement(POD, "n1"),),
+        placements=(Placement(POD, "n2"),),
+        beneficiary=None,
+        reason=Reason(code="test"),
+    )
+    apply(state, Plan(taken_ms=7, decisions=(move,)))
+    assert state.sums[TEAM].allocated == [1000, 1000]
+    assert state.runs[name].pods == {POD: Placed("n2", 7)}
     check_invariants(state)

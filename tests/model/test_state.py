@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 
+import msgspec
 import pytest
 
 from fairlead.errors import StateError
@@ -13,18 +14,22 @@ from fairlead.model.events import (
     NodeAdded,
     NodeChanged,
     NodeRemoved,
+    Placement,
     QueueChanged,
     QueueRemoved,
     UsageChanged,
     WorkloadAdded,
+    WorkloadChanged,
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadRemoved,
+    WorkloadStarted,
     WorkloadStopped,
 )
 from fairlead.model.invariants import check_invariants
+from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodSet
 from tests.model.worlds import node, queue, started, state_with, workload
 
 TEAM = QueueName("team")
@@ -35,11 +40,13 @@ POD = PodId(0, 0)
 
 def facts(state: ClusterState) -> dict[str, object]:
     """Everything a state knows, for comparison."""
-    known = {name: value for name, value in vars(state).items() if name not in _MACHINERY}
+    known: dict[str, object] = {}
+    for part in (state, state._tree, state.books):
+        known |= {name: value for name, value in vars(part).items() if name not in _MACHINERY}
     return deepcopy(known)
 
 
-_MACHINERY = ("_journal", "_handlers", "axes")
+_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books")
 
 
 def a_team() -> ClusterState:
@@ -53,7 +60,7 @@ def test_a_workload_counts_as_pending_all_the_way_up_until_it_starts() -> None:
     assert state.sums[ROOT].pending == [0, 0]
     assert state.sums[ROOT].allocated == [1000, 1000]
     assert state.requested(ROOT) == (1000, 1000)
-    assert state.node_held["n1"] == [1000, 1000]
+    assert state.books.held("n1") == (1000, 1000)
     check_invariants(state)
 
 
@@ -63,12 +70,12 @@ def test_a_pod_told_to_stop_is_leaving_and_holds_its_node_until_it_stopped() -> 
     state.apply(WorkloadLeaving(workload=JOB, pods=(POD,)))
     assert state.sums[ROOT].allocated == [0, 0]
     assert state.sums[ROOT].leaving == [1000, 1000]
-    assert state.node_held["n1"] == [1000, 1000]
+    assert state.books.held("n1") == (1000, 1000)
     assert state.requested(ROOT) == (0, 0)
     check_invariants(state)
     state.apply(WorkloadStopped(workload=JOB, pods=(POD,)))
     assert state.sums[ROOT].leaving == [0, 0]
-    assert state.node_held["n1"] == [0, 0]
+    assert state.books.held("n1") == (0, 0)
     assert state.requested(ROOT) == (1000, 1000)
     check_invariants(state)
 
@@ -135,6 +142,45 @@ def test_children_of_a_removed_queue_are_orphans_until_it_returns() -> None:
     check_invariants(state)
 
 
+def test_a_workload_that_changes_keeps_running_and_moves_its_sums() -> None:
+    state = state_with(queue("a"), queue("b"), node("n1"), workload("job", "a", pods=2))
+    state.apply(started("job", "n1"))
+    state.apply(WorkloadChanged(workload("job", "b", pods=3, cpu=500, preemptible=False)))
+    assert state.sums[QueueName("a")].allocated == state.sums[QueueName("a")].pending == [0, 0]
+    sums = state.sums[QueueName("b")]
+    assert sums.allocated == sums.non_preemptible == [500, 1000]
+    assert sums.pending == [1000, 2000]
+    assert state.books.held("n1") == (500, 1000)
+    check_invariants(state)
+
+
+def test_a_workload_that_is_held_back_and_let_go() -> None:
+    state = state_with(queue("team"), workload("job", "team"))
+    state.apply(WorkloadChanged(workload("job", "team", active=False)))
+    assert state.requested(TEAM) == (0, 0)
+    state.apply(WorkloadChanged(workload("job", "team")))
+    assert state.requested(TEAM) == (1000, 1000)
+    check_invariants(state)
+
+
+def test_each_pod_knows_when_it_started() -> None:
+    state = state_with(queue("team"), workload("job", "team", pods=2))
+    for at_ms, ordinal in ((5, 1), (9, 0)):
+        place = (Placement(PodId(0, ordinal), "n1"),)
+        state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=at_ms))
+    run = state.runs[JOB]
+    assert [run.pods[PodId(0, ordinal)].started_ms for ordinal in (0, 1)] == [9, 5]
+    assert run.started_ms() == 5
+    assert state.books.pods("n1") == [(JOB, PodId(0, 0)), (JOB, PodId(0, 1))]
+
+
+def test_new_usage_replaces_the_old() -> None:
+    state = a_team()
+    state.apply(UsageChanged({TEAM: (1, 2)}))
+    state.apply(UsageChanged({ROOT: (3, 4)}))
+    assert state.usage == {ROOT: (3, 4)}
+
+
 def test_capacity_counts_ready_nodes_only() -> None:
     state = state_with(node("n1"), node("n2", ready=False))
     assert state.capacity == [8000, 8000]
@@ -150,7 +196,7 @@ def test_a_lost_node_still_carries_its_pods_until_they_are_reported_stopped() ->
     state.apply(started("job", "n1"))
     state.apply(NodeRemoved("n1"))
     assert state.sums[TEAM].allocated == [1000, 1000]
-    assert state.node_held["n1"] == [1000, 1000]
+    assert state.books.held("n1") == (1000, 1000)
     check_invariants(state)
 
 
@@ -162,6 +208,7 @@ def test_every_vendors_gpu_is_charged_to_the_gpu_axis() -> None:
 
 
 TWICE = started("job", "n1")
+SHORT = PodSet(name="main", count=1, min_count=1, requests=(1,))
 REFUSED: dict[str, tuple[list[Event], Event, str]] = {
     "a workload added twice": ([], WorkloadAdded(workload("job", "team")), "job was added before"),
     "an unknown workload that starts": ([], started("ghost", "n1"), "ghost is not known"),
@@ -177,6 +224,34 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
         WorkloadLeaving(workload=JOB, pods=(POD,)),
         "told to stop twice",
     ),
+    "a start without a pod": ([], started("job", "n1", pods=0), "without a pod"),
+    "flavors for other pod sets": (
+        [],
+        msgspec.structs.replace(started("job", "n1"), flavors=({}, {})),
+        "flavors for each",
+    ),
+    "a workload that is short of a request": (
+        [],
+        WorkloadAdded(msgspec.structs.replace(workload("w", "team"), pod_sets=(SHORT,))),
+        "one request per resource",
+    ),
+    "a change of an unknown workload": ([], WorkloadChanged(workload("w", "team")), "not known"),
+    "a change that takes a running pod away": (
+        [TWICE],
+        WorkloadChanged(workload("job", "team", pods=0)),
+        "lose a pod that runs",
+    ),
+    "a node that is short of an amount": (
+        [],
+        NodeAdded(Node(name="n2", allocatable=(1,), occupied=(0,))),
+        "one amount per resource",
+    ),
+    "a queue that is short of a weight": (
+        [],
+        QueueChanged(queue("q", axes=1)),
+        "one entry per axis",
+    ),
+    "usage that is short of an axis": ([], UsageChanged({TEAM: (1,)}), "one entry per axis"),
     "a node added twice": ([], NodeAdded(node("n1")), "n1 was added before"),
     "an unknown node that changes": ([], NodeChanged(node("n9")), "n9 is not known"),
     "an unknown node that goes": ([], NodeRemoved("n9"), "n9 is not known"),

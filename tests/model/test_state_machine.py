@@ -5,7 +5,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from fairlead.errors import StateError
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import (
+    CatalogueChanged,
     Event,
     NodeAdded,
     NodeChanged,
@@ -13,9 +15,12 @@ from fairlead.model.events import (
     Placement,
     QueueChanged,
     QueueRemoved,
+    UsageChanged,
     WorkloadAdded,
+    WorkloadChanged,
     WorkloadFinished,
     WorkloadLeaving,
+    WorkloadRemoved,
     WorkloadStarted,
     WorkloadStopped,
 )
@@ -102,7 +107,7 @@ class ClusterHistory(RuleBasedStateMachine):
 
     @rule(work=submitted, data=st.data())
     def start(self, work: Workload, data: st.DataObject) -> None:
-        pods = data.draw(st.lists(st.sampled_from(work.pods()), unique=True, min_size=1))
+        pods = data.draw(st.lists(st.sampled_from(work.pods()), unique=True))
         places = tuple(Placement(pod, data.draw(st.none() | node_names)) for pod in pods)
         flavors: tuple[dict[str, str], ...] = ()
         if data.draw(st.booleans()):
@@ -121,6 +126,22 @@ class ClusterHistory(RuleBasedStateMachine):
         kind = WorkloadStopped if stop else WorkloadLeaving
         self.apply(kind(workload=work.name, pods=pods))
 
+    @rule(work=submitted, data=st.data())
+    def change(self, work: Workload, data: st.DataObject) -> None:
+        self.apply(WorkloadChanged(data.draw(workloads(work.name))))
+
+    @rule(usage=st.dictionaries(queue_names, st.tuples(*[amounts] * len(AXES))))
+    def change_usage(self, usage: dict[str, tuple[int, ...]]) -> None:
+        self.apply(UsageChanged({QueueName(name): used for name, used in usage.items()}))
+
+    @rule(name=st.sampled_from(["a", "b"]))
+    def change_catalogue(self, name: str) -> None:
+        self.apply(CatalogueChanged(Catalogue(namespaces={name: {}})))
+
+    @rule(work=consumes(submitted))
+    def remove(self, work: Workload) -> None:
+        self.apply(WorkloadRemoved(work.name))
+
     @rule(work=consumes(submitted))
     def finish(self, work: Workload) -> None:
         self.apply(WorkloadFinished(work.name))
@@ -130,11 +151,13 @@ class ClusterHistory(RuleBasedStateMachine):
         if len(self.marks) < 3:
             self.marks.append((self.state.mark(), facts(self.state)))
 
-    @rule(keep=st.booleans())
-    def end_trial(self, keep: bool) -> None:
+    @rule(keep=st.booleans(), data=st.data())
+    def end_trial(self, keep: bool, data: st.DataObject) -> None:
         if not self.marks:
             return
-        mark, known = self.marks.pop()
+        place = data.draw(st.integers(0, len(self.marks) - 1))
+        mark, known = self.marks[place]
+        del self.marks[place:]
         if keep:
             self.state.keep(mark)
         else:

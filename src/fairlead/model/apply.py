@@ -14,11 +14,11 @@ from fairlead.model.state import ClusterState
 def apply(state: ClusterState, plan: Plan) -> None:
     """Change *state* as *plan* says. Evicted pods are leaving; they stop when their time is up."""
     for decision in plan.decisions:
-        for event in _events(decision, plan.taken_ms):
+        for event in list(_events(state, decision, plan.taken_ms)):
             state.apply(event)
 
 
-def _events(decision: Decision, now_ms: int) -> Iterator[Event]:
+def _events(state: ClusterState, decision: Decision, now_ms: int) -> Iterator[Event]:
     match decision:
         case Start():
             yield WorkloadStarted(
@@ -30,10 +30,15 @@ def _events(decision: Decision, now_ms: int) -> Iterator[Event]:
         case Evict():
             yield WorkloadLeaving(workload=decision.workload, pods=decision.pods)
         case Move():
+            # A pod that moves begins anew, in the flavors that it had.
             stopped = tuple(origin.pod for origin in decision.origins)
+            run = state.runs.get(decision.workload)
             yield WorkloadStopped(workload=decision.workload, pods=stopped)
             yield WorkloadStarted(
-                workload=decision.workload, placements=decision.placements, at_ms=now_ms
+                workload=decision.workload,
+                placements=decision.placements,
+                flavors=run.flavors if run else (),
+                at_ms=now_ms,
             )
         case _:
             return  # a reservation or a wait changes nothing yet

@@ -9,6 +9,7 @@ axes are fixed, a missing entry cannot be confused with zero, nor zero with "no 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NewType, TypeAlias
 
 import msgspec
@@ -42,7 +43,8 @@ class QuotaAxes:
         self.axes = tuple(axes)
         self.counted_as = dict(counted_as or {})
         self._index = {(axis.resource, axis.flavor): i for i, axis in enumerate(axes)}
-        self._plain: dict[tuple[str, ...], list[int | None]] = {}
+        # Pods come in few sizes, so most charges have been worked out before.
+        self._plain_charge = lru_cache(maxsize=4096)(self._charge_plainly)
         self.zero: Amounts = (0,) * len(axes)
         self.unlimited: Limits = (None,) * len(axes)
 
@@ -61,19 +63,19 @@ class QuotaAxes:
         With *flavors*, each resource is charged to the flavor it was given. What no axis counts
         is not charged. Linear: the charge of a sum is the sum of the charges.
         """
+        if not flavors:
+            return self._plain_charge(resources, amounts)
+        return self._sum(self._places(resources, flavors), amounts)
+
+    def _charge_plainly(self, resources: tuple[str, ...], amounts: Amounts) -> Amounts:
+        return self._sum(self._places(resources, {}), amounts)
+
+    def _sum(self, places: Sequence[int | None], amounts: Amounts) -> Amounts:
         charged = [0] * len(self.axes)
-        places = self._places(resources, flavors) if flavors else self._plain_places(resources)
         for place, amount in zip(places, amounts, strict=True):
             if place is not None:
                 charged[place] += amount
         return tuple(charged)
-
-    def _plain_places(self, resources: tuple[str, ...]) -> list[int | None]:
-        """Return the places without flavors, looked up once per list of resources."""
-        places = self._plain.get(resources)
-        if places is None:
-            places = self._plain[resources] = self._places(resources, {})
-        return places
 
     def _places(self, resources: tuple[str, ...], flavors: Mapping[str, str]) -> list[int | None]:
         return [self.index(resource, flavors.get(resource)) for resource in resources]

@@ -24,6 +24,15 @@ class WorkloadAdded(msgspec.Struct, frozen=True, tag=True):
     workload: Workload
 
 
+class WorkloadChanged(msgspec.Struct, frozen=True, tag=True):
+    """What is known of a workload changed: its queue, priority, pods, or whether it is active.
+
+    Pods that run go on running; a change that would take one of them away is refused.
+    """
+
+    workload: Workload
+
+
 class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Pods of a workload got their places (all of them, or some more of an elastic one).
 
@@ -93,7 +102,10 @@ class QueueRemoved(msgspec.Struct, frozen=True, tag=True):
 
 
 class UsageChanged(msgspec.Struct, frozen=True, tag=True):
-    """What queues used lately, in billionths of the cluster's capacity, per quota axis."""
+    """What queues used lately, in billionths of the cluster's capacity, per quota axis.
+
+    Replaces all that was known of usage; without any, history has no effect.
+    """
 
     usage: dict[QueueName, tuple[int, ...]]
 
@@ -106,6 +118,7 @@ class CatalogueChanged(msgspec.Struct, frozen=True, tag=True):
 
 Event: TypeAlias = (
     WorkloadAdded
+    | WorkloadChanged
     | WorkloadStarted
     | WorkloadLeaving
     | WorkloadStopped

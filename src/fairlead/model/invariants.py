@@ -1,10 +1,11 @@
 """Every sum of a state, recomputed plainly from its facts and compared.
 
-Slow and simple on purpose: it shares no arithmetic with the incremental updates that it checks.
-Tests call it after every step.
+Slow and simple on purpose: it adds up pod by pod, and shares no sum with the incremental updates
+that it checks. Tests call it after every step.
 """
 
 from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 
@@ -28,15 +29,24 @@ def _check_capacity(state: ClusterState) -> None:
 
 def _check_nodes(state: ClusterState) -> None:
     held: dict[str, list[int]] = {}
+    leaving: dict[str, list[int]] = {}
+    pods: dict[str, list[PodKey]] = {}
     for name, run in state.runs.items():
         for pod, placed in run.pods.items():
-            if placed.node is not None:
-                vector = held.setdefault(placed.node, [0] * len(state.resources))
-                for at, amount in enumerate(_requests(state.workloads[name], pod)):
-                    vector[at] += amount
-    for node, vector in state.node_held.items():
-        assert vector == held.get(node, [0] * len(state.resources)), f"held on node {node}"
-    assert held.keys() <= state.node_held.keys()
+            if placed.node is None:
+                continue
+            requests = _requests(state.workloads[name], pod)
+            nothing = [0] * len(state.resources)
+            _increase(held.setdefault(placed.node, list(nothing)), requests)
+            gone = requests if placed.leaving else tuple(nothing)
+            _increase(leaving.setdefault(placed.node, list(nothing)), gone)
+            pods.setdefault(placed.node, []).append((name, pod))
+    assert state.books.booked() == sorted(pods), "nodes with pods"
+    for node in {*pods, *state.nodes}:
+        nothing = [0] * len(state.resources)
+        assert list(state.books.held(node)) == held.get(node, nothing), f"held on {node}"
+        assert list(state.books.leaving(node)) == leaving.get(node, nothing), f"leaving {node}"
+        assert state.books.pods(node) == sorted(pods.get(node, ())), f"pods on {node}"
 
 
 def _check_runs(state: ClusterState) -> None:
@@ -53,6 +63,7 @@ def _check_index(state: ClusterState) -> None:
         for name in state.queued(queue)
     ]
     assert sorted(queued) == sorted(indexed), "workloads by queue"
+    assert state.sums.keys() == state.queues.keys(), "every queue has sums, and nothing else"
     for name, queue in state.queues.items():
         assert name in state.children(queue.parent), f"{name} below its parent"
         for child in state.children(name):
@@ -74,7 +85,7 @@ def _check_queue(state: ClusterState, queue: QueueName) -> None:
                     _increase(pending, requests)
                 continue
             flavors = run.flavors[pod.pod_set] if run else {}
-            charge = state.axes.charge(state.resources, requests, flavors)
+            charge = _charge(state, requests, flavors)
             _increase(leaving if placed.leaving else allocated, charge)
             if not placed.leaving and not workload.preemptible:
                 _increase(non_preemptible, charge)
@@ -83,6 +94,16 @@ def _check_queue(state: ClusterState, queue: QueueName) -> None:
     assert sums.non_preemptible == non_preemptible, f"non-preemptible of {queue}"
     assert sums.leaving == leaving, f"leaving of {queue}"
     assert sums.pending == pending, f"pending of {queue}"
+
+
+def _charge(state: ClusterState, requests: Amounts, flavors: dict[str, str]) -> Amounts:
+    charged = [0] * len(state.axes)
+    for at, axis in enumerate(state.axes.axes):
+        for resource, amount in zip(state.resources, requests, strict=True):
+            counted = state.axes.counted_as.get(resource, resource)
+            if axis.resource == counted and axis.flavor == flavors.get(resource):
+                charged[at] += amount
+    return tuple(charged)
 
 
 def _below(state: ClusterState, queue: QueueName) -> list[Workload]:

@@ -30,12 +30,15 @@ class Journal:
         """Start with no mark set."""
         # (vector, old amounts, None) or (dictionary, key, old value)
         self._undo: list[tuple[Any, Any, Any]] = []
-        self._marks: list[int] = []
+        self._marks: dict[Mark, int] = {}  # and how much there was to undo then
+        self._last_mark = 0
 
     def mark(self) -> Mark:
         """Remember this moment; marks nest."""
-        self._marks.append(len(self._undo))
-        return Mark(len(self._marks) - 1)
+        self._last_mark += 1  # never used again, so that a stale mark is noticed
+        mark = Mark(self._last_mark)
+        self._marks[mark] = len(self._undo)
+        return mark
 
     def roll_back(self, mark: Mark) -> None:
         """Undo every change made since *mark*, and drop it with the marks set after it."""
@@ -75,7 +78,8 @@ class Journal:
         vector[:] = map(add, vector, amounts)
 
     def _forget(self, mark: Mark) -> int:
-        assert mark < len(self._marks), "a mark is used once, and outlives no outer mark"
+        assert mark in self._marks, "a mark is used once, and outlives no outer mark"
         start = self._marks[mark]
-        del self._marks[mark:]
+        while mark in self._marks:
+            self._marks.popitem()
         return start

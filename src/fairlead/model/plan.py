@@ -16,17 +16,24 @@ Relation = Literal["<", "<=", ">", ">="]
 
 
 class Term(msgspec.Struct, frozen=True):
-    """A named number in a comparison, such as ``allocated 14``; None is "no limit"."""
+    """A named number in a comparison: an amount, or a share (a float); None is "no limit".
+
+    ``queue`` is whose number it is, where two queues are compared.
+    """
 
     name: str
-    amount: int | None
+    amount: int | float | None
+    queue: QueueName | None = None
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers that decided: the sum of *left* against *right*, at a queue, on one axis."""
+    """The numbers that decided at a queue: the sum of *left* against *right*.
+
+    Shares that look at several resources at once have no axis.
+    """
 
     queue: QueueName
-    axis: Axis
+    axis: Axis | None
     left: tuple[Term, ...]
     relation: Relation
     right: Term

@@ -1,5 +1,7 @@
 """What a queue and everything below it holds and wants, added up."""
 
+from operator import neg
+
 import msgspec
 
 
@@ -28,3 +30,7 @@ class QueueSums(msgspec.Struct):
         """Add *more*, in place."""
         for vector, amounts in zip(self.vectors(), more.vectors(), strict=True):
             vector[:] = map(sum, zip(vector, amounts, strict=True))
+
+    def negative(self) -> "QueueSums":
+        """Return the sums that take these away."""
+        return QueueSums(*(list(map(neg, vector)) for vector in self.vectors()))

@@ -15,33 +15,16 @@ from contextlib import contextmanager
 from operator import neg
 from typing import Any
 
-import msgspec
-
 from fairlead.errors import StateError
 from fairlead.model import events as ev
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.journal import Journal, Mark
-from fairlead.model.node import Node
-from fairlead.model.queue import Queue
+from fairlead.model.node_books import NodeBooks
 from fairlead.model.queue_sums import QueueSums
+from fairlead.model.queue_tree import QueueTree
+from fairlead.model.run import Placed, Run
 from fairlead.model.workload import PodId, Workload
-
-
-class Placed(msgspec.Struct, frozen=True):
-    """Where a pod runs; leaving: told to stop, and still holding its node."""
-
-    node: str | None
-    leaving: bool = False
-
-
-class Run(msgspec.Struct, kw_only=True):
-    """What of a workload has a place. ``charges`` is what one pod of each set costs its queue."""
-
-    pods: dict[PodId, Placed]
-    charges: tuple[Amounts, ...]
-    flavors: tuple[dict[str, str], ...]
-    started_ms: int
 
 
 class ClusterState:
@@ -52,59 +35,45 @@ class ClusterState:
         self.resources = tuple(resources)
         self.axes = axes
         self.catalogue = Catalogue()
-        self.queues: dict[QueueName, Queue] = {}
         self.workloads: dict[WorkloadName, Workload] = {}
-        self.nodes: dict[str, Node] = {}
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
-        self.sums: dict[QueueName, QueueSums] = {}
-        self.node_held: dict[str, list[int]] = {}
-        self.capacity: list[int] = [0] * len(self.resources)
-        self._children: dict[QueueName | None, dict[QueueName, None]] = {None: {}}
         self._queued: dict[QueueName, dict[WorkloadName, None]] = {}
         self._journal = Journal()
+        self._tree = QueueTree(self._journal, len(axes))
+        self.queues = self._tree.queues
+        self.sums = self._tree.sums
+        self.books = NodeBooks(self._journal, len(self.resources))
+        self.nodes = self.books.nodes
+        self.capacity = self.books.capacity
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.WorkloadAdded: self._workload_added,
+            ev.WorkloadChanged: self._workload_changed,
             ev.WorkloadStarted: self._workload_started,
             ev.WorkloadLeaving: self._workload_leaving,
             ev.WorkloadStopped: self._workload_stopped,
             ev.WorkloadFinished: self._workload_gone,
             ev.WorkloadRemoved: self._workload_gone,
-            ev.NodeAdded: self._node_added,
-            ev.NodeChanged: self._node_changed,
-            ev.NodeRemoved: self._node_removed,
+            ev.NodeAdded: lambda event: self.books.add(event.node),
+            ev.NodeChanged: lambda event: self.books.change(event.node),
+            ev.NodeRemoved: lambda event: self.books.remove(event.node),
             ev.QueueChanged: self._queue_changed,
-            ev.QueueRemoved: self._queue_removed,
+            ev.QueueRemoved: lambda event: self._tree.remove(event.queue),
             ev.UsageChanged: self._usage_changed,
             ev.CatalogueChanged: self._catalogue_changed,
         }
 
     def children(self, queue: QueueName | None) -> list[QueueName]:
         """Return the queues just below *queue* (None: the top level), by name."""
-        return sorted(self._children.get(queue, ()))
-
-    def is_leaf(self, queue: QueueName) -> bool:
-        """Return whether *queue* has no queues below it."""
-        return not self._children.get(queue)
+        return self._tree.children(queue)
 
     def path(self, queue: QueueName) -> list[QueueName]:
         """Return *queue* and its ancestors, upward, as far as they exist."""
-        found: list[QueueName] = []
-        at: QueueName | None = queue
-        while at is not None and at in self.queues:
-            found.append(at)
-            at = self.queues[at].parent
-        return found
+        return self._tree.path(queue)
 
     def tree_order(self) -> list[QueueName]:
         """Return every queue that hangs on the top level, parents before children, by name."""
-        found: list[QueueName] = []
-        stack = self.children(None)[::-1]
-        while stack:
-            queue = stack.pop()
-            found.append(queue)
-            stack.extend(reversed(self.children(queue)))
-        return found
+        return self._tree.in_order()
 
     def queued(self, queue: QueueName) -> list[WorkloadName]:
         """Return the workloads, waiting or running, submitted to *queue*, by name."""
@@ -149,24 +118,42 @@ class ClusterState:
         workload = event.workload
         if workload.name in self.workloads:
             raise StateError(f"workload {workload.name} was added before")
-        self._journal.put(self.workloads, workload.name, workload)
-        if workload.queue not in self._queued:
-            self._journal.put(self._queued, workload.queue, {})
-        self._journal.put(self._queued[workload.queue], workload.name, None)
-        path = self.path(workload.queue)
-        self._add_pending(workload, path, [pod_set.count for pod_set in workload.pod_sets], 1)
+        self._check_shape(workload)
+        self._enqueue(workload)
+        self._add_pending(
+            workload, self.path(workload.queue), [each.count for each in workload.pod_sets], 1
+        )
+
+    def _workload_changed(self, event: ev.WorkloadChanged) -> None:
+        new = event.workload
+        old = self._known(new.name)
+        self._check_shape(new)
+        run = self.runs.get(new.name)
+        if run and not all(_has_pod(new, pod) for pod in run.pods):
+            raise StateError(f"workload {new.name} would lose a pod that runs")
+        self._tree.add_sums(self.path(old.queue), self._sums_of(old).negative())
+        self._dequeue(old)
+        if run:
+            self._recharge(old, new, run)
+        self._enqueue(new)
+        self._tree.add_sums(self.path(new.queue), self._sums_of(new))
 
     def _workload_started(self, event: ev.WorkloadStarted) -> None:
         workload = self._known(event.workload)
         run = self.runs.get(workload.name)
-        self._check_start(workload, run, event)
+        pods = [placement.pod for placement in event.placements]
+        self._check_start(workload, run, pods, event.flavors)
         if run is None:
-            run = self._new_run(workload, event)
+            flavors = event.flavors or ({},) * len(workload.pod_sets)
+            run = Run(pods={}, charges=self._charges(workload, flavors), flavors=flavors)
             self._journal.put(self.runs, workload.name, run)
         for placement in event.placements:
-            self._journal.put(run.pods, placement.pod, Placed(placement.node))
-            self._hold(placement.node, workload, placement.pod, 1)
-        counts = _count_by_set(workload, [placement.pod for placement in event.placements])
+            pod, node = placement.pod, placement.node
+            self._journal.put(run.pods, pod, Placed(node, event.at_ms))
+            if node is not None:
+                requests = workload.pod_sets[pod.pod_set].requests
+                self.books.place(node, (workload.name, pod), requests)
+        counts = _count_by_set(workload, pods)
         path = self.path(workload.queue)
         self._add_allocated(workload, path, _cost(run, counts))
         self._add_pending(workload, path, counts, -1)
@@ -177,7 +164,10 @@ class ClusterState:
         if any(run.pods[pod].leaving for pod in event.pods):
             raise StateError(f"a pod of {workload.name} was told to stop twice")
         for pod in event.pods:
-            self._journal.put(run.pods, pod, Placed(run.pods[pod].node, leaving=True))
+            placed = run.pods[pod]
+            self._journal.put(run.pods, pod, Placed(placed.node, placed.started_ms, leaving=True))
+            if placed.node is not None:
+                self.books.leave(placed.node, workload.pod_sets[pod.pod_set].requests)
         cost = _cost(run, _count_by_set(workload, event.pods))
         path = self.path(workload.queue)
         self._add_allocated(workload, path, _negative(cost))
@@ -201,49 +191,19 @@ class ClusterState:
         running = _count_by_set(workload, placed)
         left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
         self._add_pending(workload, path, left, -1)
-        self._journal.drop(self._queued[workload.queue], workload.name)
-        self._journal.drop(self.workloads, workload.name)
-
-    def _node_added(self, event: ev.NodeAdded) -> None:
-        if event.node.name in self.nodes:
-            raise StateError(f"node {event.node.name} was added before")
-        self._journal.put(self.nodes, event.node.name, event.node)
-        self._journal.add(self.capacity, event.node.offered())
-
-    def _node_changed(self, event: ev.NodeChanged) -> None:
-        old = self._known_node(event.node.name)
-        self._journal.put(self.nodes, event.node.name, event.node)
-        self._journal.add(self.capacity, _negative(old.offered()))
-        self._journal.add(self.capacity, event.node.offered())
-
-    def _node_removed(self, event: ev.NodeRemoved) -> None:
-        old = self._known_node(event.node)
-        self._journal.drop(self.nodes, event.node)
-        self._journal.add(self.capacity, _negative(old.offered()))
+        self._dequeue(workload)
 
     def _queue_changed(self, event: ev.QueueChanged) -> None:
-        queue = event.queue
-        self._check_queue(queue)
-        old = self.queues.get(queue.name)
-        if old is None:
-            self._journal.put(self.sums, queue.name, self._sums_below(queue.name))
-            self._attach(queue)
-        elif old.parent != queue.parent:
-            self._detach(old)
-            self._attach(queue)
-        self._journal.put(self.queues, queue.name, queue)
-
-    def _queue_removed(self, event: ev.QueueRemoved) -> None:
-        old = self.queues.get(event.queue)
-        if old is None:
-            raise StateError(f"queue {event.queue} is not known")
-        self._detach(old)
-        self._journal.drop(self.queues, event.queue)
-        self._journal.drop(self.sums, event.queue)
+        own = QueueSums.zero(len(self.axes), len(self.resources))
+        if event.queue.name not in self.queues:
+            for name in self._queued.get(event.queue.name, ()):
+                own.include(self._sums_of(self.workloads[name]))
+        self._tree.change(event.queue, own)
 
     def _usage_changed(self, event: ev.UsageChanged) -> None:
-        for queue, usage in event.usage.items():
-            self._journal.put(self.usage, queue, usage)
+        if any(len(usage) != len(self.axes) for usage in event.usage.values()):
+            raise StateError("usage needs one entry per axis")
+        self._journal.put(vars(self), "usage", dict(event.usage))
 
     def _catalogue_changed(self, event: ev.CatalogueChanged) -> None:
         self._journal.put(vars(self), "catalogue", event.catalogue)
@@ -254,35 +214,75 @@ class ClusterState:
             raise StateError(f"workload {name} is not known")
         return workload
 
-    def _known_node(self, name: str) -> Node:
-        node = self.nodes.get(name)
-        if node is None:
-            raise StateError(f"node {name} is not known")
-        return node
-
     def _running(self, workload: Workload, pods: Sequence[PodId]) -> Run:
         run = self.runs.get(workload.name)
         if run is None or len(set(pods)) != len(pods) or not all(pod in run.pods for pod in pods):
             raise StateError(f"a pod of {workload.name} was to stop that does not run")
         return run
 
-    def _check_start(self, workload: Workload, run: Run | None, event: ev.WorkloadStarted) -> None:
-        pods = [placement.pod for placement in event.placements]
+    def _check_shape(self, workload: Workload) -> None:
+        if any(len(each.requests) != len(self.resources) for each in workload.pod_sets):
+            raise StateError(f"workload {workload.name} needs one request per resource")
+
+    def _check_start(
+        self,
+        workload: Workload,
+        run: Run | None,
+        pods: Sequence[PodId],
+        flavors: tuple[dict[str, str], ...],
+    ) -> None:
+        if not pods:
+            raise StateError(f"{workload.name} was started without a pod")
         running = run.pods if run else {}
-        if len(set(pods)) != len(pods) or any(pod in running for pod in pods):
+        for pod in pods:
+            if pod in running:
+                raise StateError(f"a pod of {workload.name} was started twice")
+            if not _has_pod(workload, pod):
+                raise StateError(f"a pod of {workload.name} was started that it does not have")
+        if len(pods) > 1 and len(set(pods)) != len(pods):
             raise StateError(f"a pod of {workload.name} was started twice")
-        if not all(_has_pod(workload, pod) for pod in pods):
-            raise StateError(f"a pod of {workload.name} was started that it does not have")
-        if run and event.flavors and event.flavors != run.flavors:
+        if flavors and len(flavors) != len(workload.pod_sets):
+            raise StateError(f"{workload.name} needs flavors for each of its pod sets")
+        if flavors and run and flavors != run.flavors:
             raise StateError(f"{workload.name} runs already with other flavors")
 
-    def _new_run(self, workload: Workload, event: ev.WorkloadStarted) -> Run:
-        flavors = event.flavors or ({},) * len(workload.pod_sets)
-        charges = tuple(
-            self.axes.charge(self.resources, pod_set.requests, given)
-            for pod_set, given in zip(workload.pod_sets, flavors, strict=True)
+    def _enqueue(self, workload: Workload) -> None:
+        self._journal.put(self.workloads, workload.name, workload)
+        if workload.queue not in self._queued:
+            self._journal.put(self._queued, workload.queue, {})
+        self._journal.put(self._queued[workload.queue], workload.name, None)
+
+    def _dequeue(self, workload: Workload) -> None:
+        queued = self._queued[workload.queue]
+        self._journal.drop(queued, workload.name)
+        if not queued:
+            self._journal.drop(self._queued, workload.queue)
+        self._journal.drop(self.workloads, workload.name)
+
+    def _charges(
+        self, workload: Workload, flavors: Sequence[dict[str, str]]
+    ) -> tuple[Amounts, ...]:
+        return tuple(
+            [
+                self.axes.charge(self.resources, pod_set.requests, given)
+                for pod_set, given in zip(workload.pod_sets, flavors, strict=True)
+            ]
         )
-        return Run(pods={}, charges=charges, flavors=flavors, started_ms=event.at_ms)
+
+    def _recharge(self, old: Workload, new: Workload, run: Run) -> None:
+        """Let the pods that run be those of *new*, on their nodes and in what they cost."""
+        flavors = run.flavors[: len(new.pod_sets)]
+        flavors += ({},) * (len(new.pod_sets) - len(flavors))
+        changed = Run(pods=dict(run.pods), charges=self._charges(new, flavors), flavors=flavors)
+        self._journal.put(self.runs, new.name, changed)
+        for pod, placed in run.pods.items():
+            if placed.node is not None:
+                key = (new.name, pod)
+                was, now = (each.pod_sets[pod.pod_set].requests for each in (old, new))
+                self.books.release(placed.node, key, was, leaving=placed.leaving)
+                self.books.place(placed.node, key, now)
+                if placed.leaving:
+                    self.books.leave(placed.node, now)
 
     def _release(
         self, workload: Workload, path: Sequence[QueueName], run: Run, pods: Sequence[PodId]
@@ -291,7 +291,10 @@ class ClusterState:
         leaving = [pod for pod in pods if run.pods[pod].leaving]
         staying = [pod for pod in pods if not run.pods[pod].leaving]
         for pod in pods:
-            self._hold(run.pods[pod].node, workload, pod, -1)
+            node, is_leaving = run.pods[pod].node, run.pods[pod].leaving
+            if node is not None:
+                requests = workload.pod_sets[pod.pod_set].requests
+                self.books.release(node, (workload.name, pod), requests, leaving=is_leaving)
             self._journal.drop(run.pods, pod)
         if staying:
             cost = _cost(run, _count_by_set(workload, staying))
@@ -302,15 +305,6 @@ class ClusterState:
                 self._journal.add(self.sums[queue].leaving, cost)
         if not run.pods:
             self._journal.drop(self.runs, workload.name)
-
-    def _hold(self, node: str | None, workload: Workload, pod: PodId, sign: int) -> None:
-        """Charge the node; one that is not known yet is charged all the same."""
-        if node is None:
-            return
-        if node not in self.node_held:
-            self._journal.put(self.node_held, node, [0] * len(self.resources))
-        requests = workload.pod_sets[pod.pod_set].requests
-        self._journal.add(self.node_held[node], requests if sign > 0 else _negative(requests))
 
     def _add_allocated(self, workload: Workload, path: Sequence[QueueName], cost: Amounts) -> None:
         for queue in path:
@@ -326,25 +320,6 @@ class ClusterState:
         change = amounts if sign > 0 else _negative(amounts)
         for queue in path:
             self._journal.add(self.sums[queue].pending, change)
-
-    def _check_queue(self, queue: Queue) -> None:
-        vectors = (queue.weights, queue.guaranteed, queue.ceiling)
-        assert all(len(vector) == len(self.axes) for vector in vectors), queue.name
-        ancestor = queue.parent
-        while ancestor is not None:  # one that is named but not there yet counts as well
-            if ancestor == queue.name:
-                raise StateError(f"queue {queue.name} would be its own ancestor")
-            known = self.queues.get(ancestor)
-            ancestor = known.parent if known else None
-
-    def _sums_below(self, name: QueueName) -> QueueSums:
-        """Add up what waited for a queue that was not there: its workloads and children."""
-        sums = QueueSums.zero(len(self.axes), len(self.resources))
-        for child in self._children.get(name, ()):
-            sums.include(self.sums[child])
-        for workload in self._queued.get(name, ()):
-            sums.include(self._sums_of(self.workloads[workload]))
-        return sums
 
     def _sums_of(self, workload: Workload) -> QueueSums:
         run = self.runs.get(workload.name)
@@ -362,24 +337,6 @@ class ClusterState:
             leaving=list(_cost(run, leaving)) if run else list(self.axes.zero),
             pending=list(_waiting(workload, waiting, len(self.resources))),
         )
-
-    def _attach(self, queue: Queue) -> None:
-        if queue.parent not in self._children:
-            self._journal.put(self._children, queue.parent, {})
-        self._journal.put(self._children[queue.parent], queue.name, None)
-        self._add_to_ancestors(queue, 1)
-
-    def _detach(self, queue: Queue) -> None:
-        self._journal.drop(self._children[queue.parent], queue.name)
-        self._add_to_ancestors(queue, -1)
-
-    def _add_to_ancestors(self, queue: Queue, sign: int) -> None:
-        if queue.parent is None:
-            return
-        own = self.sums[queue.name].vectors()
-        for ancestor in self.path(queue.parent):
-            for vector, amounts in zip(self.sums[ancestor].vectors(), own, strict=True):
-                self._journal.add(vector, [sign * amount for amount in amounts])
 
 
 def _waiting(workload: Workload, counts: Sequence[int], size: int) -> Amounts:

@@ -1,0 +1,109 @@
+"""The queues of a state, how they hang together, and the sums over everything below each.
+
+Queues may arrive in any order: one whose parent is not there yet is an orphan, which keeps its
+sums and does not hang on the top level until the parent appears.
+"""
+
+from collections.abc import Sequence
+
+from fairlead.errors import StateError
+from fairlead.model.axes import QueueName
+from fairlead.model.journal import Journal
+from fairlead.model.queue import Queue
+from fairlead.model.queue_sums import QueueSums
+
+
+class QueueTree:
+    """Queues by name, with their children and their sums. Every change goes through the journal."""
+
+    def __init__(self, journal: Journal, axes: int):
+        """Start empty; queues have vectors of *axes* entries."""
+        self.queues: dict[QueueName, Queue] = {}
+        self.sums: dict[QueueName, QueueSums] = {}
+        self._journal = journal
+        self._axes = axes
+        self._children: dict[QueueName | None, dict[QueueName, None]] = {}
+
+    def children(self, queue: QueueName | None) -> list[QueueName]:
+        """Return the queues just below *queue* (None: the top level), by name."""
+        return sorted(self._children.get(queue, ()))
+
+    def path(self, queue: QueueName) -> list[QueueName]:
+        """Return *queue* and its ancestors, upward, as far as they exist."""
+        found: list[QueueName] = []
+        at: QueueName | None = queue
+        while at is not None and at in self.queues:
+            found.append(at)
+            at = self.queues[at].parent
+        return found
+
+    def in_order(self) -> list[QueueName]:
+        """Return every queue that hangs on the top level, parents before children, by name."""
+        found: list[QueueName] = []
+        stack = self.children(None)[::-1]
+        while stack:
+            queue = stack.pop()
+            found.append(queue)
+            stack.extend(reversed(self.children(queue)))
+        return found
+
+    def change(self, queue: Queue, workloads: QueueSums) -> None:
+        """Add or replace *queue*; *workloads* are the sums of its own, for one that is new."""
+        self._check(queue)
+        old = self.queues.get(queue.name)
+        if old is None:
+            for child in self._children.get(queue.name, ()):
+                workloads.include(self.sums[child])
+            self._journal.put(self.sums, queue.name, workloads)
+            self._attach(queue)
+        elif old.parent != queue.parent:
+            self._detach(old)
+            self._attach(queue)
+        self._journal.put(self.queues, queue.name, queue)
+
+    def remove(self, name: QueueName) -> None:
+        """Take a queue away; its children are orphans."""
+        old = self.queues.get(name)
+        if old is None:
+            raise StateError(f"queue {name} is not known")
+        self._detach(old)
+        self._journal.drop(self.queues, name)
+        self._journal.drop(self.sums, name)
+
+    def add_sums(self, path: Sequence[QueueName], change: QueueSums) -> None:
+        """Add *change* to the sums of every queue on *path*."""
+        for name in path:
+            for vector, amounts in zip(self.sums[name].vectors(), change.vectors(), strict=True):
+                self._journal.add(vector, amounts)
+
+    def _check(self, queue: Queue) -> None:
+        vectors = (
+            queue.weights,
+            queue.guaranteed,
+            queue.ceiling,
+            queue.borrow_limit,
+            queue.lend_limit,
+        )
+        if any(len(vector) != self._axes for vector in vectors):
+            raise StateError(f"queue {queue.name} needs one entry per axis, {self._axes} of each")
+        ancestor = queue.parent
+        while ancestor is not None:  # one that is named but not there yet counts as well
+            if ancestor == queue.name:
+                raise StateError(f"queue {queue.name} would be its own ancestor")
+            known = self.queues.get(ancestor)
+            ancestor = known.parent if known else None
+
+    def _attach(self, queue: Queue) -> None:
+        if queue.parent not in self._children:
+            self._journal.put(self._children, queue.parent, {})
+        self._journal.put(self._children[queue.parent], queue.name, None)
+        if queue.parent is not None:
+            self.add_sums(self.path(queue.parent), self.sums[queue.name])
+
+    def _detach(self, queue: Queue) -> None:
+        siblings = self._children[queue.parent]
+        self._journal.drop(siblings, queue.name)
+        if not siblings:
+            self._journal.drop(self._children, queue.parent)
+        if queue.parent is not None:
+            self.add_sums(self.path(queue.parent), self.sums[queue.name].negative())
