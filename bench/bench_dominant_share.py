@@ -43,7 +43,7 @@ def _node(kind: str, holder: dict[str, Any], parent: str | None) -> QuotaNode:
         name=f"{kind}:{holder['name']}",
         parent=f"cohort:{parent}" if parent else None,
         weight=Decimal(holder.get("weight", "1")),
-        nominal=tuple(row.get("nominal", 0) for row in rows),
+        guaranteed=tuple(row.get("nominal", 0) for row in rows),
         borrow_limit=tuple(row.get("borrowingLimit") for row in rows),
         lend_limit=tuple(row.get("lendingLimit") for row in rows),
         listed=frozenset(number for number, axis in enumerate(AXES) if axis in quotas),

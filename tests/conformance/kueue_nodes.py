@@ -112,7 +112,7 @@ def _node(kind: str, holder: Json, parent: str | None, number: Mapping[str, int]
         name=f"{kind}:{holder['name']}",
         parent=f"cohort:{parent}" if parent else None,
         weight=Decimal(holder.get("weight", "1")),
-        nominal=tuple(row.get("nominal", 0) for row in rows),
+        guaranteed=tuple(row.get("nominal", 0) for row in rows),
         borrow_limit=tuple(row.get("borrowingLimit") for row in rows),
         lend_limit=tuple(row.get("lendingLimit") for row in rows),
         listed=frozenset(number[axis] for axis in quotas),
@@ -151,7 +151,7 @@ def _check_nodes(world: World, case: Json) -> tuple[object, object]:
     got = {}
     for node in world.nodes:
         listed = tree.listed(node.name)
-        used = {axis: a for axis, a in zip(world.axes, tree.usage(node.name), strict=True) if a}
+        used = {axis: a for axis, a in zip(world.axes, tree.charged(node.name), strict=True) if a}
         state = {"usage": used}
         for field, amounts in (
             ("subtree", tree.subtree(node.name)),
@@ -202,7 +202,7 @@ def _float64(number: object) -> object:
 def _share_with(world: World, node: QuotaNode, extra: Mapping[str, int]) -> DominantShare:
     """The share if the node, and no other, used *extra* on top."""
     tree = world.tree
-    usage, subtree = tree.usage(node.name), tree.subtree(node.name)
+    usage, subtree = tree.charged(node.name), tree.subtree(node.name)
     borrowed: dict[str, int] = {}
     for number in tree.listed(node.name) if node.parent else ():
         axis = world.axes[number]

@@ -58,7 +58,7 @@ def _node(name: str, parent: str | None, weight: Decimal, nominal: int) -> Quota
         name=name,
         parent=parent,
         weight=weight,
-        nominal=(nominal,),
+        guaranteed=(nominal,),
         borrow_limit=(None,),
         lend_limit=(None,),
         listed=frozenset({0}),

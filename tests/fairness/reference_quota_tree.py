@@ -31,7 +31,7 @@ class ReferenceTree:
 
     def subtree(self, name: str, axis: int) -> int:
         lent = [self.subtree(c, axis) - self.retained(c, axis) for c in self.children(name)]
-        return self.nodes[name].nominal[axis] + sum(lent)
+        return self.nodes[name].guaranteed[axis] + sum(lent)
 
     def retained(self, name: str, axis: int) -> int:
         limit = self.nodes[name].lend_limit[axis]
@@ -156,7 +156,7 @@ def _node(draw: st.DrawFn, name: str, parent: QuotaNode | None, axes: int) -> Qu
         name=name,
         parent=None if parent is None else parent.name,
         weight=draw(st.sampled_from(WEIGHTS)),
-        nominal=tuple(draw(st.integers(0, 10)) if axis in listed else 0 for axis in range(axes)),
+        guaranteed=tuple(draw(st.integers(0, 10)) if axis in listed else 0 for axis in range(axes)),
         borrow_limit=tuple(draw(LIMITS) if axis in listed else None for axis in range(axes)),
         lend_limit=tuple(draw(LIMITS) if axis in listed else None for axis in range(axes)),
         listed=listed,

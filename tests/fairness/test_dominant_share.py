@@ -83,7 +83,7 @@ def node(
         name=name,
         parent=parent,
         weight=Decimal(weight),
-        nominal=tuple(nominal.get(axis, 0) for axis in range(axes)),
+        guaranteed=tuple(nominal.get(axis, 0) for axis in range(axes)),
         borrow_limit=(None,) * axes,
         lend_limit=(None,) * axes,
         listed=frozenset(nominal),

@@ -8,7 +8,6 @@ from fairlead.fairness.elastic_pool import (
     Excess,
     NamespaceQuota,
     borrowed,
-    over_max,
     over_max_with,
     over_min,
     over_min_with,
@@ -83,7 +82,7 @@ def test_a_resource_in_nobodys_guarantee_cannot_be_had_from_the_pool() -> None:
 
 def test_an_overused_resource_stops_nobody_who_does_not_ask_for_it() -> None:
     over = quota("a", (4, 1), (4, 1), (0, 9))
-    assert over_max(over) == over_min(over) == (1,)
+    assert over_min(over) == (1,)
     assert over_max_with(over, NOTHING, (4, 0)) is None
     assert over_min_with(over, NOTHING, (4, 0)) is None
     assert pool_exhausted_with(pool_sums([over], 2), NOTHING, (4, 0)) is None
@@ -98,7 +97,7 @@ def test_the_first_of_several_offending_axes_is_named() -> None:
 
 def test_use_at_the_bound_is_not_over_it() -> None:
     exact = quota("a", (4, 2), (4, None), (4, 2))
-    assert over_min(exact) == over_max(exact) == ()
+    assert over_min(exact) == ()
     assert borrowed(exact) == NOTHING
 
 

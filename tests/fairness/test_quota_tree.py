@@ -81,7 +81,7 @@ def node(row: dict[str, str]) -> QuotaNode:
         name=row["name"],
         parent=None if row["parent"] == "-" else row["parent"],
         weight=Decimal(1),
-        nominal=(int(row["nominal"]),),
+        guaranteed=(int(row["nominal"]),),
         borrow_limit=(number(row["borrow"]),),
         lend_limit=(number(row["lend"]),),
         listed=frozenset({0}),
@@ -94,7 +94,7 @@ def plain(name: str, parent: str | None, *nominal: int) -> QuotaNode:
         name=name,
         parent=parent,
         weight=Decimal(1),
-        nominal=nominal,
+        guaranteed=nominal,
         borrow_limit=(None,) * len(nominal),
         lend_limit=(None,) * len(nominal),
         listed=frozenset(range(len(nominal))),
@@ -112,7 +112,7 @@ def test_every_figure_of_the_story_is_reached_by_charging(table: str) -> None:
         figures = {
             "retained": tree.retained(row["name"]),
             "subtree": tree.subtree(row["name"]),
-            "usage": tree.usage(row["name"]),
+            "usage": tree.charged(row["name"]),
             "potential": tree.potential(row["name"]),
             "available": tree.available(row["name"]),
         }
@@ -181,7 +181,7 @@ def figures(tree: QuotaTree, world: QuotaWorld) -> dict[str, tuple[object, ...]]
         node.name: (
             tree.subtree(node.name),
             tree.retained(node.name),
-            tree.usage(node.name),
+            tree.charged(node.name),
             tree.available(node.name),
             tree.potential(node.name),
             tree.borrows(node.name),
@@ -249,13 +249,13 @@ def test_quota_and_usage_are_conserved(world: QuotaWorld) -> None:
     below = [node.name for node in world.nodes if node.parent is not None]
     roots = [node.name for node in world.nodes if node.parent is None]
     for axis in range(len(world.axis_resources)):
-        brought = sum(node.nominal[axis] for node in world.nodes)
+        brought = sum(node.guaranteed[axis] for node in world.nodes)
         kept = sum(tree.retained(name)[axis] for name in below)
         assert brought == kept + sum(tree.subtree(name)[axis] for name in roots)
 
         charged = sum(row[axis] for row in world.usage.values())
-        absorbed = sum(min(tree.usage(name)[axis], tree.retained(name)[axis]) for name in below)
-        assert charged == absorbed + sum(tree.usage(name)[axis] for name in roots)
+        absorbed = sum(min(tree.charged(name)[axis], tree.retained(name)[axis]) for name in below)
+        assert charged == absorbed + sum(tree.charged(name)[axis] for name in roots)
 
 
 @given(world=quota_worlds(), data=st.data())

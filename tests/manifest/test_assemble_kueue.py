@@ -144,7 +144,7 @@ def test_the_example_tells_who_has_lent_and_who_borrows() -> None:
     assert place is not None
     rows = KueueShares(state).rows()
     expected = [line.split() for line in EXAMPLE_SHARES.strip().splitlines()[1:]]
-    got = [(row.queue, row.subtree, row.usage, row.borrowed, row.available) for row in rows]
+    got = [(row.queue, row.subtree, row.charged, row.borrowed, row.available) for row in rows]
     assert [(name, *(amount[place] // 1000 for amount in amounts)) for name, *amounts in got] == [
         (name, *(int(sums.split("=")[-1]) for sums in cells)) for name, *cells in expected
     ]

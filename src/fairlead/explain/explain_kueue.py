@@ -69,7 +69,7 @@ def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:
             amount_text(axis, queue.guaranteed[at]),
             amount_text(axis, row.subtree[at]),
             amount_text(axis, row.retained[at]),
-            amount_text(axis, row.usage[at]),
+            amount_text(axis, row.charged[at]),
             amount_text(axis, row.borrowed[at]),
         )
         for at in axes
@@ -91,7 +91,7 @@ def _room(state: ClusterState, shares: KueueShares, queue: QueueName, axes: list
     head = ("QUEUE", "FLAVOR/RESOURCE", "SUBTREE", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")
     rows = []
     for name in path:
-        subtree, usage = shares.tree.subtree(name), shares.tree.usage(name)
+        subtree, usage = shares.tree.subtree(name), shares.tree.charged(name)
         available = shares.tree.available(name)
         for at in axes:
             axis = state.axes.axes[at]

@@ -67,7 +67,7 @@ def _line(state: ClusterState, row: KueueShare, at: int) -> AxisLine:
             "lendLimit": queue.lend_limit[at],
             "subtree": row.subtree[at],
             "retained": row.retained[at],
-            "allocated": row.usage[at],
+            "allocated": row.charged[at],
             "borrowed": row.borrowed[at],
             "available": row.available[at],
             "potential": row.potential[at],

@@ -69,12 +69,6 @@ def over_min(quota: NamespaceQuota) -> tuple[int, ...]:
     return tuple(axis for axis, amount in enumerate(borrowed(quota)) if amount > 0)
 
 
-def over_max(quota: NamespaceQuota) -> tuple[int, ...]:
-    """The axes on which the namespace uses more than its ceiling, as after lowering it."""
-    pairs = enumerate(zip(quota.used, quota.ceiling, strict=True))
-    return tuple(axis for axis, (used, bound) in pairs if bound is not None and used > bound)
-
-
 def over_min_with(
     quota: NamespaceQuota, nominated: Sequence[int], request: Sequence[int]
 ) -> Excess | None:

@@ -1,4 +1,4 @@
-"""Who may use whose quota: Kueue's tree of nominal quota, lending and borrowing limits.
+"""Who may use whose quota: Kueue's tree of quota, lending and borrowing limits.
 
 Every node may bring quota. What a lending limit holds back is *retained*: only the node's own
 subtree can use it. The rest rises to the parent, and through the parent the siblings can borrow
@@ -33,14 +33,14 @@ Family: TypeAlias = tuple[int, slice]  # the position of a parent, and those of 
 class QuotaNode(msgspec.Struct, frozen=True, kw_only=True):
     """One queue or cohort with the quota that it brings, an entry per axis.
 
-    An axis outside ``listed`` has nominal 0 and no limits. It still differs from a listed 0:
+    An axis outside ``listed`` is guaranteed 0 and has no limits. It still differs from a listed 0:
     a node's dominant share looks only at axes that it, or a node below it, lists.
     """
 
     name: str
     parent: str | None  # None: a root
     weight: Decimal
-    nominal: Amounts
+    guaranteed: Amounts
     borrow_limit: Limits
     lend_limit: Limits
     listed: frozenset[int]
@@ -110,7 +110,7 @@ class QuotaTree:
         node = self._index[name]
         return tuple(axis.potential(node) for axis in self._axes)
 
-    def usage(self, name: str) -> Amounts:
+    def charged(self, name: str) -> Amounts:
         """A leaf: all that is charged there. Else: what the children use beyond their retained."""
         node = self._index[name]
         return tuple(axis.usage[node] for axis in self._axes)
@@ -224,7 +224,7 @@ class _Axis:
         self._axis = axis
         self._nodes = nodes
         self.parents = parents
-        self.subtree = [node.nominal[axis] for node in nodes]
+        self.subtree = [node.guaranteed[axis] for node in nodes]
         self.listed = [axis in node.listed for node in nodes]
         self.retained = [0] * len(nodes)
         self.usage = usage

@@ -4,6 +4,4 @@ import msgspec
 
 
 class ElasticQuotaSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the elastic-quota rules; the scheduler's name says which pods are ours."""
-
-    scheduler_name: str | None = None  # None: every pod in a namespace with a quota, and pending
+    """Settings of the elastic-quota rules; the objects themselves have none."""

@@ -17,7 +17,7 @@ class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
     queue: QueueName
     subtree: Amounts  # its own quota and what its children lend
     retained: Amounts  # the part that its parent never sees
-    usage: Amounts
+    charged: Amounts  # of a cohort: what its children use beyond what they retain
     borrowed: Amounts  # 0 at a root, which has nobody to borrow from
     available: Amounts  # negative after quota was taken away under running work
     potential: Amounts  # the most it could ever hold
@@ -48,15 +48,15 @@ class KueueShares:
 
     def _row(self, name: QueueName, share: DominantShare) -> KueueShare:
         tree = self.tree
-        usage, subtree = tree.usage(name), tree.subtree(name)
+        charged, subtree = tree.charged(name), tree.subtree(name)
         has_parent = self._state.queues[name].parent is not None
         return KueueShare(
             queue=name,
             subtree=subtree,
             retained=tree.retained(name),
-            usage=usage,
+            charged=charged,
             borrowed=tuple(
-                max(0, u - s) if has_parent else 0 for u, s in zip(usage, subtree, strict=True)
+                max(0, u - s) if has_parent else 0 for u, s in zip(charged, subtree, strict=True)
             ),
             available=tree.available(name),
             potential=tree.potential(name),
@@ -75,7 +75,7 @@ def quota_node(state: ClusterState, queue: Queue) -> QuotaNode:
         name=queue.name,
         parent=queue.parent,
         weight=queue.weights[0] if queue.weights else Decimal(1),
-        nominal=tuple(amount or 0 for amount in queue.guaranteed),
+        guaranteed=tuple(amount or 0 for amount in queue.guaranteed),
         borrow_limit=queue.borrow_limit,
         lend_limit=queue.lend_limit,
         listed=frozenset(place for place in places if place is not None),
