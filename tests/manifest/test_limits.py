@@ -1,13 +1,16 @@
 """Every bound on an input holds, alike in YAML and JSON, and nothing explodes on the way."""
 
+import io
+
 import pytest
 
 from fairlead.errors import Severity
 from fairlead.manifest import finding as finding_module
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.load import load
 from fairlead.manifest.text import documents as documents_module
 from fairlead.manifest.text import json_documents, json_nodes, yaml_nodes
-from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH
+from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH, MAX_FINDINGS
 from fairlead.manifest.text.values import Value, height
 from tests.manifest.reading import read, remarks, sole
 
@@ -87,13 +90,37 @@ def test_too_many_documents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
     assert (len(found), remarks(findings)) == (3, ["None too-large $"])
 
 
-def test_findings_beyond_the_bound_are_counted_and_still_are_errors(
+def test_findings_beyond_the_bound_of_their_severity_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(finding_module, "MAX_FINDINGS", 2)
     findings = Findings()
-    severities: tuple[Severity, ...] = ("warning", "advice", "error")
+    severities: tuple[Severity, ...] = ("warning", "advice", "warning", "warning", "error")
     for severity in severities:
         findings.add(severity, "syntax", file="x", message="m")
-    assert [finding.severity for finding in findings] == ["warning", "advice"]
-    assert (len(findings), findings.omitted, findings.has_errors) == (3, 1, True)
+    assert [finding.severity for finding in findings] == ["warning", "advice", "warning", "error"]
+    assert (len(findings), findings.omitted, findings.has_errors) == (5, 1, True)
+    for _ in range(2):
+        findings.add("error", "syntax", file="x", message="m")
+    assert [finding.severity for finding in findings].count("error") == 2
+    assert (len(findings), findings.omitted) == (7, 2)
+    assert [findings.keeps(each, "syntax") for each in ("error", "warning", "advice")] == [
+        *(False, False, True)
+    ]
+
+
+def test_no_flood_of_warnings_hides_an_error() -> None:
+    odd = ", ".join(f"x{at}: 1" for at in range(MAX_FINDINGS + 5))
+    queue = "{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: %s}, spec: {%s}}"
+    text = "\n---\n".join(
+        [
+            queue % ("flood", f"{odd}, resources: {{}}"),
+            queue % ("wrong", "resources: {gpu: {quota: many}}"),
+        ]
+    )
+    result = load(["-"], stdin=io.BytesIO(text.encode()))
+    errors = [finding for finding in result.findings if finding.severity == "error"]
+    assert [(finding.line, finding.code) for finding in errors] == [(3, "wrong-type")]
+    assert (len(result.findings), result.omitted) == (MAX_FINDINGS + 1, 5)
+    strict = load(["-"], strict=True, stdin=io.BytesIO(text.encode()))
+    assert (len(strict.findings), strict.omitted) == (MAX_FINDINGS, 6)

@@ -19,7 +19,7 @@ BOUNDS = {
     "values in one document that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
     "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
     "admitted pods of all Kueue workloads": f"{MAX_ADMITTED_PODS:,}",
-    "findings that are kept; others are counted": f"{limits.MAX_FINDINGS:,}",
+    "findings of each severity that are kept; others are counted": f"{limits.MAX_FINDINGS:,}",
 }
 
 

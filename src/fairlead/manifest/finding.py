@@ -4,11 +4,12 @@ A reader reports and goes on; whoever called it asks at the end whether anything
 codes are stable: people search for them and programs switch on them.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from fairlead.errors import Finding, ManifestError, Severity
+from fairlead.errors import Finding, Severity
 from fairlead.manifest.text.limits import MAX_FINDINGS
 
 CODES: Final = MappingProxyType(
@@ -67,16 +68,15 @@ CODES: Final = MappingProxyType(
 class Findings:
     """All remarks about one run's input, in the order in which they were made.
 
-    Only the first `MAX_FINDINGS` are kept, so that a hostile file cannot fill the memory; the
-    others are counted, and an error among them still counts as one.
+    Of each severity only the first `MAX_FINDINGS` are kept, so that a hostile file can neither fill
+    the memory nor hide an error behind warnings. The others are counted.
     """
 
     def __init__(self, *, strict: bool = False) -> None:
         """Start with none; *strict* makes an error of every unknown field."""
         self._strict = strict
         self._kept: list[Finding] = []
-        self.omitted = 0
-        self.has_errors = False
+        self._made: Counter[Severity] = Counter()
 
     def add(
         self,
@@ -91,36 +91,41 @@ class Findings:
     ) -> None:
         """Keep one remark. The code must be one of `CODES`."""
         assert code in CODES, code
-        if self._strict and code == "unknown-field":
-            severity = "error"
-        self.has_errors = self.has_errors or severity == "error"
-        if self.is_full:
-            self.omitted += 1
-            return
-        self._kept.append(
-            Finding(
-                severity=severity,
-                code=code,
-                file=file,
-                line=line,
-                path=path,
-                message=message,
-                fix=fix,
+        severity = self._counted_as(severity, code)
+        is_kept = self._made[severity] < MAX_FINDINGS
+        self._made[severity] += 1
+        if is_kept:
+            self._kept.append(
+                Finding(
+                    severity=severity,
+                    code=code,
+                    file=file,
+                    line=line,
+                    path=path,
+                    message=message,
+                    fix=fix,
+                )
             )
-        )
+
+    def keeps(self, severity: Severity, code: str) -> bool:
+        """Whether such a remark would be kept; if not, nobody needs to work out its details."""
+        return self._made[self._counted_as(severity, code)] < MAX_FINDINGS
 
     @property
-    def is_full(self) -> bool:
-        """Whether further remarks are only counted, so that nobody needs to work them out."""
-        return len(self._kept) >= MAX_FINDINGS
+    def has_errors(self) -> bool:
+        """Whether any remark, kept or not, was an error."""
+        return self._made["error"] > 0
+
+    @property
+    def omitted(self) -> int:
+        """How many remarks were only counted."""
+        return len(self) - len(self._kept)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._kept)
 
     def __len__(self) -> int:
-        return len(self._kept) + self.omitted
+        return self._made.total()
 
-    def raise_errors(self) -> None:
-        """Raise `ManifestError` with all findings if one of them is an error."""
-        if self.has_errors:
-            raise ManifestError(self._kept)
+    def _counted_as(self, severity: Severity, code: str) -> Severity:
+        return "error" if self._strict and code == "unknown-field" else severity

@@ -242,7 +242,8 @@ class Cursor:
         if self._value.keys() - self._read:
             for key in self._value:
                 if key not in self._read:
-                    guess = "" if self._findings.is_full else did_you_mean(key, self._read)
+                    is_kept = self._findings.keeps("warning", "unknown-field")
+                    guess = did_you_mean(key, self._read) if is_kept else ""
                     fix = guess or "remove it, or check its place"
                     self.warn(key, "unknown-field", f"found the unknown field {quote(key)}", fix)
         for child in self._children:

@@ -10,4 +10,4 @@ MAX_DEPTH = 64  # mappings and lists within each other
 MAX_NODES = 4_000_000  # written values in one document
 MAX_ALIASED_NODES = 100_000  # values in one document that only aliases repeat
 MAX_NUMBER_LENGTH = 320  # characters; the longest plain integer that fits a double has 309
-MAX_FINDINGS = 10_000  # kept; the others are counted
+MAX_FINDINGS = 10_000  # of each severity; the others are counted
