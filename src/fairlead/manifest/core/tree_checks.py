@@ -69,23 +69,21 @@ def refuse_duplicates(
 
 
 def refuse_cycles(objects: Sequence[T], kind: str, parent_path: Path, findings: Findings) -> bool:
-    """Report an error at each object that is its own ancestor, naming the cycle; tell if any is.
+    """Report one error for each cycle, at its member of the smallest name; tell if there is any.
 
     Names must be unique. *parent_path* is where the parent's name stands, such as
     ``("spec", "parentQueue")``. Cost: as `cycles`.
     """
     found = cycles(objects)
     for cycle in found:
-        for at, each in enumerate(cycle):
-            names = [one.name for one in (*cycle[at:], *cycle[:at], each)]
-            each.source.report(
-                findings,
-                "error",
-                "cycle",
-                parent_path,
-                f"found a {kind} that is its own ancestor: {_chain(names)}",
-                "give one of them another parent, or none",
-            )
+        cycle[0].source.report(
+            findings,
+            "error",
+            "cycle",
+            parent_path,
+            f"found a {kind} that is its own ancestor: {_chain([each.name for each in cycle])}",
+            "give one of them another parent, or none",
+        )
     return bool(found)
 
 
@@ -135,11 +133,13 @@ def _cycle_through(name: str, by_name: dict[str, T]) -> list[T]:
 
 def _chain(names: list[str]) -> str:
     """Write a cycle as "a" -> "b" -> "a", cut when long."""
-    names = [quote(name) for name in names]
+    shown = names
     if len(names) > MAX_SHOWN_NAMES:
-        half = MAX_SHOWN_NAMES // 2
-        names = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
-    return " -> ".join(names)
+        shown = names[: MAX_SHOWN_NAMES - 1]
+    steps = [quote(name) for name in shown]
+    if len(shown) < len(names):
+        steps.append(f"... ({len(names)} in all)")
+    return " -> ".join([*steps, steps[0]])
 
 
 def _descendants(top: T, below: dict[str, list[T]]) -> Iterator[T]:
