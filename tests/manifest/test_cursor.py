@@ -47,15 +47,12 @@ QUEUE = """\
       share: 500m
       quota: {cpu: 1500m, memory: 16Gi, nvidia.com/gpu: 0.5}
       minRuntime: 1d12h
-      minAvailable: 50%
       covered: [cpu, memory]
       flavors:
       - name: on-demand
         nominalQuota: 4
       - name: spot
         nominalQuota: 250m
-      plugins:
-        binpack: {enabled: false}
       nothing: null
     status: {allocated: 7}
 """
@@ -81,16 +78,11 @@ def test_an_object_is_read_like_a_table_of_its_fields() -> None:
         "nvidia.com/gpu": 500,
     }
     assert spec.duration("minRuntime") == 36 * 3_600_000
-    assert spec.integer_or_text("minAvailable", 1) == "50%"
     assert spec.texts("covered") == ("cpu", "memory")
     flavors = [
         (each.text("name"), each.quantity("nominalQuota", "cpu")) for each in spec.items("flavors")
     ]
     assert flavors == [("on-demand", 4000), ("spot", 250)]
-    plugins = spec.entries("plugins")
-    assert {name: each.boolean("enabled", True) for name, each in plugins.items()} == {
-        "binpack": False
-    }
     assert spec.text("nothing", "default") == "default"
     assert spec.has("covered")
     assert not spec.has("nothing")
@@ -110,10 +102,8 @@ READS: dict[str, tuple[Read, object]] = {
     "quantity": (lambda at: at.quantity("x", "cpu", 7), 7),
     "duration": (lambda at: at.duration("x", None), None),
     "timestamp": (lambda at: at.timestamp("x", None), None),
-    "integer_or_text": (lambda at: at.integer_or_text("x", 7), 7),
     "mapping": (lambda at: at.mapping("x").has("y"), False),
     "items": (lambda at: at.items("x"), []),
-    "entries": (lambda at: at.entries("x"), {}),
     "texts": (lambda at: at.texts("x"), ()),
     "text_map": (lambda at: at.text_map("x"), {}),
     "quantities": (lambda at: at.quantities("x"), {}),
@@ -158,13 +148,10 @@ WRONG = """
     duration         5 minutes      bad-duration   "1h30m"
     timestamp        yesterday      bad-timestamp  "2026-11-15T09:30:00Z"
     timestamp        5              wrong-type     "2026-11-15T09:30:00Z"
-    integer_or_text  1.5            wrong-type     "whole number"
-    integer_or_text  [1]            wrong-type     "a number"
     mapping          text           wrong-type     "expected a mapping"
     mapping          [1]            wrong-type     "a list, expected a mapping"
     items            text           wrong-type     "expected a list"
     items            {a: b}         wrong-type     "a mapping, expected a list"
-    entries          [1]            wrong-type     "expected a mapping"
     texts            text           wrong-type     "expected a list"
     text_map         [1]            wrong-type     "expected a mapping"
     quantities       5              wrong-type     "expected a mapping"
@@ -204,7 +191,6 @@ REQUIRED: dict[str, tuple[Read, object]] = {
     "quantity": (lambda at: at.quantity("x", "cpu"), 0),
     "duration": (lambda at: at.duration("x"), 0),
     "timestamp": (lambda at: at.timestamp("x"), 0),
-    "integer_or_text": (lambda at: at.integer_or_text("x"), 0),
     "mapping": (lambda at: at.mapping("x", required=True).has("y"), False),
 }
 
@@ -250,14 +236,12 @@ def test_each_wrong_item_is_told_and_the_others_are_read() -> None:
         texts: [a, 5, b, null]
         map: {a: b, c: 5, d: }
         amounts: {cpu: 1, memory: 1Gib, pods: 2, gpu: }
-        entries: {a: {}, b: 5}
     """
     top, findings = stand_in(text)
     assert [each.text("name", "-") for each in top.items("items")] == ["a", "-", "-"]
     assert top.texts("texts") == ("a", "b")
     assert top.text_map("map") == {"a": "b", "d": ""}
     assert top.quantities("amounts") == {"cpu": 1000, "pods": 2}
-    assert list(top.entries("entries")) == ["a", "b"]
     assert shown(findings) == [
         "3 error wrong-type $.items[1]",
         "4 error wrong-type $.items[2]",
@@ -265,7 +249,6 @@ def test_each_wrong_item_is_told_and_the_others_are_read() -> None:
         "5 error wrong-type $.texts[3]",
         "6 error wrong-type $.map.c",
         "7 error bad-quantity $.amounts.memory",
-        "8 error wrong-type $.entries.b",
     ]
 
 
@@ -429,7 +412,7 @@ def test_no_value_lets_anything_but_findings_escape(value: dict[str, Value]) -> 
         for read, _ in reads.values():
             top = Cursor.of(document, findings)
             read(top)
-            for child in [*top.items("x"), *top.entries("y").values(), top.mapping("x")]:
+            for child in [*top.items("x"), top.mapping("x")]:
                 read(child)
             top.finish()
     assert all(each.code in CODES for each in findings)

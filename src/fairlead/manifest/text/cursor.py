@@ -176,14 +176,6 @@ class Cursor:
         """Read an RFC 3339 time in milliseconds since 1970."""
         return self._field(key, default, 0, timestamp_of)
 
-    def integer_or_text(self, key: str, default: D | Required = REQUIRED) -> int | str | D:
-        """Read a whole number or a text, such as a percentage."""
-
-        zero: int | str = 0
-        return self._field(
-            key, default, zero, lambda each: each if isinstance(each, str) else integer_of(each)
-        )
-
     # Several values.
 
     def mapping(self, key: str, *, required: bool = False) -> Cursor:
@@ -196,10 +188,6 @@ class Cursor:
     def items(self, key: str) -> list[Cursor]:
         """Step into each mapping of a list; an absent list is empty."""
         return [self._step(item, (key, at)) for at, item in enumerate(self._list(key))]
-
-    def entries(self, key: str) -> dict[str, Cursor]:
-        """Step into each mapping of a mapping, by its key."""
-        return {name: self._step(value, (key, name)) for name, value in self._map(key).items()}
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Read a list of texts; what is no text is left out."""
