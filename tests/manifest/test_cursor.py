@@ -98,6 +98,7 @@ READS: dict[str, tuple[Read, object]] = {
     "boolean": (lambda at: at.boolean("x", True), True),
     "integer": (lambda at: at.integer("x", 7), 7),
     "decimal": (lambda at: at.decimal("x", None), None),
+    "factor": (lambda at: at.factor("x", None), None),
     "fraction": (lambda at: at.fraction("x", None), None),
     "quantity": (lambda at: at.quantity("x", "cpu", 7), 7),
     "duration": (lambda at: at.duration("x", None), None),
@@ -144,6 +145,15 @@ WRONG = """
     quantity         true           wrong-type     "a quantity"
     quantity         -1             out-of-range   "at least 0"
     quantity         -1m            out-of-range   "at least 0"
+    quantity         1e28           out-of-range   "at most 1e30 base units"
+    quantity         -1e28          out-of-range   "at most 1e30 base units"
+    integer          1e19           out-of-range   "between -1e18 and 1e18"
+    decimal          -1e19          out-of-range   "between -1e18 and 1e18"
+    factor           -1             out-of-range   "at least 0"
+    factor           1e19           out-of-range   "between -1e18 and 1e18"
+    factor           1e-19          out-of-range   "at most 18 decimals"
+    fraction         1e19           out-of-range   "between -1e18 and 1e18"
+    fraction         "'1e-19'"        out-of-range   "at most 18 decimals"
     duration         5              wrong-type     "with its unit"
     duration         5 minutes      bad-duration   "1h30m"
     timestamp        yesterday      bad-timestamp  "2026-11-15T09:30:00Z"
@@ -173,6 +183,25 @@ def test_what_is_wrong_is_told_and_the_default_returned(row: str) -> None:
     assert finding.fix
 
 
+def test_numbers_are_taken_up_to_their_bounds() -> None:
+    top, findings = stand_in(
+        """\
+        cores: 1e27
+        bytes: "1e30"
+        number: -1e18
+        large: 1000000000000000000.000000000000000001
+        small: 0.000000000000000001
+        """
+    )
+    assert top.quantity("cores", "cpu") == 10**30  # millicores
+    assert top.quantity("bytes", "memory") == 10**30
+    assert top.decimal("number") == -(10**18)
+    assert top.factor("small") == top.fraction("small") == Fraction(1, 10**18)
+    assert shown(findings) == []
+    top.factor("large")
+    assert shown(findings) == ["4 error out-of-range $.large"]
+
+
 def split_row(rest: str) -> tuple[str, str, str]:
     """Take a row apart at its code, since values and words may hold spaces."""
     code = next(word for word in rest.split() if word in CODES)
@@ -187,6 +216,7 @@ REQUIRED: dict[str, tuple[Read, object]] = {
     "boolean": (lambda at: at.boolean("x"), False),
     "integer": (lambda at: at.integer("x"), 0),
     "decimal": (lambda at: at.decimal("x"), Decimal(0)),
+    "factor": (lambda at: at.factor("x"), Decimal(0)),
     "fraction": (lambda at: at.fraction("x"), Fraction(0)),
     "quantity": (lambda at: at.quantity("x", "cpu"), 0),
     "duration": (lambda at: at.duration("x"), 0),
@@ -255,7 +285,7 @@ def test_each_wrong_item_is_told_and_the_others_are_read() -> None:
 def test_numbers_may_be_bounded() -> None:
     top, findings = stand_in("low: -2\nhigh: 8\nfine: 3.0\nfree: -2m\n")
     assert top.integer("low", 0, minimum=-1) == 0
-    assert top.decimal("high", None, maximum=7) is None
+    assert top.integer("high", None, maximum=7) is None
     assert top.integer("fine", 0, minimum=3, maximum=3) == 3
     assert top.quantity("free", "cpu", None, minimum=None) == -2
     assert shown(findings) == ["1 error out-of-range $.low", "2 error out-of-range $.high"]

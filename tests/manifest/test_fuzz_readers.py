@@ -7,14 +7,17 @@ in random places instead.
 import io
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.cli.output import print_document
 from fairlead.errors import ManifestError
+from fairlead.explain.queue_answers import explain_queue, share_report
+from fairlead.explain.share_report import report_document
 from fairlead.manifest.assembled import Assembled, PolicyName
 from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.model.invariants import check_invariants
@@ -92,6 +95,18 @@ def load_objects(documents: list[Any], policy: PolicyName | None, *, strict: boo
     return load(["-"], policy=policy, strict=strict, stdin=io.BytesIO(content))
 
 
+def answer_everything(assembled: Assembled) -> None:
+    """Ask for all that can be said about the shares, in both forms, and throw it away."""
+    state, settings = assembled.state, assembled.settings
+    capacity = state.total()
+    with redirect_stdout(io.StringIO()):
+        for form in ("json", "yaml"):
+            print_document(report_document(share_report(state, settings, capacity)), form)
+        for queue in state.tree_order():
+            explanation = explain_queue(state, settings, capacity, queue)
+            print_document({"answer": explanation.answer, **explanation.data}, "json")
+
+
 def facts(assembled: Assembled) -> tuple[object, ...]:
     """Return all that the state holds; dictionaries are equal whatever their order."""
     state = assembled.state
@@ -129,9 +144,35 @@ def test_broken_manifests_give_findings_and_nothing_else(
     assert (result.assembled is None) == has_errors
     if result.assembled is not None:
         check_invariants(result.assembled.state)
+        answer_everything(result.assembled)
     for finding in result.findings:
         assert finding.message
         assert finding.line is None or finding.line >= 1
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number or a quantity, which are all written with a digit first."""
+    if isinstance(value, str):
+        return value[:1].isdigit() and ":" not in value
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+EXTREMES = [10**18, -(10**18), 1e-18, "1e30", "1e27", "1e-18", 10**19, "1e31", 1e-300, 10**318]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), family=names)
+def test_numbers_however_large_or_small_are_refused_or_counted(
+    data: st.DataObject, family: PolicyName
+) -> None:
+    documents = objects(*FAMILIES[family])
+    places = [(within, key) for within, key in spots(documents) if is_number(within[key])]
+    for _ in range(data.draw(st.integers(1, 3))):
+        container, key = data.draw(st.sampled_from(places))
+        container[key] = data.draw(st.sampled_from(EXTREMES))
+    result = load_objects(documents, family, strict=False)
+    if result.assembled is not None:
+        answer_everything(result.assembled)
 
 
 @settings(max_examples=60, deadline=None)

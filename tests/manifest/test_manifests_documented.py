@@ -18,6 +18,10 @@ BOUNDS = {
     "values in one document": f"{limits.MAX_NODES:,}",
     "values in one document that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
     "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
+    "an amount, in base units": f"10^{len(str(limits.MAX_AMOUNT)) - 1}",
+    "any other number": f"10^{len(str(limits.MAX_NUMBER)) - 1}",
+    "decimals of a weight or another factor": f"{limits.MAX_DECIMALS}",
+    "pods of a group, and priorities": f"{limits.MAX_COUNT:,}",
     "admitted pods of all Kueue workloads": f"{MAX_ADMITTED_PODS:,}",
     "findings of each severity that are kept; others are counted": f"{limits.MAX_FINDINGS:,}",
 }

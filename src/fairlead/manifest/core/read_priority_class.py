@@ -1,13 +1,10 @@
 """Reads ``PriorityClass`` and Kueue's ``WorkloadPriorityClass``, which have a value in common."""
 
-from typing import Final
-
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_pod_spec import PREEMPTION_POLICIES
 from fairlead.manifest.objects import PriorityClassObject
 from fairlead.manifest.text.cursor import Cursor
-
-_INT32_MAX: Final = 2**31 - 1
+from fairlead.manifest.text.limits import MAX_COUNT
 
 
 def read_priority_class(top: Cursor) -> PriorityClassObject | None:
@@ -38,4 +35,4 @@ def read_workload_priority_class(top: Cursor) -> PriorityClassObject | None:
 
 
 def _value(top: Cursor) -> int:
-    return top.integer("value", minimum=-_INT32_MAX - 1, maximum=_INT32_MAX)
+    return top.integer("value", minimum=-MAX_COUNT - 1, maximum=MAX_COUNT)

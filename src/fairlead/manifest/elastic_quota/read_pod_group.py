@@ -1,12 +1,9 @@
 """Reads the ``PodGroup`` that goes with ElasticQuota: pods that start together or not at all."""
 
-from typing import Final
-
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.objects import PluginPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
-
-_COUNT_MAX: Final = 2**31 - 1
+from fairlead.manifest.text.limits import MAX_COUNT
 
 
 def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
@@ -14,10 +11,10 @@ def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
     top.ignore("apiVersion", "kind", "status")
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)
-    min_member = spec.integer("minMember", 1, minimum=1, maximum=_COUNT_MAX)
+    min_member = spec.integer("minMember", 1, minimum=1, maximum=MAX_COUNT)
     has_resources = spec.has("minResources")
     min_resources = spec.quantities("minResources")
-    timeout_s = spec.integer("scheduleTimeoutSeconds", None, minimum=0, maximum=_COUNT_MAX)
+    timeout_s = spec.integer("scheduleTimeoutSeconds", None, minimum=0, maximum=MAX_COUNT)
     top.finish()
     if not metadata.name:
         return None

@@ -8,6 +8,7 @@ from fairlead.manifest.kai.read_sub_groups import least_pods, read_sub_groups, r
 from fairlead.manifest.objects import KaiPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, duration_of, timestamp_of
+from fairlead.manifest.text.limits import MAX_COUNT
 
 QUEUE_LABELS: Final = ("kai.scheduler/queue", "runai/queue")  # the second is the old name
 LAST_START: Final = "kai.scheduler/last-start-timestamp"
@@ -20,7 +21,6 @@ PREEMPTIBILITIES: Final[Mapping[str, Preemptibility]] = {
     "": "",
 }
 
-_COUNT_MAX: Final = 2**31 - 1
 _IGNORED: Final = (
     "backoffLimit",
     "completions",
@@ -39,8 +39,8 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
     spec = top.mapping("spec", required=True)
     spec.ignore(*_IGNORED)
     sub_groups, needs_topology = read_sub_groups(spec)
-    min_member = spec.integer("minMember", None, minimum=1, maximum=_COUNT_MAX)
-    min_sub_group = spec.integer("minSubGroup", None, minimum=1, maximum=_COUNT_MAX)
+    min_member = spec.integer("minMember", None, minimum=1, maximum=MAX_COUNT)
+    min_sub_group = spec.integer("minSubGroup", None, minimum=1, maximum=MAX_COUNT)
     if min_member is not None and min_sub_group is not None:
         message = "found minSubGroup beside minMember, expected one of the two"
         spec.error("minSubGroup", "contradiction", message, "remove one of the two")

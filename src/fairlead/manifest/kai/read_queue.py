@@ -42,9 +42,7 @@ def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
             axis: read_kai_amount(each, "limit", axis, _BASE_UNITS[axis])
             for axis, each in listed.items()
         },
-        weights={
-            axis: each.decimal("overQuotaWeight", _ZERO, minimum=0) for axis, each in listed.items()
-        },
+        weights={axis: each.factor("overQuotaWeight", _ZERO) for axis, each in listed.items()},
         preempt_min_runtime_ms=spec.duration("preemptMinRuntime", None),
         reclaim_min_runtime_ms=spec.duration("reclaimMinRuntime", None),
     )

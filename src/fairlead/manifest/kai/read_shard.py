@@ -12,7 +12,7 @@ from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kai.read_usage import read_usage_window
 from fairlead.manifest.objects import KaiShardObject
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.fields import FieldError, quantity_of
+from fairlead.manifest.text.fields import FieldError, factor_of
 from fairlead.manifest.text.path import Path, quote
 from fairlead.model.duration import format_duration
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings, PackOrSpread
@@ -98,7 +98,7 @@ def _plugin_arguments(spec: Cursor) -> tuple[Cursor, Cursor]:
 
 def _k(spec: Cursor, proportion: Cursor) -> Fraction:
     """Read how much past use counts; what is not above 0 means: not at all, as for KAI."""
-    default = Fraction(spec.decimal("kValue", Decimal(1)))
+    default = Fraction(spec.factor("kValue", Decimal(1), minimum=None))
     k = proportion.fraction("kValue", default)
     if k > 0:
         return k
@@ -138,7 +138,7 @@ def _given_multipliers(spec: Cursor, proportion: Cursor) -> list[tuple[Cursor, P
     for name in MULTIPLIERS:
         if name in flags:
             try:
-                found.append((spec, ("args", name), quantity_of(flags[name])))
+                found.append((spec, ("args", name), factor_of(flags[name])))
             except FieldError as wrong:
                 spec.error(("args", name), wrong.code, wrong.message, wrong.fix)
     return found

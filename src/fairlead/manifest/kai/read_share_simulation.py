@@ -65,7 +65,7 @@ def read_share_simulation(
         *(queue for queue in queues if queue.name),
     ]
     if top.has("kValue") or any(queue.usage_e9 for queue in queues):
-        k = max(Fraction(0), Fraction(top.decimal("kValue", Decimal(0))))
+        k = max(Fraction(0), Fraction(top.factor("kValue", Decimal(0), minimum=None)))
         settings = KaiSettings(k=k)
         objects.append(KaiShardObject(source=top.source, name=TOTAL_NODE, settings=settings))
     top.ignore("kValue")
@@ -99,10 +99,7 @@ def _read_queue(cursor: Cursor) -> KaiQueueObject:
             for axis, each in listed.items()
         },
         ceiling={axis: _ceiling(each, axis) for axis, each in listed.items()},
-        weights={
-            axis: each.decimal("overQuotaWeight", Decimal(1), minimum=0)
-            for axis, each in listed.items()
-        },
+        weights={axis: each.factor("overQuotaWeight", Decimal(1)) for axis, each in listed.items()},
         requested={
             axis: _amount(each, "request", axis, _USUAL_REQUEST) or 0
             for axis, each in listed.items()

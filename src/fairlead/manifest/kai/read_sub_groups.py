@@ -9,10 +9,10 @@ import msgspec
 from fairlead.manifest.core.tree_checks import cycles
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote
 from fairlead.model.workload import SubGroup
 
-_COUNT_MAX: Final = 2**31 - 1
 _LIST: Final = "subGroups"
 
 
@@ -73,8 +73,8 @@ def _read_sub_group(item: Cursor) -> SubGroup:
     return SubGroup(
         name=item.text("name"),
         parent=item.text("parent", "") or None,
-        min_member=item.integer("minMember", None, minimum=0, maximum=_COUNT_MAX),
-        min_sub_group=item.integer("minSubGroup", None, minimum=0, maximum=_COUNT_MAX),
+        min_member=item.integer("minMember", None, minimum=0, maximum=MAX_COUNT),
+        min_sub_group=item.integer("minSubGroup", None, minimum=0, maximum=MAX_COUNT),
     )
 
 

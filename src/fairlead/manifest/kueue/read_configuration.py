@@ -103,6 +103,6 @@ def _admission_fair_sharing(top: Cursor) -> AdmissionFairSharing | None:
         half_life_ms=half_life_ms,
         sampling_interval_ms=interval_ms,
         resource_weights=tuple(
-            (resource, weights.decimal(resource, minimum=0)) for resource in sorted(weights.keys())
+            (resource, weights.factor(resource)) for resource in sorted(weights.keys())
         ),
     )

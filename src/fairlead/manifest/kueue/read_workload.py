@@ -16,9 +16,9 @@ from fairlead.manifest.kueue.read_admission import (
 from fairlead.manifest.kueue.read_conditions import Condition, read_true_conditions
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote
 
-_INT32_MAX: Final = 2**31 - 1
 _DEFAULT_POD_SET: Final = "main"
 _RESERVED = "QuotaReserved"
 _ADMITTED = "Admitted"
@@ -51,7 +51,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
         name=metadata.name,
         local_queue=spec.text("queueName", ""),
         pod_sets=_pod_sets(spec, admission, read_reclaimable(status)),
-        priority=spec.integer("priority", None, minimum=-_INT32_MAX - 1, maximum=_INT32_MAX),
+        priority=spec.integer("priority", None, minimum=-MAX_COUNT - 1, maximum=MAX_COUNT),
         priority_class=priority_class,
         priority_class_kind=class_kind,
         active=spec.boolean("active", True),
@@ -142,7 +142,7 @@ def _pod_set(item: Cursor) -> KueuePodSet:
     unsupported = {*pod.constraints.unsupported}
     if topology.has("required") or topology.has("podSetSliceRequiredTopology"):
         unsupported.add("topologyRequest")
-    count = item.integer("count", 1, minimum=0, maximum=_INT32_MAX)
+    count = item.integer("count", 1, minimum=0, maximum=MAX_COUNT)
     return KueuePodSet(
         name=item.text("name", _DEFAULT_POD_SET),
         count=count,

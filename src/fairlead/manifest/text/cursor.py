@@ -31,19 +31,21 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document, Source
 from fairlead.manifest.text.fields import (
     FieldError,
+    amount_of,
     boolean_of,
+    check_decimals,
     choice_of,
     decimal_of,
     duration_of,
+    factor_of,
     integer_of,
-    quantity_of,
     text_of,
     timestamp_of,
 )
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import REFUSED, Mapping, Refused, Value, describe
-from fairlead.model.quantity import base_units, format_amount
+from fairlead.model.quantity import format_amount
 
 
 class _Missing(Enum):
@@ -134,21 +136,28 @@ class Cursor:
         return self._field(key, default, 0, lambda value: integer_of(value, minimum, maximum))
 
     def decimal(
-        self,
-        key: str,
-        default: D | Required = REQUIRED,
-        *,
-        minimum: int | None = None,
-        maximum: int | None = None,
+        self, key: str, default: D | Required = REQUIRED, *, minimum: int | None = None
     ) -> Decimal | D:
-        """Read a number exactly as it is written, within the bounds."""
+        """Read a number exactly as it is written; how fine it may be is the caller's to know."""
         return self._field(
-            key, default, Decimal(0), lambda value: Decimal(decimal_of(value, minimum, maximum))
+            key, default, Decimal(0), lambda value: Decimal(decimal_of(value, minimum))
         )
 
+    def factor(
+        self, key: str, default: D | Required = REQUIRED, *, minimum: int | None = 0
+    ) -> Decimal | D:
+        """Read a number that is never rounded, such as a weight, so it must not be very fine."""
+
+        def read(value: Value) -> Decimal:
+            factor = Decimal(decimal_of(value, minimum))
+            check_decimals(value, factor)
+            return factor
+
+        return self._field(key, default, Decimal(0), read)
+
     def fraction(self, key: str, default: D | Required = REQUIRED) -> Fraction | D:
-        """Read a quantity exactly, in the unit in which it is written: for weights."""
-        return self._field(key, default, Fraction(0), quantity_of)
+        """Read a factor that is written as a quantity, in the unit in which it is written."""
+        return self._field(key, default, Fraction(0), factor_of)
 
     def quantity(
         self,
@@ -285,7 +294,7 @@ class Cursor:
         self, at: str | Path, resource: str, minimum: int | None
     ) -> Callable[[Value], int]:
         def read(value: Value) -> int:
-            amount, is_exact = base_units(resource, quantity_of(value))
+            amount, is_exact = amount_of(value, resource)
             if minimum is not None and amount < minimum:
                 least = format_amount(resource, minimum)
                 message = f"found {describe(value)}, expected at least {least}"

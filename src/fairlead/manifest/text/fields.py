@@ -6,12 +6,13 @@ from fractions import Fraction
 from typing import TypeVar
 
 from fairlead.errors import DurationError, QuantityError
+from fairlead.manifest.text.limits import MAX_AMOUNT, MAX_DECIMALS, MAX_NUMBER
 from fairlead.manifest.text.scalar import NumberError, number_value
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.timestamp import parse_timestamp
 from fairlead.manifest.text.values import Value, describe
 from fairlead.model.duration import parse_duration
-from fairlead.model.quantity import parse_quantity
+from fairlead.model.quantity import base_units, parse_quantity
 
 T = TypeVar("T")
 
@@ -55,9 +56,10 @@ def integer_of(value: Value, minimum: int | None = None, maximum: int | None = N
 def decimal_of(
     value: Value, minimum: int | None = None, maximum: int | None = None
 ) -> int | Decimal:
-    """Accept a number within the bounds, exactly as it is written."""
+    """Accept a number within the bounds and those of `MAX_NUMBER`, exactly as it is written."""
     if not isinstance(value, (int, Decimal)) or isinstance(value, bool):
         raise _wrong_type(value, "a number", _number_fix(value))
+    _check_magnitude(value, value)
     if minimum is not None and value < minimum:
         message = f"found {describe(value)}, expected at least {minimum}"
         raise FieldError("out-of-range", message, f"write {minimum} or more")
@@ -65,6 +67,31 @@ def decimal_of(
         message = f"found {describe(value)}, expected at most {maximum}"
         raise FieldError("out-of-range", message, f"write {maximum} or less")
     return value
+
+
+def factor_of(value: Value) -> Fraction:
+    """Accept a quantity that is never rounded, such as a weight: neither huge nor very fine."""
+    factor = quantity_of(value)
+    _check_magnitude(value, factor)
+    check_decimals(value, factor)
+    return factor
+
+
+def check_decimals(value: Value, number: Decimal | Fraction) -> None:
+    """Refuse a number with more than `MAX_DECIMALS` decimals, whose exact ratios would be huge."""
+    if 10**MAX_DECIMALS % number.as_integer_ratio()[1]:
+        message = f"found {describe(value)}, expected at most {MAX_DECIMALS} decimals"
+        raise FieldError("out-of-range", message, "round it")
+
+
+def amount_of(value: Value, resource: str) -> tuple[int, bool]:
+    """Accept a quantity of *resource*: its base units, and whether nothing was rounded."""
+    amount, is_exact = base_units(resource, quantity_of(value))
+    if abs(amount) > MAX_AMOUNT:
+        message = f"found {describe(value)}, expected less than any cluster has: "
+        message += f"at most {_power_of_ten(MAX_AMOUNT)} base units"
+        raise FieldError("out-of-range", message, "write a smaller amount")
+    return amount, is_exact
 
 
 def quantity_of(value: Value) -> Fraction:
@@ -113,6 +140,17 @@ def choice_of(value: Value, choices: Choices[str, T]) -> T:
     guess = did_you_mean(value, choices) if isinstance(value, str) else ""
     fix = guess or f"write one of: {listed}"
     raise FieldError("bad-choice", _found(value, f"one of: {listed}"), fix)
+
+
+def _check_magnitude(value: Value, number: int | Decimal | Fraction) -> None:
+    if not -MAX_NUMBER <= number <= MAX_NUMBER:  # abs() would round a long Decimal
+        most = _power_of_ten(MAX_NUMBER)
+        message = f"found {describe(value)}, expected a number between -{most} and {most}"
+        raise FieldError("out-of-range", message, "write a smaller number")
+
+
+def _power_of_ten(number: int) -> str:
+    return f"1e{len(str(number)) - 1}"
 
 
 def _wrong_type(value: Value, expected: str, fix: str) -> FieldError:

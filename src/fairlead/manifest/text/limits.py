@@ -11,3 +11,10 @@ MAX_NODES = 4_000_000  # written values in one document
 MAX_ALIASED_NODES = 100_000  # values in one document that only aliases repeat
 MAX_NUMBER_LENGTH = 320  # characters; the longest plain integer that fits a double has 309
 MAX_FINDINGS = 10_000  # of each severity; the others are counted
+
+# Numbers. Kubernetes counts up to 2^63 - 1; what is far beyond that is a slip of the pen, and would
+# overflow the doubles in which shares are shown.
+MAX_AMOUNT = 10**30  # base units
+MAX_NUMBER = 10**18  # weights, counts, priorities, and what KAI writes as a plain number
+MAX_DECIMALS = 18  # of a weight or another factor, which are never rounded
+MAX_COUNT = 2**31 - 1  # pods of a group, and whatever else Kubernetes keeps in 32 bits
