@@ -27,7 +27,7 @@ def test_every_step_is_shown_with_its_numbers(tmp_path: Path) -> None:
     assert "10 - 0 = 10 left.".split() in shown
     assert "a * 1 0.333 9 3.333 3 0.333".split() in shown
     assert "10 shared by 3 that need more; 1 left.".split() in shown
-    assert "a * 0.333 age, then name 1".split() in shown
+    assert "a * 1 0.333 age, then name 1".split() in shown
 
 
 def test_a_share_above_the_request_is_explained(tmp_path: Path) -> None:
@@ -72,8 +72,9 @@ def test_many_siblings_are_cut_to_those_that_matter(tmp_path: Path) -> None:
         *(kai_queue(name) for name in names),
         *(pod_group(f"j{name}", name, 9) for name in names),
     )
-    assert "Shown: 12 siblings, those that got the most.".split() in shown
+    assert "Shown: 12 of them: q29 and the largest shares.".split() in shown
     assert any(line[:2] == ["q29", "*"] for line in shown)
+    assert "(18 more) 36".split() in shown  # 60 GPUs for 30 queues: 2 each
 
 
 def test_an_unknown_queue_gets_a_suggestion(tmp_path: Path) -> None:
