@@ -105,7 +105,7 @@ LIVES = {
     "on a node": ("nodeName: node-1", "phase: Running", (1, 0, 0)),
     "on a node, not started yet": ("nodeName: node-1", "", (1, 0, 0)),
     "on a node that is not answering": ("nodeName: node-1", "phase: Unknown", (1, 0, 0)),
-    "running nobody knows where": ("", "phase: Running", (1, 0, 0)),
+    "running nobody knows where": ("", "phase: Running", (0, 0, 1)),
     "finished": ("nodeName: node-1", "phase: Succeeded", (0, 0, 0)),
     "failed": ("nodeName: node-1", "phase: Failed", (0, 0, 0)),
     "held back": ("schedulingGates: [{name: a}]", "", (0, 0, 0)),

@@ -197,7 +197,7 @@ def picture(state: ClusterState) -> object:
         [*state.queues.items()],
         [*state.workloads.items()],
         [*state.nodes.items()],
-        [(name, [*run.pods.items()], run.started_ms) for name, run in state.runs.items()],
+        [(name, [*run.pods.items()], run.started_ms()) for name, run in state.runs.items()],
         [(name, sums.vectors()) for name, sums in state.sums.items()],
         state.resources,
     )

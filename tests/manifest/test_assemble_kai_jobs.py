@@ -3,6 +3,7 @@
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, SubGroup
 from tests.manifest.kai_world import (
     GROUP,
@@ -138,6 +139,20 @@ def test_a_running_pod_has_a_place_a_leaving_one_is_leaving() -> None:
     assert state.books.held("n1")[0] == 2000
     assert state.sums[QueueName("a")].allocated[0] == 1000
     assert state.sums[QueueName("a")].pending[0] == 1000
+
+
+def test_a_pod_that_runs_nobody_knows_where_counts_as_waiting() -> None:
+    odd = pod("x", status="phase: Running")
+    assembled, found = assemble(stream(queue("a"), NODE, odd))
+    assert assembled is not None
+    assert [each.message.partition("; ")[2] for each in found] == ["it counts as waiting"]
+    assert state_sums(assembled.state) == (0, 1000)
+
+
+def state_sums(state: ClusterState) -> tuple[int, int]:
+    """Return what the queue a has, and what waits in it, in millicores."""
+    own = state.sums[QueueName("a")]
+    return own.allocated[0], own.pending[0]
 
 
 def test_the_groups_own_start_time_counts_before_that_of_its_pods() -> None:

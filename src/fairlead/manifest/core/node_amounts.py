@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.objects import ByResource, NodeObject, PodObject
 from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
-
-FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 def resource_names(amounts: Iterable[ByResource]) -> tuple[str, ...]:
@@ -24,11 +23,6 @@ def amounts_on(resources: tuple[str, ...], by_resource: ByResource) -> Amounts:
     return found
 
 
-def is_finished(pod: PodObject) -> bool:
-    """Tell whether a pod has run to its end, well or badly, and so holds nothing any more."""
-    return pod.phase in FINISHED_PHASES
-
-
 def held_by_node(pods: Iterable[PodObject], resources: tuple[str, ...]) -> dict[str, Amounts]:
     """Return what *pods* hold on each node that has one; pods that are told to leave still hold.
 
@@ -36,7 +30,7 @@ def held_by_node(pods: Iterable[PodObject], resources: tuple[str, ...]) -> dict[
     """
     held: dict[str, list[int]] = {}
     for pod in pods:
-        if pod.node is not None and not is_finished(pod):
+        if pod.node is not None and is_placed(pod):
             vector = held.setdefault(pod.node, [0] * len(resources))
             for at, amount in enumerate(amounts_on(resources, pod.requests)):
                 vector[at] += amount

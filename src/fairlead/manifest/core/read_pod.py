@@ -43,7 +43,7 @@ def read_pod(top: Cursor) -> PodObject | None:
     nominated_node = status.text("nominatedNodeName", "") or None
     started_ms = status.timestamp("startTime", None)
     if phase == "Running" and spec.node is None:
-        message = "found a running pod without a node; it counts for its queue and on no node"
+        message = "found a running pod without a node; it counts as waiting"
         top.warn(("spec", "nodeName"), "contradiction", message, "add nodeName")
     gpu_share = read_gpu_share(top, metadata)
     top.finish()

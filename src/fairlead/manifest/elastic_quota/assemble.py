@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.node_amounts import model_node, resource_names
 from fairlead.manifest.core.priorities import Priorities
 from fairlead.manifest.core.tree_checks import refuse_duplicates
@@ -21,7 +22,7 @@ from fairlead.manifest.elastic_quota.assemble_checks import (
     refuse_min_above_max,
     warn_where_plugin_differs,
 )
-from fairlead.manifest.elastic_quota.assemble_gangs import gangs_of, is_live
+from fairlead.manifest.elastic_quota.assemble_gangs import gangs_of
 from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.finding import Findings

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.node_amounts import is_finished
+from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PluginPodGroupObject, PodObject
 from fairlead.manifest.text.path import quote
@@ -26,19 +26,6 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
     def min_count(self) -> int:
         """How many of the pods must start together, which may be more than there are."""
         return self.group.min_member if self.group else 1
-
-
-def is_placed(pod: PodObject) -> bool:
-    """Tell whether a pod has its place, known or not."""
-    return pod.node is not None or pod.phase == "Running"
-
-
-def is_live(pod: PodObject) -> bool:
-    """Tell whether a pod holds or wants something.
-
-    A finished one does not, nor one that was told to leave before it got a place.
-    """
-    return not is_finished(pod) and (is_placed(pod) or not pod.terminating)
 
 
 def gangs_of(

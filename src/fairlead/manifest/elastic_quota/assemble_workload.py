@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
-from fairlead.manifest.elastic_quota.assemble_gangs import Gang, is_placed
+from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.events import (
@@ -73,7 +74,7 @@ class ElasticWorkload:
             pod_names=tuple(pod.name for pod in pods),
             labels=tuple(sorted(first.labels.items())),
             constraints=first.constraints,
-            gated=_is_gated(first),
+            gated=is_gated(first),
         )
 
     def _extension(self) -> ElasticPods:
@@ -97,14 +98,10 @@ def _alike(gang: Gang) -> list[list[PodObject]]:
             tuple(sorted(pod.requests.items())),
             tuple(sorted(pod.labels.items())),
             pod.constraints,
-            _is_gated(pod),
+            is_gated(pod),
         )
         sets.setdefault(likeness, []).append(pod)
     return list(sets.values())
-
-
-def _is_gated(pod: PodObject) -> bool:
-    return pod.gated and not is_placed(pod)
 
 
 def _started_ms(pod: PodObject) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.node_amounts import is_finished
+from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.read_pod_group import QUEUE_LABELS, queue_label
@@ -83,11 +83,6 @@ def sort_pods(
     ]
     jobs.sort(key=lambda each: each.name)
     return Sorted(jobs=tuple(jobs), foreign=tuple(filter(is_live, foreign)))
-
-
-def is_live(pod: PodObject) -> bool:
-    """Tell whether a pod runs or is still to run."""
-    return not is_finished(pod) and (pod.node is not None or not pod.terminating)
 
 
 def _group_name(pod: PodObject) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
@@ -48,7 +49,7 @@ class KaiWorkload:
         """Yield what happened to the workload so far, with amounts on *resources*."""
         workload = self.workload(resources)
         yield WorkloadAdded(workload)
-        placed = [(pod, own) for pod, own in self._pods() if own.node is not None]
+        placed = [(pod, own) for pod, own in self._pods() if is_placed(own)]
         if not placed:
             return
         yield WorkloadStarted(
@@ -112,7 +113,7 @@ class KaiWorkload:
                 tuple(sorted(pod.requests.items())),
                 pod.constraints,
                 pod.gpu_share,
-                _is_gated(pod),
+                is_gated(pod),
             )
             sets.setdefault(likeness, []).append(pod)
         return list(sets.values())
@@ -142,7 +143,7 @@ class KaiWorkload:
             pod_names=tuple(pod.name for pod in pods),
             constraints=self._constraints(first),
             gpu_share=first.gpu_share,
-            gated=_is_gated(first),
+            gated=is_gated(first),
             sub_group=sub_group,
         )
 
@@ -167,7 +168,3 @@ class KaiWorkload:
     def _warn(self, pod: PodObject, label: str, code: str, message: str, fix: str) -> None:
         place = ("metadata", "labels", label)
         pod.source.report(self._findings, "warning", code, place, message, fix)
-
-
-def _is_gated(pod: PodObject) -> bool:
-    return pod.gated and pod.node is None
