@@ -112,8 +112,20 @@ def test_a_double_is_refused_with_both_places_and_the_first_is_kept() -> None:
     assert kept == items[:2]
     (found,) = findings
     assert (found.severity, found.code, found.line) == ("error", "duplicate-object", 5)
-    assert '"a"' in found.message
-    assert "tree.yaml:1" in found.message
+    assert found.message.startswith('found the Queue "a" a second time')
+    assert found.message.endswith("the first is at tree.yaml:1")
+
+
+def test_both_places_of_a_double_are_those_of_its_name() -> None:
+    findings = Findings()
+    text = "# head\n---\nkind: Queue\nmetadata:\n  name: a\n" * 2
+    items = [
+        Item(source=each.source, name="a") for each in read_bytes(text.encode(), "x.yaml", findings)
+    ]
+    refuse_duplicates(items, lambda each: each.name, "Queue", findings)
+    (found,) = findings
+    assert found.line == 10
+    assert found.message.endswith("the first is at x.yaml:5")
 
 
 @given(

@@ -14,6 +14,7 @@ from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 
 MAX_SHOWN_NAMES = 10  # in one message
+NAME_PATH = ("metadata", "name")
 
 
 class Sourced(Protocol):
@@ -40,9 +41,9 @@ S = TypeVar("S", bound=Sourced)
 T = TypeVar("T", bound=TreeObject)
 
 
-def place(source: Source) -> str:
-    """Say where an object was written: ``queues.yaml:12``."""
-    return f"{source.file}:{source.line}"
+def place(source: Source, path: Path = ()) -> str:
+    """Say where an object, or a path within it, was written: ``queues.yaml:12``."""
+    return f"{source.file}:{source.locate(path)}"
 
 
 def refuse_duplicates(
@@ -60,9 +61,9 @@ def refuse_duplicates(
                 findings,
                 "error",
                 "duplicate-object",
-                ("metadata", "name"),
+                NAME_PATH,
                 f"found the {kind} {quote(name_of(each))} a second time, expected each name once; "
-                f"the first is at {place(first.source)}",
+                f"the first is at {place(first.source, NAME_PATH)}",
                 "rename or remove one of the two",
             )
     return list(firsts.values())
