@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.core_objects import CoreObjects, core_objects, full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.node_amounts import model_node, resource_names
 from fairlead.manifest.core.priorities import Priorities
@@ -27,14 +28,11 @@ from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
-    BudgetObject,
     ByResource,
     ElasticQuotaObject,
-    NamespaceObject,
     NodeObject,
     PluginPodGroupObject,
     PodObject,
-    PriorityClassObject,
 )
 from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.catalogue import Catalogue
@@ -53,16 +51,16 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     parts = _Parts(objects, findings)
     asked = _asked_by_namespace(parts.pods, quotas)
     _check(quotas, asked, parts.nodes, findings)
-    priorities = Priorities(objects.of(PriorityClassObject), findings)
+    priorities = Priorities(parts.core.priority_classes.values(), findings)
     gangs = gangs_of(parts.pods, parts.groups, findings)
     workloads = [ElasticWorkload(gang, parts.resources, priorities) for gang in gangs]
     if findings.has_errors:
         return None
     state = ClusterState(parts.resources, _axes(quotas.values(), asked.values()))
-    state.apply(CatalogueChanged(_catalogue(objects)))
+    state.apply(CatalogueChanged(_catalogue(parts.core)))
     for quota in quotas.values():
         state.apply(QueueChanged(_queue(quota, state.axes)))
-    for node in sorted(parts.nodes, key=lambda each: each.name):
+    for node in parts.nodes:
         state.apply(NodeAdded(model_node(node, parts.resources, {})))
     for workload in workloads:
         for event in workload.events():
@@ -89,12 +87,11 @@ class _Parts:
     """The objects besides quotas, each name once, and the resources that they are measured on."""
 
     def __init__(self, objects: Collection, findings: Findings) -> None:
-        nodes, pods = objects.of(NodeObject), objects.of(PodObject)
+        self.core = core_objects(objects, findings)
+        self.pods = list(self.core.pods.values())
+        self.nodes = list(self.core.nodes.values())
         groups = objects.of(PluginPodGroupObject)
-        self.nodes = refuse_duplicates(nodes, lambda each: each.name, "Node", findings)
-        self.pods = refuse_duplicates(pods, _full_name, "Pod", findings)
-        self.groups = refuse_duplicates(groups, _full_name, "PodGroup", findings)
-        _refuse_other_duplicates(objects, findings)
+        self.groups = refuse_duplicates(groups, full_name, "PodGroup", findings)
         self.resources = resource_names(
             [
                 *(node.allocatable for node in self.nodes),
@@ -102,22 +99,6 @@ class _Parts:
                 *(group.min_resources or {} for group in self.groups),
             ]
         )
-
-
-def _refuse_other_duplicates(objects: Collection, findings: Findings) -> None:
-    classes, namespaces = objects.of(PriorityClassObject), objects.of(NamespaceObject)
-    refuse_duplicates(classes, lambda each: each.name, "PriorityClass", findings)
-    refuse_duplicates(namespaces, lambda each: each.name, "Namespace", findings)
-    refuse_duplicates(
-        objects.of(BudgetObject),
-        lambda each: f"{each.budget.namespace}/{each.budget.name}",
-        "PodDisruptionBudget",
-        findings,
-    )
-
-
-def _full_name(each: PodObject | PluginPodGroupObject) -> str:
-    return f"{each.namespace}/{each.name}"
 
 
 def _asked_by_namespace(
@@ -157,11 +138,8 @@ def _queue(quota: ElasticQuotaObject, axes: QuotaAxes) -> Queue:
     )
 
 
-def _catalogue(objects: Collection) -> Catalogue:
-    namespaces = sorted(objects.of(NamespaceObject), key=lambda each: each.name)
-    budgets = [each.budget for each in objects.of(BudgetObject)]
-    by_name = {f"{budget.namespace}/{budget.name}": budget for budget in budgets}
+def _catalogue(core: CoreObjects) -> Catalogue:
     return Catalogue(
-        namespaces={each.name: dict(each.labels) for each in namespaces},
-        budgets=dict(sorted(by_name.items())),
+        namespaces={name: dict(each.labels) for name, each in core.namespaces.items()},
+        budgets={name: each.budget for name, each in core.budgets.items()},
     )

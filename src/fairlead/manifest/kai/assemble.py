@@ -7,13 +7,13 @@ import msgspec
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.core_objects import core_objects
 from fairlead.manifest.core.node_amounts import (
     amounts_on,
     held_by_node,
     model_node,
     resource_names,
 )
-from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
 from fairlead.manifest.kai.assemble_gpu import GPU, SharedGpus
@@ -28,9 +28,6 @@ from fairlead.manifest.objects import (
     KaiPodGroupObject,
     KaiQueueObject,
     KaiShardObject,
-    NodeObject,
-    PodObject,
-    PriorityClassObject,
 )
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
@@ -64,18 +61,12 @@ class _Parts:
     """The objects besides queues: nodes, jobs, and the resources that both are measured on."""
 
     def __init__(self, objects: Collection, findings: Findings) -> None:
-        nodes = refuse_duplicates(objects.of(NodeObject), lambda each: each.name, "Node", findings)
-        self.nodes = sorted(nodes, key=lambda each: each.name)
-        pods = sort_pods(objects.of(PodObject), objects.of(KaiPodGroupObject), findings)
+        core = core_objects(objects, findings)
+        self.nodes = list(core.nodes.values())
+        pods = sort_pods(core.pods, objects.of(KaiPodGroupObject), findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
-        classes = refuse_duplicates(
-            [each for each in objects.of(PriorityClassObject) if not each.for_workloads],
-            lambda each: each.name,
-            "PriorityClass",
-            findings,
-        )
-        priorities = KaiPriorities(classes, findings)
+        priorities = KaiPriorities(core.priority_classes.values(), findings)
         self.workloads = [KaiWorkload(job, priorities, findings) for job in self.jobs]
         self.foreign = pods.foreign
         self.resources = resource_names(

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
@@ -44,15 +45,10 @@ class Sorted(msgspec.Struct, frozen=True, kw_only=True):
     foreign: tuple[PodObject, ...]
 
 
-def full_name(each: PodObject | KaiPodGroupObject) -> str:
-    """Return ``namespace/name``."""
-    return f"{each.namespace}/{each.name}"
-
-
 def sort_pods(
-    pods: Sequence[PodObject], groups: Sequence[KaiPodGroupObject], findings: Findings
+    pods: Mapping[str, PodObject], groups: Sequence[KaiPodGroupObject], findings: Findings
 ) -> Sorted:
-    """Put every live pod where it belongs.
+    """Put every live pod of *pods*, by full name, where it belongs.
 
     Finished pods, and those that leave before they got a node, are gone. Cost: one look at each,
     and sorting.
@@ -62,7 +58,7 @@ def sort_pods(
     members: dict[str, list[PodObject]] = {name: [] for name in by_name}
     alone: list[PodObject] = []
     foreign: list[PodObject] = []
-    for pod in sorted(refuse_duplicates(pods, full_name, "Pod", findings), key=full_name):
+    for pod in pods.values():
         group = _group_name(pod)
         if group in members:
             members[group].append(pod)

@@ -48,11 +48,11 @@ def assemble_kueue(objects: Collection, findings: Findings) -> Assembled | None:
 
 
 def _state(found: KueueObjects) -> ClusterState:
-    strangers = [pod for pod in found.pods if not _is_managed(pod)]
+    foreign = [pod for pod in found.core.pods.values() if not _is_managed(pod)]
     resources = resource_names(
         [
-            *(node.allocatable for node in found.nodes.values()),
-            *(pod.requests for pod in strangers),
+            *(node.allocatable for node in found.core.nodes.values()),
+            *(pod.requests for pod in foreign),
             *(
                 requests
                 for workload in found.workloads.values()
@@ -65,8 +65,8 @@ def _state(found: KueueObjects) -> ClusterState:
     state.apply(CatalogueChanged(_catalogue(found)))
     for queue in model_queues(found, axes):
         state.apply(QueueChanged(queue))
-    occupied = held_by_node(strangers, resources)
-    for node in found.nodes.values():
+    occupied = held_by_node(foreign, resources)
+    for node in found.core.nodes.values():
         state.apply(NodeAdded(model_node(node, resources, occupied)))
     for workload in found.workloads.values():
         state.apply(WorkloadAdded(model_workload(workload, found, resources)))
@@ -85,7 +85,7 @@ def _catalogue(found: KueueObjects) -> Catalogue:
     return Catalogue(
         flavors={name: each.flavor for name, each in found.flavors.items()},
         local_queues={name: each.local_queue for name, each in found.local_queues.items()},
-        namespaces={name: dict(each.labels) for name, each in found.namespaces.items()},
+        namespaces={name: dict(each.labels) for name, each in found.core.namespaces.items()},
     )
 
 

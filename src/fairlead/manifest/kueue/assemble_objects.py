@@ -1,12 +1,10 @@
 """The Kueue objects of one input by name, each name once."""
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
-
 import msgspec
 
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.core.tree_checks import Sourced, place, refuse_cycles, refuse_duplicates
+from fairlead.manifest.core.core_objects import CoreObjects, by_name, core_objects, full_name
+from fairlead.manifest.core.tree_checks import place, refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     ClusterQueueObject,
@@ -15,14 +13,9 @@ from fairlead.manifest.objects import (
     KueueSettingsObject,
     KueueWorkloadObject,
     LocalQueueObject,
-    NamespaceObject,
-    NodeObject,
-    PodObject,
     PriorityClassObject,
 )
 from fairlead.policy.kueue.settings import KueueSettings
-
-S = TypeVar("S", bound=Sourced)
 
 
 class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,47 +30,34 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
     local_queues: dict[str, LocalQueueObject]
     workloads: dict[str, KueueWorkloadObject]
     workload_classes: dict[str, PriorityClassObject]
-    pod_classes: dict[str, PriorityClassObject]
-    namespaces: dict[str, NamespaceObject]
-    nodes: dict[str, NodeObject]
-    pods: list[PodObject]
+    core: CoreObjects
     settings: KueueSettings
 
 
 def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
     """Return the objects by name. A name twice, or a cycle of cohorts, is an error."""
-
-    def by_name(found: Iterable[S], kind: str, name_of: Callable[[S], str]) -> dict[str, S]:
-        kept = refuse_duplicates(found, name_of, kind, findings)
-        return dict(sorted((name_of(each), each) for each in kept))
-
-    classes = objects.of(PriorityClassObject)
-    cohorts = by_name(objects.of(CohortObject), "Cohort", lambda each: each.name)
+    cohorts = by_name(objects.of(CohortObject), "Cohort", lambda each: each.name, findings)
     refuse_cycles(list(cohorts.values()), "Cohort", ("spec",), findings)
-    workloads = by_name(
-        objects.of(KueueWorkloadObject), "Workload", lambda each: f"{each.namespace}/{each.name}"
-    )
+    workloads = by_name(objects.of(KueueWorkloadObject), "Workload", full_name, findings)
     return KueueObjects(
         cluster_queues=by_name(
-            objects.of(ClusterQueueObject), "ClusterQueue", lambda each: each.name
+            objects.of(ClusterQueueObject), "ClusterQueue", lambda each: each.name, findings
         ),
         cohorts=cohorts,
-        flavors=by_name(objects.of(FlavorObject), "ResourceFlavor", lambda each: each.flavor.name),
-        local_queues=by_name(objects.of(LocalQueueObject), "LocalQueue", _local_queue_name),
+        flavors=by_name(
+            objects.of(FlavorObject), "ResourceFlavor", lambda each: each.flavor.name, findings
+        ),
+        local_queues=by_name(
+            objects.of(LocalQueueObject), "LocalQueue", _local_queue_name, findings
+        ),
         workloads={name: each for name, each in workloads.items() if not each.finished},
         workload_classes=by_name(
-            [each for each in classes if each.for_workloads],
+            [each for each in objects.of(PriorityClassObject) if each.for_workloads],
             "WorkloadPriorityClass",
             lambda each: each.name,
+            findings,
         ),
-        pod_classes=by_name(
-            [each for each in classes if not each.for_workloads],
-            "PriorityClass",
-            lambda each: each.name,
-        ),
-        namespaces=by_name(objects.of(NamespaceObject), "Namespace", lambda each: each.name),
-        nodes=by_name(objects.of(NodeObject), "Node", lambda each: each.name),
-        pods=objects.of(PodObject),
+        core=core_objects(objects, findings),
         settings=_settings(objects.of(KueueSettingsObject), findings),
     )
 

@@ -124,7 +124,7 @@ def priority_of(workload: KueueWorkloadObject, objects: KueueObjects) -> int | N
         return found.value
     if workload.priority_class_kind == "WorkloadPriorityClass":
         return None
-    found = objects.pod_classes.get(workload.priority_class)
+    found = objects.core.priority_classes.get(workload.priority_class)
     return BUILT_IN.get(workload.priority_class) if found is None else found.value
 
 

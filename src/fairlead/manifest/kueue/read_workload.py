@@ -129,7 +129,7 @@ def _pod_sets(
     if not pod_sets:
         spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
     if admission:
-        _warn_of_strangers(admission, pod_sets)
+        _warn_of_unknown(admission, pod_sets)
     return tuple(pod_sets.values())
 
 
@@ -180,7 +180,7 @@ def _granted(
     )
 
 
-def _warn_of_strangers(admission: Admission, pod_sets: Mapping[str, KueuePodSet]) -> None:
+def _warn_of_unknown(admission: Admission, pod_sets: Mapping[str, KueuePodSet]) -> None:
     for name, assignment in admission.assignments.items():
         if name not in pod_sets:
             assignment.at.warn(
