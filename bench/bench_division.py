@@ -1,9 +1,10 @@
 """Fair shares of whole trees: one root, departments, 99 leaves in each, three resources.
 
 Random weights, two priorities among the leaves, and requests of about twice the capacity: most
-leaves stay unsatisfied, and every group runs several rounds. The tree is built beforehand,
-because it changes seldom, and it keeps step 1 of every group whose claims stay as they are;
-building it, and dividing with new claims, have figures of their own.
+leaves stay unsatisfied, and every group runs several rounds. The name of a figure says what is in
+it. *Standing tree*: it was built beforehand, because it changes seldom, and it keeps step 1 of
+every group whose claims stay as they are. *Every claim new*: all that depends on claims is done
+again. Building the tree has a figure of its own.
 """
 
 import random
@@ -91,22 +92,26 @@ def _total(departments: int) -> tuple[int, ...]:
     return tuple(per_leaf * departments * LEAVES_PER_DEPARTMENT for per_leaf in PER_LEAF)
 
 
-@benchmark("division: 1,001 queues, k = 0", goal_cpu_ms=4, peer=PEER_SMALL)
+@benchmark("division: 1,001 queues, standing tree, k = 0", goal_cpu_ms=4, peer=PEER_SMALL)
 def _small() -> Work:
     return _division(10, Fraction(0))
 
 
-@benchmark("division: 1,001 queues, k = 1 with usage", goal_cpu_ms=8, peer=PEER_SMALL)
+@benchmark(
+    "division: 1,001 queues, standing tree, k = 1 with usage", goal_cpu_ms=8, peer=PEER_SMALL
+)
 def _small_with_usage() -> Work:
     return _division(10, Fraction(1))
 
 
-@benchmark("division: 10,001 queues, k = 0", goal_cpu_ms=50, peer=PEER_LARGE)
+@benchmark("division: 10,001 queues, standing tree, k = 0", goal_cpu_ms=50, peer=PEER_LARGE)
 def _large() -> Work:
     return _division(100, Fraction(0))
 
 
-@benchmark("division: 10,001 queues, k = 1 with usage", goal_cpu_ms=100, peer=PEER_LARGE)
+@benchmark(
+    "division: 10,001 queues, standing tree, k = 1 with usage", goal_cpu_ms=100, peer=PEER_LARGE
+)
 def _large_with_usage() -> Work:
     return _division(100, Fraction(1))
 
@@ -126,7 +131,7 @@ def _all_new() -> Work:
     return lambda: fair_shares(tree.with_claims(claims), total, units=UNITS, k=Fraction(0))
 
 
-@benchmark("division: 1,001 queues, one claim new, k = 0", peer=PEER_SMALL)
+@benchmark("division: 1,001 queues, standing tree, one claim new, k = 0", peer=PEER_SMALL)
 def _one_new() -> Work:
     queues = _queues(10)
     tree = DivisionTree.from_queues(queues)
