@@ -1,6 +1,7 @@
 """Files, folders and stdin are read in order, and a bad one does not stop the others."""
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def test_folders_are_read_in_order_without_what_is_hidden_or_foreign(tmp_path: P
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "c" / "loop").symlink_to(tmp_path)
+    (tmp_path / "c" / "loop.yaml").symlink_to(tmp_path)
     findings = Findings()
     found = read_documents([str(tmp_path)], findings)
     assert [each.value["a"] for each in found] == [1, 2, 3, 4]
@@ -61,6 +63,74 @@ def test_a_file_that_may_not_be_read_is_told(
     findings = Findings()
     assert read_documents([str(tmp_path)], findings) == []
     assert [finding.message for finding in findings] == ["cannot be read: Permission denied"]
+
+
+def without_rights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody list a folder, root included."""
+    list_folder = os.scandir
+
+    def refuse(path: Path) -> object:
+        if path == folder:
+            raise PermissionError(13, "Permission denied")
+        return list_folder(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+
+def test_a_folder_that_may_not_be_listed_is_named_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.yaml").write_text(f"from: {name}")
+    without_rights(tmp_path / "b", monkeypatch)
+    findings = Findings()
+    found = read_documents([str(tmp_path)], findings)
+    assert [each.value for each in found] == [{"from": "a"}, {"from": "c"}]
+    assert [(each.file, each.code) for each in findings] == [(str(tmp_path / "b"), "unreadable")]
+
+
+def test_a_folder_with_nothing_but_what_may_not_be_read_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_rights(tmp_path, monkeypatch)
+    findings = Findings()
+    assert read_documents([str(tmp_path)], findings) == []
+    assert [each.code for each in findings] == ["unreadable"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_rights_on_disk_are_respected(tmp_path: Path) -> None:
+    contents = {"a.yaml": "a: 1", "b.yaml": "a: 2", "c/d.yaml": "a: 3", "e/f.yaml": "a: 4"}
+    for name, text in contents.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name in ("b.yaml", "c"):
+        (tmp_path / name).chmod(0)
+    findings = Findings()
+    found = read_documents([str(tmp_path)], findings)
+    (tmp_path / "c").chmod(0o700)
+    assert [each.value["a"] for each in found] == [1, 4]
+    assert sorted((Path(each.file).name, each.code) for each in findings) == [
+        ("b.yaml", "unreadable"),
+        ("c", "unreadable"),
+    ]
+
+
+def test_what_is_named_twice_is_read_once_with_a_warning(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(f"from: {name}")
+    (tmp_path / "c.yaml").symlink_to(tmp_path / "a.yaml")
+    findings = Findings()
+    names = [str(tmp_path / "b.yaml"), str(tmp_path), f"{tmp_path}/../{tmp_path.name}", "-", "-"]
+    found = read_documents(names, findings, stdin=io.BytesIO(b"from: stdin"))
+    assert [each.value["from"] for each in found] == ["b.yaml", "a.yaml", "stdin"]
+    assert {(each.severity, each.code) for each in findings} == {("warning", "no-effect")}
+    assert [(each.file, each.message) for each in findings] == [
+        (names[1], f"found a file that was named before: {names[0]} and 1 more; read once"),
+        (names[2], f"found a file that was named before: {names[2]}/a.yaml and 2 more; read once"),
+        ("-", "found a file that was named before: -; read once"),
+    ]
 
 
 def test_a_file_over_the_stated_size_is_refused(

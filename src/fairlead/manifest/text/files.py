@@ -1,7 +1,8 @@
 """The bytes behind what a user names: files, folders with all that is below them, or stdin."""
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,37 +20,64 @@ def read_inputs(
     """Yield the name and content of each input, folders in the order of their paths.
 
     In a folder, only files that end in `SUFFIXES` count, hidden ones are passed over, and links
-    to folders are not followed. What cannot be read is reported and left out.
+    to folders are not followed. What cannot be read is reported and left out; what is named
+    several times, by whatever name, is read once.
     """
+    seen: set[str] = set()
     for name in names:
-        if name == STDIN:
-            stream = sys.stdin.buffer if stdin is None else stdin
-            yield from _content("<stdin>", stream, findings)
-            continue
-        for path in _files(name, findings):
+        paths = [STDIN] if name == STDIN else _files(name, findings)
+        for path in _first_named(name, paths, seen, findings):
+            if path == STDIN:
+                stream = sys.stdin.buffer if stdin is None else stdin
+                yield from _content("<stdin>", stream, findings)
+                continue
             try:
-                with path.open("rb") as file:
+                with Path(path).open("rb") as file:
                     yield from _content(_shown(path), file, findings)
             except OSError as error:
                 _unreadable(_shown(path), error, findings)
 
 
-def _shown(name: Path | str) -> str:
+def _first_named(
+    name: str, paths: Sequence[str], seen: set[str], findings: Findings
+) -> Iterator[str]:
+    """Yield the paths that were not seen before, and warn about the others."""
+    again: list[str] = []
+    for path in paths:
+        real_path = path if path == STDIN else os.path.realpath(path)
+        if real_path in seen:
+            again.append(path)
+        else:
+            seen.add(real_path)
+            yield path
+    if again:
+        more = f" and {len(again) - 1} more" if len(again) > 1 else ""
+        findings.add(
+            "warning",
+            "no-effect",
+            file=_shown(name),
+            message=f"found a file that was named before: {_shown(again[0])}{more}; read once",
+            fix="name each file once, either itself or by its folder",
+        )
+
+
+def _shown(name: str) -> str:
     # A name on disk may hold anything, but a terminal must not obey it, nor printing fail.
-    return "".join(letter if letter.isprintable() else "?" for letter in str(name))
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
-def _files(name: str, findings: Findings) -> list[Path]:
+def _files(name: str, findings: Findings) -> list[str]:
+    before = len(findings)
     try:
         root = Path(name)
         if not root.is_dir():
             root.stat()  # says what is wrong, where is_dir only says no
-            return [root]
-        files = sorted(_below(root))
+            return [str(root)]
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         _unreadable(_shown(name), error, findings)
         return []
-    if not files:
+    files = [str(path) for path in sorted(_below(root, findings))]
+    if not files and len(findings) == before:
         findings.add(
             "warning",
             "no-objects",
@@ -60,17 +88,29 @@ def _files(name: str, findings: Findings) -> list[Path]:
     return files
 
 
-def _below(root: Path) -> Iterator[Path]:
+def _below(root: Path, findings: Findings) -> Iterator[Path]:
     folders = [root]
     while folders:
-        for path in folders.pop().iterdir():
-            if path.name.startswith("."):
-                continue
-            if path.is_dir():
-                if not path.is_symlink():
-                    folders.append(path)
-            elif path.suffix.lower() in SUFFIXES:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = [entry for entry in listing if not entry.name.startswith(".")]
+        except OSError as error:
+            _unreadable(_shown(str(folder)), error, findings)
+            continue
+        for entry in entries:
+            path = folder / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            elif path.suffix.lower() in SUFFIXES and not _links_to_folder(entry):
                 yield path
+
+
+def _links_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # opening it says what is wrong
 
 
 def _content(name: str, file: BinaryIO, findings: Findings) -> Iterator[tuple[str, bytes]]:
