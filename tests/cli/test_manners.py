@@ -10,6 +10,7 @@ import pytest
 
 from fairlead import __version__
 from fairlead.cli.main import COMMANDS, SUMMARIES, fairlead
+from fairlead.policy.names import POLICY_NAMES
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.run_cli import run_cli
 
@@ -62,17 +63,50 @@ def _python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_completion_completes_commands_and_options() -> None:
-    def completed(words: str) -> str:
-        return _python(
-            "-m",
-            "fairlead",
-            _FAIRLEAD_COMPLETE="bash_complete",
-            COMP_WORDS=words,
-            COMP_CWORD=str(len(words.split())),
-        ).stdout
+def completed(words: str, *, begun: str = "") -> list[str]:
+    """Return what bash is offered after *words* for the word that is *begun*: TYPE,VALUE lines."""
+    ran = _python(
+        "-m",
+        "fairlead",
+        _FAIRLEAD_COMPLETE="bash_complete",
+        COMP_WORDS=f"{words} {begun}",
+        COMP_CWORD=str(len(words.split())),
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
 
-    assert "queues" in completed("fairlead")
+
+def test_completion_offers_every_command() -> None:
+    assert completed("fairlead") == [f"plain,{name}" for name in COMMANDS]
+    assert completed("fairlead", begun="q") == ["plain,queues"]
+
+
+def test_completion_offers_the_options_of_a_command() -> None:
+    offered = completed("fairlead queues", begun="--")
+    assert "plain,--capacity" in offered
+    assert "plain,--diff" in offered
+    assert completed("fairlead queues", begun="--st") == ["plain,--strict"]
+    assert "plain,--diff" not in completed("fairlead explain", begun="--")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fairlead queues -f",
+        "fairlead queues --diff",
+        "fairlead queues --diff old",
+        "fairlead validate",
+        "fairlead explain research",
+    ],
+)
+def test_completion_offers_files_where_a_path_stands(words: str) -> None:
+    assert completed(words, begun="exa") == ["file,exa"]  # the shell lists the files itself
+
+
+def test_completion_offers_the_words_of_a_choice() -> None:
+    assert completed("fairlead queues --policy") == [f"plain,{name}" for name in POLICY_NAMES]
+    assert completed("fairlead explain -o") == ["plain,text", "plain,json", "plain,yaml"]
+    assert completed("fairlead completion") == ["plain,bash", "plain,zsh", "plain,fish"]
 
 
 def test_help_imports_no_more_than_it_needs() -> None:
