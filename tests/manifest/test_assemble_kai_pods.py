@@ -144,14 +144,33 @@ def test_a_pod_of_its_own_has_its_own_class(labels: str, spec: str, priority: in
     assert workload(sound(stream(queue("a"), text)), "ns/x").priority == priority
 
 
-def test_an_unknown_class_is_refused_with_the_known_ones() -> None:
-    group = GROUP.replace("queue: a", "queue: a, priorityClassName: trian")
-    assembled, found = assemble(stream(queue("a"), group, member("x")))
-    assert assembled is None
+UNKNOWN = GROUP.replace("queue: a", "queue: a, priorityClassName: trian")
+
+
+def test_an_unknown_class_is_told_with_the_known_ones_and_the_default_counts() -> None:
+    assembled, found = assemble(stream(queue("a"), UNKNOWN, member("x")))
+    assert assembled is not None
+    assert workload(assembled.state, "ns/g").priority == 50  # train
     (finding,) = found
+    assert (finding.severity, finding.code) == ("warning", "missing-reference")
     assert finding.path == "$.spec.priorityClassName"
     assert "build, build-preemptible, inference" in finding.message
+    assert finding.message.endswith("the priority is 50, as without a class")
     assert finding.fix == 'did you mean "train"?'
+    usual = "{kind: PriorityClass, metadata: {name: usual}, value: 60, globalDefault: true}"
+    assembled, found = assemble(stream(queue("a"), UNKNOWN, member("x"), usual))
+    assert assembled is not None
+    assert workload(assembled.state, "ns/g").priority == 60
+    assert "the priority is 60" in found[0].message
+
+
+def test_an_unknown_class_has_the_highest_number_that_its_pods_say() -> None:
+    pods = [
+        member("none", f"priority: 0, {ONE_CORE}"),  # every pod without a class has 0 there
+        member("low", f"priorityClassName: trian, priority: -7, {ONE_CORE}"),
+        member("high", f"priorityClassName: trian, priority: -3, {ONE_CORE}"),
+    ]
+    assert workload(sound(stream(queue("a"), UNKNOWN, *pods)), "ns/g").priority == -3
 
 
 def test_what_a_job_says_of_its_preemptibility_overrides_its_priority() -> None:

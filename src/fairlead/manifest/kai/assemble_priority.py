@@ -1,11 +1,11 @@
 """From a priority class to a job's priority, and whether the job may be pushed aside."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from fairlead.manifest.core.priorities import BUILT_IN
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import PodObject, PriorityClassObject
+from fairlead.manifest.objects import KaiPodGroupObject, PodObject, PriorityClassObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
@@ -33,33 +33,41 @@ class KaiPriorities:
         defaults = [each.value for each in own if each.is_default]
         self._default = min(defaults, default=DEFAULT_JOB_PRIORITY)
 
-    def of_class(self, name: str, source: Source, path: Path) -> int:
-        """Return the priority of a class; "" is the default, an unknown one is an error."""
-        if not name:
-            return self._default
-        if name not in self._by_name:
-            known = ", ".join(sorted(self._by_name))
-            source.report(
-                self._findings,
-                "error",
-                "missing-reference",
-                path,
-                f"found the priority class {quote(name)}, expected one of: {known}",
-                did_you_mean(name, self._by_name) or "add the PriorityClass, or correct its name",
-            )
-        return self._by_name.get(name, self._default)
+    def of_group(self, group: KaiPodGroupObject, pods: Sequence[PodObject]) -> int:
+        """Return the priority of a group with its *pods*: that of its class, "" is the default."""
+        return self._of(group.priority_class, pods, group.source, ("spec", "priorityClassName"))
 
     def of_pod(self, pod: PodObject) -> int:
         """Return the priority of a pod that is a job of its own: its label names the class.
 
-        Without the label its spec does; where that class is not in the input, the number that
-        the API server wrote into the spec stands for it.
+        Without the label its spec does.
         """
         if label := pod.labels.get(CLASS_LABEL):
-            return self.of_class(label, pod.source, ("metadata", "labels", CLASS_LABEL))
-        if pod.priority is not None and pod.priority_class not in ("", *self._by_name):
-            return pod.priority
-        return self.of_class(pod.priority_class, pod.source, ("spec", "priorityClassName"))
+            return self._of(label, [pod], pod.source, ("metadata", "labels", CLASS_LABEL))
+        return self._of(pod.priority_class, [pod], pod.source, ("spec", "priorityClassName"))
+
+    def _of(self, name: str, pods: Sequence[PodObject], source: Source, path: Path) -> int:
+        """Return the priority of a class; for one that is not in the input, its pods' highest."""
+        if not name:
+            return self._default
+        if name in self._by_name:
+            return self._by_name[name]
+        # The API server writes the number of their class into pods, and 0 where they have none.
+        written = [pod.priority for pod in pods if pod.priority_class or pod.priority]
+        known = [priority for priority in written if priority is not None]
+        if known:
+            return max(known)
+        listed = ", ".join(sorted(self._by_name))
+        source.report(
+            self._findings,
+            "warning",
+            "missing-reference",
+            path,
+            f"found the priority class {quote(name)}, expected one of: {listed}; "
+            f"the priority is {self._default}, as without a class",
+            did_you_mean(name, self._by_name) or "add the PriorityClass, or correct its name",
+        )
+        return self._default
 
 
 def is_preemptible(priority: int, preemptibility: str) -> bool:

@@ -84,9 +84,7 @@ class KaiWorkload:
         group = self.job.group
         if group is None:
             return priorities.of_pod(self.job.pods[0])
-        return priorities.of_class(
-            group.priority_class, group.source, ("spec", "priorityClassName")
-        )
+        return priorities.of_group(group, self.job.pods)
 
     def _preemptibility(self) -> str:
         if self.job.group is not None:
