@@ -19,7 +19,17 @@ def path_text(path: Path) -> str:
 
 def quote(text: str) -> str:
     """Show a user's text on one line, cut when long, with nothing that a terminal would obey."""
-    return json.dumps(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "...")
+    shown = text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+    quoted = json.dumps(shown, ensure_ascii=False)
+    if quoted.isprintable():
+        return quoted
+    return "".join(map(_printable, quoted))
+
+
+def _printable(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    return "\\u007f" if letter == "\x7f" else json.dumps(letter)[1:-1]  # which lets delete pass
 
 
 def _step(step: str | int) -> str:
