@@ -204,6 +204,22 @@ def test_pods_of_a_group_are_one_workload(label: str) -> None:
     assert (own.allocated, own.pending[state.resources.index("cpu")]) == ([2000], 6000)
 
 
+def test_each_pod_of_a_gang_has_started_when_it_says() -> None:
+    member = "scheduling.x-k8s.io/pod-group: train"
+    starts = {"p0": 9, "p1": 4, "p2": 9}
+    pods = [
+        pod(f"a/{name}", labels=member, more=f"nodeName: node-1|startTime: {at}")
+        for name, at in ((name, f'"1970-01-01T00:00:0{at}Z"') for name, at in starts.items())
+    ]
+    state = state_of(NODE, GANG, quota("a", "{min: {cpu: 8}}"), *pods)
+    gang = state.workloads[WorkloadName("a/train")]
+    run = state.runs[gang.name]
+    assert run.started_ms() == 4000
+    assert {gang.pod_name(pod): placed.started_ms for pod, placed in run.pods.items()} == {
+        name: 1000 * at for name, at in starts.items()
+    }
+
+
 def test_a_group_may_have_the_name_of_a_lone_pod() -> None:
     state = state_of(
         GANG, pod("a/train"), pod("a/train-0", labels="scheduling.x-k8s.io/pod-group: train")

@@ -100,6 +100,28 @@ def test_sub_groups_keep_their_minimum_and_their_pods() -> None:
     )
 
 
+def test_how_many_sub_groups_must_start_is_kept() -> None:
+    three = "subGroups: [{name: b, minMember: 4}, {name: c, minMember: 1}, {name: d}]"
+    group = GROUP.replace("minMember: 2", f"minSubGroup: 2, {three}")
+    found = workload(sound(stream(queue("a"), group, member("x"))), "ns/g")
+    assert isinstance(found.extension, KaiJob)
+    assert found.extension.min_sub_group == 2
+    assert found.min_count == 2  # the cheapest two of 4, 1 and 1
+
+
+def test_labels_make_no_pods_different_and_a_set_has_those_that_all_share() -> None:
+    labels = "labels: {app: train, index: '%d', zone: %s}"
+    pods = [
+        member("w0", more=labels % (0, "a")),
+        member("w1", more=labels % (1, "a")),
+        member("big", containers("{cpu: 2}"), labels % (2, "b")),
+    ]
+    big, small = workload(sound(stream(queue("a"), GROUP, *pods)), "ns/g").pod_sets
+    assert small.pod_names == ("w0", "w1")
+    assert small.labels == (("app", "train"), ("zone", "a"))
+    assert big.labels == (("app", "train"), ("index", "2"), ("zone", "b"))
+
+
 def test_an_unknown_sub_group_is_told_and_left_out() -> None:
     group = GROUP.replace("minMember: 2", "subGroups: [{name: head}]")
     stray = member("x", more="labels: {kai.scheduler/subgroup-name: heat}")

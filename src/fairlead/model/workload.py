@@ -48,7 +48,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that are alike; ``requests`` is what one of them asks for, on the state's resources.
 
     ``min_count`` is the fewest that are of use: the minimum of a KAI sub-group, or the least that
-    a Kueue workload accepts in a partial admission.
+    a Kueue workload accepts in a partial admission. ``labels`` are those that all of them share.
     """
 
     name: str
@@ -80,6 +80,7 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     """What only a KAI PodGroup has."""
 
     sub_groups: tuple[SubGroup, ...] = ()
+    min_sub_group: int | None = None  # how many sub-groups at the top must start; None: all
     staleness_grace_ms: int | None = None  # None: the scheduler's default
     preemption_delay_ms: int = 0
 

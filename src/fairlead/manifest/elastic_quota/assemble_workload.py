@@ -4,19 +4,14 @@ from collections.abc import Iterator
 
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, run_events
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
-from fairlead.model.events import (
-    Event,
-    Placement,
-    WorkloadAdded,
-    WorkloadLeaving,
-    WorkloadStarted,
-)
-from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.model.events import Event, WorkloadAdded
+from fairlead.model.workload import ElasticPods, PodSet, Workload
 
 
 class ElasticWorkload:
@@ -27,22 +22,13 @@ class ElasticWorkload:
         self._gang = gang
         self._resources = resources
         self._importance = [priorities.of(pod) for pod in gang.pods]
-        self._sets = _alike(gang)
+        self._sets = alike(gang.pods, also=_labels)
 
     def events(self) -> Iterator[Event]:
         """Yield what happened to the workload so far."""
         workload = self.workload()
         yield WorkloadAdded(workload)
-        placed = [(pod, own) for pod, own in self._pods() if is_placed(own)]
-        if placed:
-            yield WorkloadStarted(
-                workload=workload.name,
-                placements=tuple(Placement(pod, own.node) for pod, own in placed),
-                at_ms=min(_started_ms(own) for _, own in placed),
-            )
-        leaving = tuple(pod for pod, own in placed if own.terminating)
-        if leaving:
-            yield WorkloadLeaving(workload=workload.name, pods=leaving)
+        yield from run_events(workload.name, self._sets, own_start_ms)
 
     def workload(self) -> Workload:
         """Return what the pods want together. They are as important as the foremost of them."""
@@ -58,11 +44,6 @@ class ElasticWorkload:
             extension=self._extension(),
         )
 
-    def _pods(self) -> Iterator[tuple[PodId, PodObject]]:
-        for at, pods in enumerate(self._sets):
-            for ordinal, pod in enumerate(pods):
-                yield PodId(at, ordinal), pod
-
     def _pod_set(self, pods: list[PodObject]) -> PodSet:
         first = pods[0]
         elsewhere = len(self._gang.pods) - len(pods)
@@ -72,7 +53,7 @@ class ElasticWorkload:
             min_count=max(0, self._gang.min_count - elsewhere),
             requests=amounts_on(self._resources, first.requests),
             pod_names=tuple(pod.name for pod in pods),
-            labels=tuple(sorted(first.labels.items())),
+            labels=_labels(first),
             constraints=first.constraints,
             gated=is_gated(first),
         )
@@ -90,22 +71,9 @@ class ElasticWorkload:
         )
 
 
-def _alike(gang: Gang) -> list[list[PodObject]]:
-    """Return the pods in sets of those that differ in nothing that scheduling looks at."""
-    sets: dict[object, list[PodObject]] = {}
-    for pod in gang.pods:
-        likeness = (
-            tuple(sorted(pod.requests.items())),
-            tuple(sorted(pod.labels.items())),
-            pod.constraints,
-            is_gated(pod),
-        )
-        sets.setdefault(likeness, []).append(pod)
-    return list(sets.values())
-
-
-def _started_ms(pod: PodObject) -> int:
-    return pod.created_ms if pod.started_ms is None else pod.started_ms
+def _labels(pod: PodObject) -> Labels:
+    """Return what disruption budgets select pods by, so pods of one set share all of it."""
+    return tuple(sorted(pod.labels.items()))
 
 
 def _preemption_policy(importance: list[Importance]) -> PreemptionPolicy:

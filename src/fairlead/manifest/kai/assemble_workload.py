@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fairlead.manifest.core.live_pods import is_gated, is_placed
+from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.pod_sets import alike, common_labels, own_start_ms, run_events
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
@@ -14,21 +15,19 @@ from fairlead.manifest.kai.read_pod_group import PREEMPTIBILITIES
 from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import (
-    Event,
-    Placement,
-    WorkloadAdded,
-    WorkloadLeaving,
-    WorkloadStarted,
-)
-from fairlead.model.workload import KaiJob, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.events import Event, WorkloadAdded
+from fairlead.model.workload import KaiJob, PodConstraints, PodSet, Workload
 
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
 TOPOLOGY = "topologyConstraint"
 
 
 class KaiWorkload:
-    """A job as a workload: pods that are alike form a set, sets and pods in the order of names."""
+    """A job as a workload: pods that are alike form a set, sets and pods in the order of names.
+
+    Labels do not make pods different, since jobs number their pods in them; a set has those that
+    all of its pods share.
+    """
 
     def __init__(self, job: Job, priorities: KaiPriorities, findings: Findings) -> None:
         """Sort the pods of *job* into sets; what is odd about them becomes findings."""
@@ -37,7 +36,7 @@ class KaiWorkload:
         self._minimums = {
             each.name: each.min_member or 0 for each in (job.group.sub_groups if job.group else ())
         }
-        self._sets = self._alike()
+        self._sets = alike(job.pods, also=self._sub_group_label)
         self._sub_groups = [self._sub_group(pods[0]) for pods in self._sets]
         self._members = Counter[str]()
         for name, pods in zip(self._sub_groups, self._sets, strict=True):
@@ -49,17 +48,7 @@ class KaiWorkload:
         """Yield what happened to the workload so far, with amounts on *resources*."""
         workload = self.workload(resources)
         yield WorkloadAdded(workload)
-        placed = [(pod, own) for pod, own in self._pods() if is_placed(own)]
-        if not placed:
-            return
-        yield WorkloadStarted(
-            workload=workload.name,
-            placements=tuple(Placement(pod, own.node) for pod, own in placed),
-            at_ms=self._started_ms([own for _, own in placed]),
-        )
-        leaving = tuple(pod for pod, own in placed if own.terminating)
-        if leaving:
-            yield WorkloadLeaving(workload=workload.name, pods=leaving)
+        yield from run_events(workload.name, self._sets, self._started_ms)
 
     def workload(self, resources: tuple[str, ...]) -> Workload:
         """Return what the pods want together."""
@@ -75,6 +64,7 @@ class KaiWorkload:
             created_ms=(group.created_ms if group else 0) or oldest_ms,
             extension=KaiJob(
                 sub_groups=group.sub_groups if group else (),
+                min_sub_group=group.min_sub_group if group else None,
                 staleness_grace_ms=group.staleness_grace_ms if group else None,
                 preemption_delay_ms=group.preemption_delay_ms if group else 0,
             ),
@@ -102,19 +92,8 @@ class KaiWorkload:
         )
         return ""
 
-    def _alike(self) -> list[list[PodObject]]:
-        """Return the pods in sets of those that differ in nothing that scheduling looks at."""
-        sets: dict[object, list[PodObject]] = {}
-        for pod in self.job.pods:
-            likeness = (
-                pod.labels.get(SUB_GROUP_LABEL, "") if self._minimums else "",
-                tuple(sorted(pod.requests.items())),
-                pod.constraints,
-                pod.gpu_share,
-                is_gated(pod),
-            )
-            sets.setdefault(likeness, []).append(pod)
-        return list(sets.values())
+    def _sub_group_label(self, pod: PodObject) -> str:
+        return pod.labels.get(SUB_GROUP_LABEL, "") if self._minimums else ""
 
     def _sub_group(self, pod: PodObject) -> str:
         name = pod.labels.get(SUB_GROUP_LABEL, "")
@@ -139,6 +118,7 @@ class KaiWorkload:
             min_count=max(0, self._minimums.get(sub_group, 0) - elsewhere),
             requests=amounts_on(resources, first.requests),
             pod_names=tuple(pod.name for pod in pods),
+            labels=common_labels(pods),
             constraints=self._constraints(first),
             gpu_share=first.gpu_share,
             gated=is_gated(first),
@@ -152,16 +132,11 @@ class KaiWorkload:
         unsupported = (*pod.constraints.unsupported, TOPOLOGY)
         return msgspec.structs.replace(pod.constraints, unsupported=unsupported)
 
-    def _pods(self) -> Iterator[tuple[PodId, PodObject]]:
-        for at, pods in enumerate(self._sets):
-            for ordinal, pod in enumerate(pods):
-                yield PodId(at, ordinal), pod
-
-    def _started_ms(self, placed: list[PodObject]) -> int:
+    def _started_ms(self, pod: PodObject) -> int:
+        """Return when a pod started: with its group, where KAI wrote that down."""
         group = self.job.group
-        if group is not None and group.started_ms is not None:
-            return group.started_ms
-        return min(pod.created_ms if pod.started_ms is None else pod.started_ms for pod in placed)
+        with_group_ms = group.started_ms if group else None
+        return own_start_ms(pod) if with_group_ms is None else with_group_ms
 
     def _warn(self, pod: PodObject, label: str, code: str, message: str, fix: str) -> None:
         place = ("metadata", "labels", label)

@@ -1,0 +1,69 @@
+"""Pods that form one workload, in sets of alike ones: the same way for every rule set."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from fairlead.manifest.core.live_pods import is_gated, is_placed
+from fairlead.manifest.objects import PodObject
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import Event, Placement, WorkloadLeaving, WorkloadStarted
+from fairlead.model.workload import PodId
+
+PodSets = Sequence[Sequence[PodObject]]
+Labels = tuple[tuple[str, str], ...]
+
+
+def alike(pods: Iterable[PodObject], also: Callable[[PodObject], object]) -> list[list[PodObject]]:
+    """Return *pods* in sets of those that differ in nothing that scheduling looks at.
+
+    Labels are not compared, because jobs number their pods in them; *also* says what else is to be
+    alike. Sets and pods keep the order of *pods*. Cost: one look at each pod.
+    """
+    sets: dict[object, list[PodObject]] = {}
+    for pod in pods:
+        likeness = (
+            tuple(sorted(pod.requests.items())),
+            pod.constraints,
+            pod.gpu_share,
+            is_gated(pod),
+            also(pod),
+        )
+        sets.setdefault(likeness, []).append(pod)
+    return list(sets.values())
+
+
+def common_labels(pods: Sequence[PodObject]) -> Labels:
+    """Return the labels that all *pods* have with the same value, sorted."""
+    common = set(pods[0].labels.items())
+    for pod in pods[1:]:
+        common &= pod.labels.items()
+    return tuple(sorted(common))
+
+
+def pod_ids(sets: PodSets) -> Iterator[tuple[PodId, PodObject]]:
+    """Yield every pod with its place in *sets*."""
+    for at, pods in enumerate(sets):
+        for ordinal, pod in enumerate(pods):
+            yield PodId(at, ordinal), pod
+
+
+def run_events(
+    workload: WorkloadName, sets: PodSets, started_ms: Callable[[PodObject], int]
+) -> Iterator[Event]:
+    """Yield the starts of the pods that have a place, earliest first, then who is to leave.
+
+    Pods that started at the same time, as *started_ms* says, start in one event.
+    """
+    placed = [(pod, own) for pod, own in pod_ids(sets) if is_placed(own)]
+    starts: dict[int, list[Placement]] = {}
+    for pod, own in placed:
+        starts.setdefault(started_ms(own), []).append(Placement(pod, own.node))
+    for at_ms, placements in sorted(starts.items()):
+        yield WorkloadStarted(workload=workload, placements=tuple(placements), at_ms=at_ms)
+    leaving = tuple(pod for pod, own in placed if own.terminating)
+    if leaving:
+        yield WorkloadLeaving(workload=workload, pods=leaving)
+
+
+def own_start_ms(pod: PodObject) -> int:
+    """Return when a pod started, or was created where that is not known."""
+    return pod.created_ms if pod.started_ms is None else pod.started_ms
