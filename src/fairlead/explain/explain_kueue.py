@@ -91,7 +91,7 @@ def _room(state: ClusterState, shares: KueueShares, queue: QueueName, axes: list
     head = ("QUEUE", "FLAVOR/RESOURCE", "SUBTREE", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")
     rows = []
     for name in path:
-        subtree, usage = shares.tree.subtree(name), shares.tree.charged(name)
+        subtree, charged = shares.tree.subtree(name), shares.tree.charged(name)
         available = shares.tree.available(name)
         for at in axes:
             axis = state.axes.axes[at]
@@ -100,7 +100,7 @@ def _room(state: ClusterState, shares: KueueShares, queue: QueueName, axes: list
                     name,
                     str(axis),
                     amount_text(axis, subtree[at]),
-                    amount_text(axis, usage[at]),
+                    amount_text(axis, charged[at]),
                     amount_text(axis, state.queues[name].borrow_limit[at]),
                     amount_text(axis, available[at]),
                 )
