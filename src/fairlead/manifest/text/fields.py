@@ -1,5 +1,6 @@
 """What one field may hold: plain value in, typed value out, or a `FieldError` that says why not."""
 
+import re
 from collections.abc import Mapping as Choices
 from decimal import Decimal
 from fractions import Fraction
@@ -7,7 +8,7 @@ from typing import TypeVar
 
 from fairlead.errors import DurationError, QuantityError
 from fairlead.manifest.text.limits import MAX_AMOUNT, MAX_DECIMALS, MAX_NUMBER
-from fairlead.manifest.text.scalar import NumberError, number_value
+from fairlead.manifest.text.scalar import NumberError, is_written_as_number, number_value
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.timestamp import parse_timestamp
 from fairlead.manifest.text.values import Value, describe
@@ -15,6 +16,11 @@ from fairlead.model.duration import parse_duration
 from fairlead.model.quantity import base_units, parse_quantity
 
 T = TypeVar("T")
+
+_NEARLY_QUANTITY = re.compile(
+    r"(?P<number>[+-]?[0-9]+(?:\.[0-9]*)?) ?"
+    r"(?P<letter>[KMGTPEkgtp]|m(?=[iIbB]))(?P<binary>[iI])?[bB]?"
+)
 
 
 class FieldError(ValueError):
@@ -58,7 +64,7 @@ def decimal_of(
 ) -> int | Decimal:
     """Accept a number within the bounds and those of `MAX_NUMBER`, exactly as it is written."""
     if not isinstance(value, (int, Decimal)) or isinstance(value, bool):
-        raise _wrong_type(value, "a number", _number_fix(value))
+        raise _no_number(value)
     _check_magnitude(value, value)
     if minimum is not None and value < minimum:
         message = f"found {describe(value)}, expected at least {minimum}"
@@ -104,8 +110,9 @@ def quantity_of(value: Value) -> Fraction:
         raise _wrong_type(value, expected, fix)
     try:
         return parse_quantity(value)
-    except QuantityError:
-        raise FieldError("bad-quantity", _found(value, expected), fix) from None
+    except QuantityError as wrong:
+        expected = _expected_instead(wrong, expected)
+        raise FieldError("bad-quantity", _found(value, expected), _near(value) or fix) from None
 
 
 def duration_of(value: Value) -> tuple[int, bool]:
@@ -116,8 +123,10 @@ def duration_of(value: Value) -> tuple[int, bool]:
         raise _wrong_type(value, expected, fix)
     try:
         return parse_duration(value)
-    except DurationError:
-        raise FieldError("bad-duration", _found(value, expected), fix) from None
+    except DurationError as wrong:
+        told = _expected_instead(wrong, expected)
+        cure = fix if told == expected else "write a shorter duration"
+        raise FieldError("bad-duration", _found(value, told), cure) from None
 
 
 def timestamp_of(value: Value) -> int:
@@ -161,11 +170,31 @@ def _found(value: Value, expected: str) -> str:
     return f"found {describe(value)}, expected {expected}"
 
 
-def _number_fix(value: Value) -> str:
+def _expected_instead(wrong: ValueError, expected: str) -> str:
+    """Return what the parser wanted if that is more than *expected* says: a bound, as a rule."""
+    told = str(wrong).partition(", expected ")[2]
+    return expected if told.startswith(expected) else told
+
+
+def _near(value: str) -> str:
+    """Guess which suffix was meant by one that Kubernetes does not know, such as K or GB."""
+    match = _NEARLY_QUANTITY.fullmatch(value)
+    if match is None:
+        return ""
+    number, letter = match["number"], match["letter"].upper()
+    binary = f"{number}{letter}i"
+    if match["binary"]:
+        return f"did you mean {binary}?"
+    return f"did you mean {number}{'k' if letter == 'K' else letter} or {binary}?"
+
+
+def _no_number(value: Value) -> FieldError:
+    fix = "write a number"
     if isinstance(value, str):
         try:
             number_value(value)
-        except NumberError:
-            return "write a number"
-        return "remove the quotes"
-    return "write a number"
+            fix = "remove the quotes"
+        except NumberError as wrong:
+            if is_written_as_number(value):
+                return FieldError("out-of-range", str(wrong), "write a number of ordinary size")
+    return _wrong_type(value, "a number", fix)

@@ -8,6 +8,7 @@ import re
 from decimal import Decimal
 
 from fairlead.manifest.text.limits import MAX_NUMBER_LENGTH
+from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Scalar
 
 
@@ -51,12 +52,17 @@ def plain_value(text: str) -> Scalar:
     return _number_or_text(text)
 
 
+def is_written_as_number(text: str) -> bool:
+    """Tell whether a text is a decimal number of whatever size, such as 1e400."""
+    return _DECIMAL.fullmatch(text) is not None
+
+
 def number_value(text: str) -> int | Decimal:
     """Return what a text means that must be a number; raise `NumberError` if it is none."""
     value = plain_value(text)
     if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         return value
-    raise NumberError(f"found {text[:40]}, expected a number below 1e{_MAX_MAGNITUDE}")
+    raise NumberError(f"found {quote(text)}, expected a number below 1e{_MAX_MAGNITUDE}")
 
 
 def _number_or_text(text: str) -> Scalar:
