@@ -57,6 +57,11 @@ REFUSALS = {
         ["4 not-an-object $.items[1]", "5 not-an-object $.items[2]"],
     ),
     "items that are no list": ("kind: List\nitems: x\n", ["2 not-an-object $.items"]),
+    "items that are a mapping": (
+        "kind: List\nitems:\n- kind: QueueList\n  items: {a: b}\n- c: 1\n",
+        ["4 not-an-object $.items[0].items"],
+    ),
+    "items that were refused": ("kind: List\nitems: !x []\n", ["2 custom-tag $.items"]),
     "nothing at all": ("", ["None no-objects $"]),
     "comments only": ("# nothing\n---\n# here\n", ["None no-objects $"]),
     "an empty list of objects": ("kind: List\nitems: []\n", ["None no-objects $"]),
@@ -132,6 +137,12 @@ def test_a_byte_order_mark_is_only_an_advice() -> None:
     found, findings = read("a: 1\n".encode("utf-8-sig"))
     assert found[0].value == {"a": 1}
     assert not findings.has_errors
+
+
+def test_items_that_are_a_mapping_are_no_object() -> None:
+    found, findings = read("kind: List\nitems: {a: b}\n")
+    assert found == []
+    assert [each.message for each in findings] == ["found a mapping, expected a list of objects"]
 
 
 def test_a_duplicate_key_names_both_lines_and_keeps_the_first() -> None:

@@ -140,17 +140,23 @@ def _pieces(text: str, file: str, findings: Findings) -> Iterator[tuple[Piece, V
 
 
 def _objects(pieces: Iterable[tuple[Piece, Value]], findings: Findings) -> Iterator[Document]:
+    def refuse(path: Path, found: Value, expected: str, fix: str) -> None:
+        message = f"found {describe(found)}, expected {expected}"
+        source = Source(piece=piece, path=path)
+        source.report(findings, "error", "not-an-object", (), message, fix)
+
+    def refuse_items(path: Path, found: Value) -> None:
+        refuse(path, found, "a list of objects", 'write a list: each item begins with "- "')
+
     for piece, value in pieces:
-        for path, item in unfold(value):
+        for path, item in unfold(value, refuse_items):
             if isinstance(item, dict):
                 yield Document(source=Source(piece=piece, path=path), value=item)
             elif item is not REFUSED and (item is not None or path):
-                Source(piece=piece, path=path).report(
-                    findings,
-                    "error",
-                    "not-an-object",
-                    (),
-                    f"found {describe(item)}, expected a mapping with apiVersion and kind",
+                refuse(
+                    path,
+                    item,
+                    "a mapping with apiVersion and kind",
                     "write one object, separate objects with ---, or use kind: List",
                 )
 

@@ -1,29 +1,32 @@
 """Lists of objects to the objects in them: ``kubectl get -o yaml`` writes a ``List``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fairlead.manifest.text.path import Path
-from fairlead.manifest.text.values import Mapping, Value
+from fairlead.manifest.text.values import REFUSED, Mapping, Value
 
 _LIST = "List"
 
 
-def unfold(value: Value, path: Path = ()) -> Iterator[tuple[Path, Value]]:
+Refuse = Callable[[Path, Value], None]
+
+
+def unfold(value: Value, refuse: Refuse, path: Path = ()) -> Iterator[tuple[Path, Value]]:
     """Yield *value*, or each of its items if it is a list of objects, with their paths.
 
     Items of a typed list such as ``QueueList`` may leave out their own type, as the API server
-    does; they get it from the list. Lists may hold lists.
+    does; they get it from the list. Lists may hold lists. Items that are no list go to *refuse*.
     """
     if not isinstance(value, dict) or not _is_list(value):
         yield path, value
         return
     items = value["items"]
     if not isinstance(items, list):
-        if items is not None:
-            yield (*path, "items"), items
+        if items is not None and items is not REFUSED:
+            refuse((*path, "items"), items)
         return
     for index, item in enumerate(items):
-        yield from unfold(_typed(item, value), (*path, "items", index))
+        yield from unfold(_typed(item, value), refuse, (*path, "items", index))
 
 
 def _is_list(value: Mapping) -> bool:
