@@ -135,6 +135,22 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in ran.stderr
 
 
+def test_a_full_disk_is_no_traceback(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    file = write(tmp_path, "c.yaml", NODE, kai_queue("a"))
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "fairlead", "queues", "-f", file],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("error: cannot write the output")
+
+
 def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
     from fairlead.cli.findings import use_colour
 

@@ -82,7 +82,10 @@ def test_capacity_stands_in_for_nodes(tmp_path: Path) -> None:
     assert [share["fairShare"] for share in shares] == ["9", "9"]
 
 
-@pytest.mark.parametrize("capacity", ["gpu", "gpu=", "gpu=x", "gpu=-1", "tpu=3", "", "gpu=1,,"])
+@pytest.mark.parametrize(
+    "capacity",
+    ["gpu", "gpu=", "gpu=x", "gpu=-1", "tpu=3", "", "gpu=1,,", "gpu=1,gpu=2", "gpu=0.0001"],
+)
 def test_a_capacity_that_cannot_be_read_is_wrong_usage(tmp_path: Path, capacity: str) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "--capacity", capacity)
     assert ran.exit_code == 2
@@ -286,3 +289,27 @@ def test_a_borrower_without_weight_has_an_infinite_share(tmp_path: Path) -> None
 def test_queues_without_any_quota_are_listed_too(tmp_path: Path) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "kueue.yaml", WEIGHTLESS))
     assert "bare - 1 0 -".split() in cells(ran.out)
+
+
+def test_diff_shows_the_errors_of_both_sides(tmp_path: Path) -> None:
+    old = write(tmp_path, "old.yaml", NODE, kai_queue("a", quota="x"))
+    new = write(tmp_path, "new.yaml", NODE, kai_queue("a", weight=-1))
+    ran = run_cli("queues", "--diff", old, new)
+    assert ran.exit_code == 1
+    assert "old.yaml" in ran.err
+    assert "new.yaml" in ran.err
+
+
+def test_a_capacity_that_leaves_resources_out_is_noted_where_no_node_has_them(
+    tmp_path: Path,
+) -> None:
+    file = write(tmp_path, "c.yaml", *CLUSTER[1:])
+    assert "leaves out cpu, memory" in run_cli("queues", "-f", file, "--capacity", "gpu=1").err
+    both = write(tmp_path, "d.yaml", *CLUSTER)
+    assert run_cli("queues", "-f", both, "--capacity", "gpu=1").err == ""
+
+
+def test_rules_without_queues_are_said(tmp_path: Path) -> None:
+    ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "--policy", "kueue")
+    assert ran.exit_code == 1
+    assert "no queues for kueue" in ran.err

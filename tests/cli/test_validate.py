@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fairlead.cli.options import state_or_exit
+from fairlead.cli.options import states_or_exit
 from fairlead.manifest.load import LoadResult
 from fairlead.manifest.text.limits import MAX_FINDINGS
 from tests.cli.manifests import NODE, kai_queue, write
@@ -97,5 +97,5 @@ def test_refusing_never_goes_without_a_word(capsys: pytest.CaptureFixture[str]) 
     """Whatever the bound hides, its count is printed."""
     silent = LoadResult(assembled=None, findings=(), omitted=3, read={}, left_alone={})
     with pytest.raises(click.exceptions.Exit):
-        state_or_exit(silent)
+        states_or_exit(silent)
     assert capsys.readouterr().err == "and 3 more that are not shown\n"

@@ -10,7 +10,7 @@ from fairlead.cli.options import (
     output_option,
     read_capacity,
     reads_manifests,
-    state_or_exit,
+    states_or_exit,
 )
 from fairlead.cli.table import table_text
 from fairlead.explain.explanation import Explanation, Section
@@ -42,7 +42,7 @@ def command(
 
     The queue is marked with * among its siblings. A Cohort is named cohort/NAME.
     """
-    assembled = state_or_exit(load_files(files, more_files, policy, strict=strict))
+    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state, settings = assembled.state, assembled.settings
     given = read_capacity(capacity, assembled)
     explanation = explain_queue(state, settings, given, queue_named(state, queue))

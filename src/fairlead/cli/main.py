@@ -72,7 +72,9 @@ def main(arguments: Sequence[str] | None = None, **extra: Any) -> None:
     """Run the command line and exit; a user's mistake ends in a message, not in a traceback."""
     try:
         # Without standalone mode, click hands the code of an Exit back instead of raising it.
-        sys.exit(fairlead.main(args=arguments, standalone_mode=False, **extra) or 0)
+        code = fairlead.main(args=arguments, standalone_mode=False, **extra) or 0
+        sys.stdout.flush()  # while a full disk can still be told
+        sys.exit(code)
     except click.exceptions.Abort:
         _leave("interrupted", 130)
     except click.ClickException as wrong:
@@ -81,9 +83,16 @@ def main(arguments: Sequence[str] | None = None, **extra: Any) -> None:
     except FairleadError as wrong:
         _leave(f"error: {wrong}", 1)
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _discard_output()  # the reader (head, less) has what it wanted
+        sys.exit(0)
+    except OSError as wrong:
+        _discard_output()
+        _leave(f"error: cannot write the output: {wrong.strerror or wrong}", 1)
+
+
+def _discard_output() -> None:
+    """Let what is still in the buffer go nowhere: Python would complain once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _leave(message: str, code: int) -> None:

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import click
 
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.errors import QuantityError
+from fairlead.errors import FairleadError, QuantityError
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
-from fairlead.model.quantity import base_units, parse_quantity
+from fairlead.model.quantity import base_units, parse_quantity, show_amount
 from fairlead.policy.names import POLICY_NAMES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -80,17 +80,25 @@ def load_files(
     return load(names, policy=policy, strict=strict, stdin=io.BytesIO(given))
 
 
-def state_or_exit(result: LoadResult) -> Assembled:
-    """Show warnings, and leave with every error if there is one."""
+def states_or_exit(*results: LoadResult) -> list[Assembled]:
+    """Show warnings, and leave with every error of every input if there is one."""
     from fairlead.cli.findings import omitted_text, show_findings
 
-    shown = "error" if result.assembled is None else "warning"
-    show_findings([finding for finding in result.findings if finding.severity == shown])
-    if result.omitted:
-        click.echo(omitted_text(result.omitted), err=True)
-    if result.assembled is None:
+    is_refused = any(result.assembled is None for result in results)
+    shown = "error" if is_refused else "warning"
+    for result in results:
+        show_findings([finding for finding in result.findings if finding.severity == shown])
+        if result.omitted:
+            click.echo(omitted_text(result.omitted), err=True)
+    assembled = [result.assembled for result in results if result.assembled is not None]
+    if is_refused:
         raise click.exceptions.Exit(1)
-    return result.assembled
+    for each in assembled:
+        if not each.state.queues:
+            raise FairleadError(
+                f"the input has no queues for {each.policy}: name the files that hold them"
+            )
+    return assembled
 
 
 def read_capacity(text: str | None, assembled: Assembled) -> Amounts | None:
@@ -104,21 +112,34 @@ def read_capacity(text: str | None, assembled: Assembled) -> Amounts | None:
         )
     state = assembled.state
     amounts = list(state.total())
+    stated: set[int] = set()
     for item in text.split(","):
         name, _, number = item.partition("=")
         at = state.axes.index(name.strip())
         if at is None or not number:
             known = ", ".join(f"{axis}=..." for axis in state.axes.axes)
             raise click.BadParameter(f"found {item!r}, expected {known}", param_hint="--capacity")
+        if at in stated:
+            raise click.BadParameter(f"found {name.strip()} twice", param_hint="--capacity")
+        stated.add(at)
         amounts[at] = _amount(state.axes.axes[at].resource, number.strip())
+    unstated = [str(axis) for at, axis in enumerate(state.axes.axes) if at not in stated]
+    if unstated and not state.nodes:
+        names = ", ".join(unstated)
+        click.echo(f"note: --capacity leaves out {names}, so there is none to share", err=True)
     return tuple(amounts)
 
 
 def _amount(resource: str, text: str) -> int:
     try:
-        amount, _ = base_units(resource, parse_quantity(text))
+        amount, is_exact = base_units(resource, parse_quantity(text))
     except QuantityError as wrong:
         raise click.BadParameter(str(wrong), param_hint="--capacity") from wrong
     if amount < 0:
         raise click.BadParameter(f"found {text}, expected 0 or more", param_hint="--capacity")
+    if not is_exact:
+        least = show_amount(resource, 1)
+        raise click.BadParameter(
+            f"found {text}, expected steps of {least} or more", param_hint="--capacity"
+        )
     return amount

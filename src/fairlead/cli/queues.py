@@ -10,7 +10,7 @@ from fairlead.cli.options import (
     output_option,
     read_capacity,
     reads_manifests,
-    state_or_exit,
+    states_or_exit,
 )
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.table import table_text
@@ -26,6 +26,8 @@ from fairlead.explain.share_report import (
     cell_text,
     report_document,
 )
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Axis
 
 EPILOG = """\b
@@ -63,16 +65,18 @@ def command(
     """
     stdin = read_standard_input((*files, *more_files, *(diff or ())))
 
-    def report(*also: str) -> ShareReport:
-        result = load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
-        assembled = state_or_exit(result)
+    def loaded(*also: str) -> LoadResult:
+        return load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
+
+    def report(assembled: Assembled) -> ShareReport:
         given = read_capacity(capacity, assembled)
         return share_report(assembled.state, assembled.settings, given)
 
     if diff is None:
-        _print_report(report(), output)
+        (only,) = states_or_exit(loaded())
+        _print_report(report(only), output)
         return
-    old, new = report(diff[0]), report(diff[1])
+    old, new = map(report, states_or_exit(loaded(diff[0]), loaded(diff[1])))
     if old.policy != new.policy:
         raise click.UsageError(
             f"{diff[0]} is for {old.policy} and {diff[1]} for {new.policy}: choose with --policy"

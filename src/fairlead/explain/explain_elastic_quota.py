@@ -1,5 +1,7 @@
 """How a namespace stands to its min, its max and the pool of all mins."""
 
+from collections.abc import Sequence
+
 from fairlead.explain.amount_text import amount_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Explanation, Section
@@ -19,7 +21,6 @@ def explain_elastic_quota(
     """Return how much *queue* may still take of each resource, and which rule bounds it."""
     quota = shares.quotas[queue]
     axes = state.axes.axes
-    borrows = ", ".join(str(axes[at]) for at in over_min(quota))
     rows = [_row(axis, axes.index(axis), quota, shares.pool) for axis in by_interest(axes)]
     section = Section(
         title="What it may still take",
@@ -31,10 +32,21 @@ def explain_elastic_quota(
         ),
     )
     return Explanation(
-        answer=f"{queue} " + (f"borrows {borrows}." if borrows else "is within its min."),
+        answer=f"{queue} {_standing(axes, quota)}.",
         sections=(section,),
         data=_document(state, shares, queue),
     )
+
+
+def _standing(axes: Sequence[Axis], quota: NamespaceQuota) -> str:
+    over_max = [
+        str(axis)
+        for axis, used, ceiling in zip(axes, quota.used, quota.ceiling, strict=True)
+        if ceiling is not None and used > ceiling
+    ]
+    borrows = ", ".join(str(axes[at]) for at in over_min(quota))
+    standing = f"borrows {borrows}" if borrows else "is within its min"
+    return standing + (f", and is above its max in {', '.join(over_max)}" if over_max else "")
 
 
 def _document(state: ClusterState, shares: ElasticShares, queue: QueueName) -> dict[str, object]:
@@ -49,17 +61,22 @@ def _document(state: ClusterState, shares: ElasticShares, queue: QueueName) -> d
 
 def _row(axis: Axis, at: int, quota: NamespaceQuota, pool: PoolSums) -> tuple[str, ...]:
     ceiling, used = quota.ceiling[at], quota.used[at]
-    to_max = None if ceiling is None else max(0, ceiling - used)
-    left = max(0, pool.guaranteed[at] - pool.used[at])
-    may_take = left if to_max is None else min(to_max, left)
+    to_max = None if ceiling is None else ceiling - used
+    left = pool.guaranteed[at] - pool.used[at]
+    may_take = max(0, left) if to_max is None else max(0, min(to_max, left))
     in_pool = (pool.guaranteed[at], pool.used[at], left, may_take)
     numbers = (quota.guaranteed[at], used, ceiling, to_max, *in_pool)
     return (str(axis), *(amount_text(axis, number) for number in numbers))
 
 
 def _owed(state: ClusterState, shares: ElasticShares, quota: NamespaceQuota) -> list[str]:
-    """Say who holds what this namespace is guaranteed and cannot take without preemption."""
-    remarks = []
+    """Say who holds what this namespace is guaranteed and cannot take without preemption.
+
+    A namespace that is above its min in any resource may not take back in another.
+    """
+    remarks: list[str] = []
+    if over_min(quota):
+        return remarks
     for at, axis in enumerate(state.axes.axes):
         below = quota.guaranteed[at] - quota.used[at]
         left = max(0, shares.pool.guaranteed[at] - shares.pool.used[at])

@@ -11,6 +11,8 @@ from fairlead.model.axes import Axis, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
 
+ROOM_COLUMNS = ("SUBTREE", "RETAINED", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")
+
 
 def explain_kueue_queue(state: ClusterState, shares: KueueShares, queue: QueueName) -> Explanation:
     """Return the arithmetic of quota, room and weighted share of *queue*."""
@@ -88,30 +90,32 @@ def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:
 
 def _room(state: ClusterState, shares: KueueShares, queue: QueueName, axes: list[int]) -> Section:
     path = state.path(queue)
-    head = ("QUEUE", "FLAVOR/RESOURCE", "SUBTREE", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")
-    rows = []
-    for name in path:
-        subtree, charged = shares.tree.subtree(name), shares.tree.charged(name)
-        available = shares.tree.available(name)
-        for at in axes:
-            axis = state.axes.axes[at]
-            rows.append(
-                (
-                    name,
-                    str(axis),
-                    amount_text(axis, subtree[at]),
-                    amount_text(axis, charged[at]),
-                    amount_text(axis, state.queues[name].borrow_limit[at]),
-                    amount_text(axis, available[at]),
-                )
-            )
+    head = ("FLAVOR/RESOURCE", "QUEUE", *ROOM_COLUMNS)
+    tree = shares.tree
+    columns = {
+        name: (
+            tree.subtree(name),
+            tree.retained(name),
+            tree.charged(name),
+            state.queues[name].borrow_limit,
+            tree.available(name),
+        )
+        for name in path
+    }
+    rows = [
+        (str(axis), name, *(amount_text(axis, column[at]) for column in columns[name]))
+        for at in axes
+        for axis in (state.axes.axes[at],)
+        for name in path
+    ]
     return Section(
         title="2. What it can still take, from here up to the root",
         table=(head, *rows),
         words=2,
         remarks=(
-            "Available: the free part of its retained quota, and what its parent has available,",
-            "as far as its borrow limit lets it.",
+            "Available at a root: subtree - allocated. Else: what is free of retained, and the",
+            "parent's available; with a borrow limit at most subtree - retained",
+            "- max(0, allocated - retained) + borrow limit of that.",
         ),
     )
 
@@ -131,7 +135,8 @@ def _share(shares: KueueShares, row: KueueShare) -> Section:
     ]
     weight = row.share.weight
     result = (
-        f"The largest ratio, {row.share.ratio:.3f}, over weight {weight}: {row.share.share:.3f}."
+        f"The largest ratio, {row.share.ratio:.3f}, over weight {weight}: {row.share.share:.3f}, "
+        "shown rounded up."
     )
     return Section(
         title="3. Weighted share",

@@ -11,7 +11,7 @@ QUEUE_COLUMNS = (
     Column(key="weightedShare", title="WEIGHTED-SHARE", form="share"),
     Column(key="dominantResource", title="DOMINANT", form="word", wide=True),
     Column(key="borrowing", title="BORROWING", form="word"),
-    Column(key="pending", title="PENDING", form="amounts", wide=True),
+    Column(key="pending", title="PENDING", form="amounts"),
 )
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),
