@@ -96,7 +96,7 @@ def test_resources_that_only_pods_ask_for_are_counted_too() -> None:
         pod("elsewhere/two", "x.org/other: 1"),
     )
     assert [axis.resource for axis in state.axes.axes] == ["cpu", "nvidia.com/gpu"]
-    assert state.resources == ("cpu", "nvidia.com/gpu", "storage", "x.org/other")
+    assert state.resources == ("cpu", "nvidia.com/gpu", "pods", "storage", "x.org/other")
 
 
 # What each pod adds, in cpu: allocated, leaving, pending.

@@ -41,8 +41,8 @@ def test_the_pods_of_a_group_are_one_workload_in_sets_of_alike_pods() -> None:
     assert [each.pod_names for each in found.pod_sets] == [("big",), ("gated",), ("w1", "w2")]
     assert [each.gated for each in found.pod_sets] == [False, True, False]
     assert [each.min_count for each in found.pod_sets] == [0, 0, 0]
-    assert state.resources == ("cpu", "memory", "nvidia.com/gpu")
-    assert found.pod_sets[0].requests == (2000, 2**30, 0)
+    assert state.resources == ("cpu", "memory", "nvidia.com/gpu", "pods")
+    assert found.pod_sets[0].requests == (2000, 2**30, 0, 1)
     # what waits: big 2 cores, w1 and w2 one core each; the gated and the finished pod nothing
     assert state.requested(QueueName("a")) == (4000, 2**30, 0)
 
@@ -195,8 +195,8 @@ def test_other_schedulers_pods_take_space_but_reservations_do_not() -> None:
     state = sound(stream(queue("a"), NODE, other, finished, reservation))
     assert state.workloads == {}
     node = state.nodes["n1"]
-    assert node.occupied == (1000, 0, 1000)
-    assert tuple(state.capacity) == (7000, 32 * 2**30, 3000)
+    assert node.occupied == (1000, 0, 1000, 1)
+    assert tuple(state.capacity) == (7000, 32 * 2**30, 3000, 109)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_a_share_of_a_gpu_is_charged_in_hundredths(text: str, amount: int, share
     state = sound(stream(queue("a"), NODE, annotated(text)))
     found = workload(state, "ns/x").pod_sets[0]
     assert found.gpu_share == share
-    assert found.requests == (1000, 0, amount)
+    assert found.requests == (1000, 0, amount, 1)
     assert state.requested(QueueName("a")) == (1000, 0, amount)
 
 

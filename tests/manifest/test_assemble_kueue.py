@@ -211,15 +211,19 @@ def test_an_admitted_workload_is_charged_where_it_was_admitted() -> None:
     assert state.sums[QueueName("b")].allocated == [0, 0]
 
 
-def test_a_pod_counts_as_one_pod_where_pods_have_quota() -> None:
-    by_queue = {}
-    for resource in ("pods", "cpu"):
-        state = sound(
-            cluster_queue("a", quota=f"{resource}: f 9"), local_queue("jobs", "a"), workload("w")
-        )
-        requests = state.workloads[WorkloadName("team/w")].pod_sets[0].requests
-        by_queue[resource] = dict(zip(state.resources, requests, strict=True))
-    assert by_queue == {"pods": {"cpu": 1000, "pods": 1}, "cpu": {"cpu": 1000}}
+def test_a_pod_asks_for_one_pod_which_is_charged_only_where_pods_have_quota() -> None:
+    state = sound(cluster_queue("a"), local_queue("jobs", "a"), workload("w", admitted="a f"))
+    requests = state.workloads[WorkloadName("team/w")].pod_sets[0].requests
+    assert dict(zip(state.resources, requests, strict=True)) == {"cpu": 1000, "pods": 1}
+    assert [str(axis) for axis in state.axes.axes] == ["f/cpu"]
+    assert state.sums[QueueName("a")].allocated == [1000]
+    counting = sound(
+        cluster_queue("a", quota="pods: f 9"),
+        local_queue("jobs", "a"),
+        workload("w", admitted="a f").replace("cpu: f", "pods: f"),
+    )
+    assert [str(axis) for axis in counting.axes.axes] == ["f/pods"]
+    assert counting.sums[QueueName("a")].allocated == [1]
 
 
 PRIORITIES = {

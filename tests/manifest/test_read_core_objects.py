@@ -74,7 +74,12 @@ def test_a_node_offers_what_is_allocatable() -> None:
 
 
 def test_a_node_without_allocatable_offers_its_capacity() -> None:
-    assert node("status: {capacity: {cpu: 4}}").allocatable == {"cpu": 4000}
+    found = node("status: {capacity: {cpu: 4, pods: 9}}")
+    assert found.allocatable == {"cpu": 4000, "pods": 9}
+
+
+def test_a_node_takes_the_usual_number_of_pods_unless_it_says_another() -> None:
+    assert node("status: {allocatable: {cpu: 4}}").allocatable == {"cpu": 4000, "pods": 110}
 
 
 def test_a_node_that_has_nothing_allocatable_does_not_offer_its_capacity() -> None:
@@ -140,7 +145,7 @@ def test_a_running_pod() -> None:
     assert (pod.node, pod.phase, pod.terminating, pod.gated) == ("node-1", "Running", False, False)
     assert (pod.created_ms, pod.started_ms) == (5_000, 9_000)
     assert (pod.priority, pod.priority_class) == (None, "high")
-    assert (pod.requests, pod.labels) == ({"cpu": 2000}, {"app": "train"})
+    assert (pod.requests, pod.labels) == ({"cpu": 2000, "pods": 1}, {"app": "train"})
 
 
 def pod(metadata: str = "", spec: str = "", status: str = "") -> PodObject:

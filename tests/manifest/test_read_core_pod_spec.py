@@ -95,9 +95,8 @@ def test_a_limit_stands_in_for_a_request_that_is_not_written() -> None:
             limits: {cpu: "2", memory: 1Gi, nvidia.com/gpu: 1}
         overhead: {cpu: 100m, memory: 1Gi}
     """)
-    # cpu 250 + 100, memory 1 + 1 GiB, and one GPU is 1000 thousandths
-    assert spec.requests == {"cpu": 350, "memory": 2 * GI, "nvidia.com/gpu": 1000}
-    assert spec.overhead == {"cpu": 100, "memory": GI}
+    # cpu 250 + 100, memory 1 + 1 GiB, one GPU is 1000 thousandths, and the pod is one pod
+    assert spec.requests == {"cpu": 350, "memory": 2 * GI, "nvidia.com/gpu": 1000, "pods": 1}
 
 
 def test_requests_of_the_pod_come_before_its_overhead() -> None:
@@ -106,12 +105,12 @@ def test_requests_of_the_pod_come_before_its_overhead() -> None:
         resources: {requests: {cpu: 5}, limits: {memory: 8}}
         overhead: {cpu: 1}
     """)
-    assert spec.requests == {"cpu": 6000, "memory": 8}
+    assert spec.requests == {"cpu": 6000, "memory": 8, "pods": 1}
 
 
-def test_an_empty_spec_asks_for_nothing_and_may_run_anywhere() -> None:
+def test_an_empty_spec_asks_for_one_pod_and_may_run_anywhere() -> None:
     spec = read("containers: []")
-    assert spec.requests == {}
+    assert spec.requests == {"pods": 1}
     assert spec.constraints.node_terms is None
     assert spec.constraints.unsupported == ()
     assert spec.scheduler == "default-scheduler"

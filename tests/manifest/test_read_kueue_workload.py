@@ -83,7 +83,7 @@ def test_a_pending_workload_asks_for_its_pods() -> None:
     assert (found.admitted_ms, found.admitted_by, found.requeued_ms) == (None, "", None)
     main, other = found.pod_sets
     # 1 core + 0.1 overhead; the GPU's limit stands in for its request
-    assert dict(main.requests) == {"cpu": 1100, "nvidia.com/gpu": 1000}
+    assert dict(main.requests) == {"cpu": 1100, "nvidia.com/gpu": 1000, "pods": 1}
     assert (main.name, main.count, main.min_count, main.admitted) == ("main", 2, 2, 0)
     assert main.constraints.node_selector == (("zone", "b"),)
     assert (other.name, other.count, other.min_count) == ("helper", 3, 1)
@@ -100,7 +100,7 @@ def test_what_is_admitted_is_what_the_status_says() -> None:
     )
     assert told == []
     (main,) = found.pod_sets
-    assert dict(main.requests) == {"cpu": 2500, "memory": GI}
+    assert dict(main.requests) == {"cpu": 2500, "memory": GI, "pods": 1}
     assert (main.count, main.admitted) == (4, 4)
     assert dict(main.flavors) == {"cpu": "spot", "memory": "spot"}
     assert (found.admitted_by, found.admitted_ms) == ("q", 5000)

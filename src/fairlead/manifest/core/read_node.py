@@ -3,12 +3,14 @@
 from typing import Final
 
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.core.read_selector import read_taints
 from fairlead.manifest.objects import NodeObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 
 GPU_MEMORY_LABEL: Final = "nvidia.com/gpu.memory"
+USUAL_PODS: Final = 110  # the kubelet's own default, for a node that does not say how many it takes
 
 _MAX_DIGITS: Final = 18
 _IGNORED_SPEC: Final = ("configSource", "externalID", "podCIDR", "podCIDRs", "providerID")
@@ -46,10 +48,11 @@ def read_node(top: Cursor) -> NodeObject | None:
     top.finish()
     if not metadata.name:
         return None
+    offered = allocatable if status.has("allocatable") else capacity
     return NodeObject(
         source=top.source,
         name=metadata.name,
-        allocatable=allocatable if status.has("allocatable") else capacity,
+        allocatable={PODS: USUAL_PODS, **offered} if offered else {},
         labels=metadata.labels,
         taints=taints,
         ready=is_ready,

@@ -18,6 +18,7 @@ PREEMPTION_POLICIES: Final[Mapping[str, PreemptionPolicy]] = {
     "Never": "Never",
 }
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+PODS: Final = "pods"  # a node takes only so many, so each pod asks for one of them
 
 _IGNORED: Final = (
     "activeDeadlineSeconds",
@@ -49,10 +50,9 @@ _IGNORED: Final = (
 
 
 class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod's spec. ``requests`` is what its node is charged, overhead included, pods not."""
+    """A pod's spec. ``requests`` is what its node is charged: overhead included, and one pod."""
 
     requests: Mapping[str, int]
-    overhead: Mapping[str, int]
     constraints: PodConstraints
     priority: int | None
     priority_class: str
@@ -71,8 +71,7 @@ def read_pod_spec(spec: Cursor) -> PodSpecRead:
     lasting = [*main, *(container for container in init if container.is_sidecar)]
     overhead = spec.quantities("overhead")
     return PodSpecRead(
-        requests=plus(_requests(spec, main, init), overhead),
-        overhead=overhead,
+        requests={**plus(_requests(spec, main, init), overhead), PODS: 1},
         constraints=read_pod_constraints(spec, lasting),
         priority=spec.integer("priority", None),
         priority_class=spec.text("priorityClassName", ""),

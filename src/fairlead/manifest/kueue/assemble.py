@@ -18,7 +18,6 @@ from fairlead.manifest.kueue.assemble_references import warn_of_missing
 from fairlead.manifest.kueue.assemble_workloads import (
     model_workload,
     refuse_too_many_pods,
-    requests_by_pod_set,
     started,
 )
 from fairlead.manifest.objects import PodObject
@@ -54,9 +53,9 @@ def _state(found: KueueObjects) -> ClusterState:
             *(node.allocatable for node in found.core.nodes.values()),
             *(pod.requests for pod in foreign),
             *(
-                requests
+                pod_set.requests
                 for workload in found.workloads.values()
-                for requests in requests_by_pod_set(workload, found)
+                for pod_set in workload.pod_sets
             ),
         ]
     )

@@ -13,14 +13,12 @@ from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
 from fairlead.manifest.kueue.assemble_references import priority_of
-from fairlead.manifest.objects import ByResource, KueuePodSet, KueueWorkloadObject
+from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadStarted
 from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
 
 MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000
-
-_PODS: Final = "pods"
 
 
 def missing_local_queue(namespace: str, name: str) -> QueueName:
@@ -47,20 +45,6 @@ def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Fin
             return
 
 
-def requests_by_pod_set(
-    workload: KueueWorkloadObject, objects: KueueObjects
-) -> list[dict[str, int]]:
-    """Return what one pod of each set asks for.
-
-    A pod counts as one of ``pods`` where its ClusterQueue has quota for those, as in Kueue.
-    """
-    queue = objects.cluster_queues.get(queue_of(workload, objects))
-    groups = queue.rules.resource_groups if queue else ()
-    counts_pods = any(_PODS in group.resources for group in groups)
-    itself = {_PODS: 1} if counts_pods else {}
-    return [{**pod_set.requests, **itself} for pod_set in workload.pod_sets]
-
-
 def queue_of(workload: KueueWorkloadObject, objects: KueueObjects) -> QueueName:
     """Return the queue that *workload* waits in or is charged to."""
     if workload.admitted_ms is not None:
@@ -75,11 +59,10 @@ def model_workload(
     found: KueueWorkloadObject, objects: KueueObjects, resources: tuple[str, ...]
 ) -> Workload:
     """Return the workload, its requests on *resources*."""
-    requests = requests_by_pod_set(found, objects)
     return Workload(
         name=WorkloadName(f"{found.namespace}/{found.name}"),
         queue=queue_of(found, objects),
-        pod_sets=tuple(map(_pod_set, found.pod_sets, requests, [resources] * len(requests))),
+        pod_sets=tuple(_pod_set(each, resources) for each in found.pod_sets),
         min_count=sum(pod_set.min_count for pod_set in found.pod_sets),
         priority=priority_of(found, objects) or 0,
         active=found.active,
@@ -94,12 +77,12 @@ def model_workload(
     )
 
 
-def _pod_set(found: KueuePodSet, requests: ByResource, resources: tuple[str, ...]) -> PodSet:
+def _pod_set(found: KueuePodSet, resources: tuple[str, ...]) -> PodSet:
     return PodSet(
         name=found.name,
         count=found.count,
         min_count=found.min_count,
-        requests=amounts_on(resources, requests),
+        requests=amounts_on(resources, found.requests),
         constraints=found.constraints,
     )
 
