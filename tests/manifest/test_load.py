@@ -199,8 +199,13 @@ SLIPS = {
     ),
     "a kind that is no text": (
         "{apiVersion: v1, kind: [Pod]}",
-        "error unknown-kind $.kind",
-        "add kind, or leave the file out",
+        "error wrong-type $.kind",
+        "write a text",
+    ),
+    "a version that is no text": (
+        "{apiVersion: 1, kind: Pod}",
+        "error wrong-type $.apiVersion",
+        "put it in quotes",
     ),
     "some other file": (
         "{replicas: 3}",

@@ -13,11 +13,14 @@ from fairlead.manifest.kinds import (
     kinds_in,
 )
 from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.fields import FieldError, text_of
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import REFUSED, Mapping
 
 NO_KIND = "without kind"
+
+_TYPE_KEYS = ("apiVersion", "kind")
 
 
 class Identified(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,18 +68,31 @@ def _report_version(document: Document, version: str, kind: Kind, findings: Find
 def _report_no_kind(document: Document, findings: Findings) -> None:
     """Refuse what was meant as an object; only warn about some other file in the same folder."""
     value = document.value
-    if REFUSED in (value.get("apiVersion"), value.get("kind")):
+    if REFUSED in map(value.get, _TYPE_KEYS):
         return  # told already
-    missing = "kind" if isinstance(value.get("apiVersion"), str) else "apiVersion"
+    _report_types(document, findings)
+    missing = [key for key in _TYPE_KEYS if value.get(key) is None]
+    if not missing:
+        return
     document.source.report(
         findings,
         "error" if _looks_like_object(value) else "warning",
         "unknown-kind",
-        (missing,) if missing in value else (),
-        f"found a mapping without {missing}, expected an object with apiVersion and kind",
-        f"add {missing}, or leave the file out",
+        (missing[0],) if missing[0] in value else (),
+        f"found a mapping without {missing[0]}, expected an object with apiVersion and kind",
+        f"add {missing[0]}, or leave the file out",
     )
 
 
+def _report_types(document: Document, findings: Findings) -> None:
+    for key in _TYPE_KEYS:
+        value = document.value.get(key)
+        try:
+            if value is not None:
+                text_of(value)
+        except FieldError as wrong:
+            document.source.report(findings, "error", wrong.code, (key,), wrong.message, wrong.fix)
+
+
 def _looks_like_object(value: Mapping) -> bool:
-    return any(key in value for key in ("apiVersion", "kind", "metadata", "spec"))
+    return any(key in value for key in (*_TYPE_KEYS, "metadata", "spec"))
