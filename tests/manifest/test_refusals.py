@@ -39,6 +39,10 @@ REFUSALS = {
     "a number that is nearly zero": ("a: 1e-999999999\n", ["1 bad-number $.a"]),
     "a number tag on what is no number": ("a: !!int x\n", ["1 bad-number $.a"]),
     "an alias that contains itself": ("x: 1\na: &a [1, *a]\n", ["2 bad-alias $.a[1]"]),
+    "an alias at the end of what it names": (
+        "a: &a\n- b\n- c:\n    d: *a\n",
+        ["4 bad-alias $.a[1].c.d"],
+    ),
     "a merge of a mapping into itself": ("x: 1\na: &a {<<: *a}\n", ['2 bad-alias $.a["<<"]']),
     "a merge of a number": ("x: 1\na: {<<: 5}\n", ["2 bad-merge $.a"]),
     "a merge of a list of numbers": ("a: {<<: [5]}\n", ["1 bad-merge $.a"]),

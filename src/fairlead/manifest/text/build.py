@@ -44,6 +44,7 @@ class Builder:
         self._report = report
         self._first_line = first_line
         self._trail: list[str | int] = []
+        self._near: Node | None = None  # the last key or collection that was passed
         self._built: dict[int, tuple[Value, int] | None] = {}  # by node: value, number of values
         self._count = 0
         self._aliased = 0
@@ -66,6 +67,7 @@ class Builder:
             return self._refuse_tag(node)
         if len(self._trail) >= MAX_DEPTH:  # an empty one, which the composer lets pass
             return self._refuse("too-deep", node, TOO_DEEP, "flatten the document")
+        self._near = node
         self._count += len(node.value)
         if isinstance(node, MappingNode):
             return self._mapping(node)
@@ -85,6 +87,7 @@ class Builder:
             if not isinstance(key_node, ScalarNode) or key_node.tag not in (UNTAGGED, TEXT_TAG):
                 self._refuse_key(key_node)
                 continue
+            self._near = key_node
             key = key_node.value
             if key == MERGE_KEY and is_merge_key(key_node):
                 merged.append(value_node)
@@ -137,10 +140,10 @@ class Builder:
             return self._refuse_alias(node, f"that nests more than {MAX_DEPTH} deep")
         return value
 
-    def _refuse_alias(self, node: Node, problem: str) -> Refused:
-        # The parser keeps the place of the anchor, not that of the alias; the path is the alias's.
-        message = f"found an alias of the value on this line, {problem}"
-        return self._refuse("bad-alias", node, message, "write the values out")
+    def _refuse_alias(self, anchored: Node, problem: str) -> Refused:
+        # The parser keeps the place of the anchor, not that of the alias: that is here or below.
+        message = f"found an alias of the value on line {self._line(anchored)}, {problem}"
+        return self._refuse("bad-alias", self._near or anchored, message, "write the values out")
 
     def _scalar(self, node: ScalarNode) -> Scalar | Refused:
         tag = node.tag
