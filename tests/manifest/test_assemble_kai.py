@@ -99,6 +99,69 @@ def test_the_shard_for_no_pool_counts_and_the_others_are_told() -> None:
     assert [(each.code, each.line) for each in found] == [("no-effect", 1), ("no-effect", 5)]
 
 
+SHARD = "{kind: SchedulingShard, metadata: {name: s}, spec: {partitionLabelValue: '%s'}}"
+
+
+def pooled(text: str, pool: str) -> str:
+    """Put an object into a node pool."""
+    return text.replace("{name: ", f"{{labels: {{kai.scheduler/node-pool: {pool}}}, name: ", 1)
+
+
+def node(name: str, cores: int) -> str:
+    return f"{{kind: Node, metadata: {{name: {name}}}, status: {{allocatable: {{cpu: {cores}}}}}}}"
+
+
+def job(name: str, on: str) -> str:
+    """Write a group with one pod of one core on a node."""
+    group = GROUP.replace("name: g", f"name: {name}")
+    return stream(
+        group, member(f"{name}-0", f"nodeName: {on}, {ONE_CORE}").replace(": g}", f": {name}}}")
+    )
+
+
+POOLS = stream(
+    queue("a"),
+    pooled(node("blue", 1), "blue"),
+    pooled(node("red", 10), "red"),
+    node("free", 100),
+    pooled(job("in-blue", "blue"), "blue"),
+    pooled(job("in-red", "red"), "red"),
+    job("in-none", "blue"),
+)
+
+
+@pytest.mark.parametrize(
+    ("pool", "cores", "jobs"),
+    [
+        ("blue", 0, ["ns/in-blue"]),  # 1 less the one that a job of no pool holds there
+        ("red", 10, ["ns/in-red"]),
+        ("", 100, ["ns/in-none"]),
+        ("gone", 0, []),
+    ],
+)
+def test_only_the_nodes_and_jobs_of_the_shards_pool_count(
+    pool: str, cores: int, jobs: list[str]
+) -> None:
+    assembled, found = assemble(stream(POOLS, SHARD % pool))
+    assert assembled is not None
+    check_invariants(assembled.state)
+    assert assembled.state.total()[0] == 1000 * cores
+    assert sorted(assembled.state.workloads) == jobs
+    assert set(assembled.state.queues) == {"a"}
+    (finding,) = [each for each in found if each.code == "no-effect"]
+    left_out = f"{3 if pool == 'gone' else 2} nodes and {3 - len(jobs)} jobs"
+    assert left_out in finding.message
+    assert (finding.severity, finding.path) == ("advice", "$.spec.partitionLabelValue")
+
+
+def test_without_a_shard_all_pools_count() -> None:
+    assembled, found = assemble(POOLS)
+    assert assembled is not None
+    assert assembled.state.total()[0] == 111_000
+    assert sorted(assembled.state.workloads) == ["ns/in-blue", "ns/in-none", "ns/in-red"]
+    assert found == []
+
+
 def test_without_a_shard_the_defaults_hold() -> None:
     assembled, _ = assemble(queue("a"))
     assert assembled is not None

@@ -60,6 +60,7 @@ class KaiPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
     sub_groups: tuple[SubGroup, ...] = ()
     staleness_grace_ms: int | None = None
     preemption_delay_ms: int = 0
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     topology: bool = False  # has a topology constraint, which no filter of ours knows
 
 

@@ -20,8 +20,8 @@ from fairlead.manifest.kai.assemble_gpu import GPU, SharedGpus
 from fairlead.manifest.kai.assemble_jobs import Job, sort_pods
 from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, KaiPriorities
 from fairlead.manifest.kai.assemble_queues import kai_axes, kai_tree, model_queue
-from fairlead.manifest.kai.assemble_settings import kai_settings
 from fairlead.manifest.kai.assemble_workload import KaiWorkload
+from fairlead.manifest.kai.node_pool import NodePool, choose_pool
 from fairlead.manifest.kai.read_queue import KAI_AXES
 from fairlead.manifest.objects import (
     ByResource,
@@ -44,8 +44,8 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     Objects may be listed in any order. Cost: about one look at every object, and sorting.
     """
     queues = kai_tree(objects.of(KaiQueueObject), findings)
-    settings = kai_settings(objects.of(KaiShardObject), findings)
-    parts = _Parts(objects, findings)
+    pool = choose_pool(objects.of(KaiShardObject), findings)
+    parts = _Parts(objects, pool, findings)
     _check_queues_of_jobs(parts.jobs, queues, findings)
     if findings.has_errors:
         return None
@@ -54,16 +54,17 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
         state.apply(event)
     advise_on_queues(queues, state.total() if parts.nodes else None, findings)
     sources = {QueueName(queue.name): queue.source for queue in queues}
-    return Assembled(state=state, settings=settings, sources=sources)
+    return Assembled(state=state, settings=pool.settings, sources=sources)
 
 
 class _Parts:
     """The objects besides queues: nodes, jobs, and the resources that both are measured on."""
 
-    def __init__(self, objects: Collection, findings: Findings) -> None:
+    def __init__(self, objects: Collection, pool: NodePool, findings: Findings) -> None:
         core = core_objects(objects, findings)
-        self.nodes = list(core.nodes.values())
-        pods = sort_pods(core.pods, objects.of(KaiPodGroupObject), findings)
+        self.nodes = [node for node in core.nodes.values() if pool.has(node.labels)]
+        pods = sort_pods(core.pods, objects.of(KaiPodGroupObject), pool, findings)
+        pool.tell_left_out(len(core.nodes) - len(self.nodes), pods.in_other_pools, findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
         priorities = KaiPriorities(core.priority_classes.values(), findings)

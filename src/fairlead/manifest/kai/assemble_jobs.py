@@ -13,6 +13,7 @@ from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.node_pool import NodePool
 from fairlead.manifest.kai.read_pod_group import QUEUE_LABELS, queue_label
 from fairlead.manifest.objects import KaiPodGroupObject, PodObject
 from fairlead.manifest.text.documents import Source
@@ -39,19 +40,23 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sorted(msgspec.Struct, frozen=True, kw_only=True):
-    """All live pods: in jobs by name, or not ours."""
+    """All live pods: in jobs by name, or foreign; among those, jobs of KAI in other pools."""
 
     jobs: tuple[Job, ...]
     foreign: tuple[PodObject, ...]
+    in_other_pools: int  # jobs
 
 
 def sort_pods(
-    pods: Mapping[str, PodObject], groups: Sequence[KaiPodGroupObject], findings: Findings
+    pods: Mapping[str, PodObject],
+    groups: Sequence[KaiPodGroupObject],
+    pool: NodePool,
+    findings: Findings,
 ) -> Sorted:
     """Put every live pod of *pods*, by full name, where it belongs.
 
-    Finished pods, and those that leave before they got a node, are gone. Cost: one look at each,
-    and sorting.
+    Finished pods, and those that leave before they got a node, are gone. Jobs of other pools than
+    *pool* are other schedulers'. Cost: one look at each, and sorting.
     """
     unique = refuse_duplicates(groups, full_name, "PodGroup", findings)
     by_name = {full_name(group): group for group in unique}
@@ -78,7 +83,16 @@ def sort_pods(
         *(_pod_job(pod, by_name) for pod in alone if is_live(pod)),
     ]
     jobs.sort(key=lambda each: each.name)
-    return Sorted(jobs=tuple(jobs), foreign=tuple(filter(is_live, foreign)))
+    others = [job for job in jobs if not pool.has(_labels(job))]
+    return Sorted(
+        jobs=tuple(job for job in jobs if pool.has(_labels(job))),
+        foreign=(*filter(is_live, foreign), *(pod for job in others for pod in job.pods)),
+        in_other_pools=len(others),
+    )
+
+
+def _labels(job: Job) -> Mapping[str, str]:
+    return job.group.labels if job.group else job.pods[0].labels
 
 
 def _group_name(pod: PodObject) -> str:

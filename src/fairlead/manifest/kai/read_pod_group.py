@@ -57,6 +57,7 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
         created_ms=metadata.created_ms,
         started_ms=_annotated(top, metadata, LAST_START, timestamp_of),
         sub_groups=sub_groups,
+        labels=metadata.labels,
         staleness_grace_ms=spec.duration("stalenessGracePeriod", None),
         preemption_delay_ms=_preemption_delay_ms(top, metadata) if delay_ms is None else delay_ms,
         topology=requires_topology(spec) or needs_topology,
