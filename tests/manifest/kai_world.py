@@ -62,6 +62,11 @@ def sound(text: str) -> ClusterState:
     return assembled.state
 
 
+def told(text: str) -> list[Finding]:
+    """Return what is said besides that queues on their own ask for nothing."""
+    return [each for each in assemble(text)[1] if each.code != "no-requests"]
+
+
 def codes(text: str) -> list[str]:
     return [f"{each.severity} {each.code} {each.line}" for each in assemble(text)[1]]
 

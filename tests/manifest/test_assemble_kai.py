@@ -29,6 +29,7 @@ from tests.manifest.kai_world import (
     queue,
     sound,
     stream,
+    told,
 )
 
 # The tree
@@ -52,10 +53,10 @@ def test_queues_stand_on_the_axes_cpu_memory_gpu() -> None:
 
 def test_an_orphan_is_left_out_with_all_below_it() -> None:
     text = stream(queue("a"), queue("b", "gone"), queue("c", "b"), queue("d", "c"))
-    assembled, found = assemble(text)
+    assembled, _ = assemble(text)
     assert assembled is not None
     assert set(assembled.state.queues) == {"a"} == set(assembled.sources)
-    (finding,) = found
+    (finding,) = told(text)
     assert (finding.severity, finding.code, finding.line) == ("warning", "missing-parent", 3)
     assert '"b" and below it "c", "d" are left out' in finding.message
 
@@ -204,7 +205,7 @@ def test_a_share_simulation_becomes_one_waiting_workload_per_queue() -> None:
     ],
 )
 def test_a_queue_that_cannot_run_or_use_its_quota_is_told(resources: str, expected: str) -> None:
-    found = [f"{each.severity} {each.code}" for each in assemble(queue("a", "", resources))[1]]
+    found = [f"{each.severity} {each.code}" for each in told(queue("a", "", resources))]
     assert found == ([expected] if expected else [])
 
 
@@ -214,7 +215,7 @@ def quota(gpu: int) -> str:
 
 def test_children_that_are_guaranteed_more_than_their_parent_are_told_at_the_parent() -> None:
     text = stream(queue("p", "", quota(3)), queue("a", "p", quota(2)), queue("b", "p", quota(2)))
-    (finding,) = assemble(text)[1]
+    (finding,) = told(text)
     assert (finding.severity, finding.code, finding.line) == ("advice", "overcommitted", 1)
     assert finding.path == "$.spec.resources.gpu.quota"
     assert "a quota of 3" in finding.message
@@ -223,11 +224,68 @@ def test_children_that_are_guaranteed_more_than_their_parent_are_told_at_the_par
 
 def test_more_guaranteed_at_the_top_than_the_nodes_have_is_told_at_the_largest() -> None:
     text = stream(NODE, queue("a", "", quota(2)), queue("b", "", quota(3)))  # 5 of 4
-    (finding,) = assemble(text)[1]
+    (finding,) = told(text)
     assert (finding.code, finding.line) == ("overcommitted", 6)
     assert "found 5 guaranteed at the top level, but the nodes have 4" in finding.message
     fitting = stream(NODE, queue("a", "", quota(2)), queue("b", "", quota(2)))
-    assert assemble(fitting)[1] == []
+    assert told(fitting) == []
+
+
+# What is asked for where no pod is in the input
+
+
+def published(name: str, parent: str, requested: str, allocated: str, fixed: str) -> str:
+    """Write a queue with the status that KAI gives it."""
+    status = f"requested: {requested}, allocated: {allocated}, allocatedNonPreemptible: {fixed}"
+    return queue(name, parent)[:-1] + f", status: {{{status}, childQueues: []}}}}"
+
+
+PUBLISHED = stream(
+    published("top", "", "{cpu: 99}", "{cpu: 99}", "{}"),  # of all below it; only leaves count
+    published(
+        "a",
+        "top",
+        '{cpu: "10", memory: 8Gi, nvidia.com/gpu: 4}',
+        '{cpu: 6500m, memory: 8Gi, nvidia.com/gpu: "2.5"}',
+        '{cpu: "2", nvidia.com/gpu: 1}',
+    ),
+    published("b", "top", "{cpu: 1}", "{cpu: 3}", "{}"),  # of two moments
+    queue("c", "top"),
+)
+
+
+def test_without_pods_the_status_of_the_leaves_says_what_is_asked_for() -> None:
+    state = sound(PUBLISHED)
+    gib = 2**30
+    assert state.requested(QueueName("a")) == (10_000, 8 * gib, 4000)
+    own = state.sums[QueueName("a")]
+    assert own.allocated == [6500, 8 * gib, 2500]
+    assert own.non_preemptible == [2000, 0, 1000]
+    assert state.requested(QueueName("b")) == (3000, 0, 0)  # never less than it has
+    assert state.requested(QueueName("c")) == (0, 0, 0)
+    assert state.requested(QueueName("top")) == (13_000, 8 * gib, 4000)  # 10 + 3 cores
+    assert sorted(state.workloads) == ["/a", "/a/running", "/a/staying", "/b/running"]
+    assert told(PUBLISHED) == assemble(PUBLISHED)[1] == []
+
+
+def test_with_pods_no_status_counts() -> None:
+    state = sound(stream(PUBLISHED, pod("x")))
+    assert sorted(state.workloads) == ["ns/x"]
+    assert state.requested(QueueName("a")) == (1000, 0, 0)
+    state = sound(stream(PUBLISHED, pod("done", status="phase: Succeeded")))
+    assert state.requested(QueueName("top")) == (0, 0, 0)
+
+
+def test_queues_for_which_nobody_asks_anything_are_told_once() -> None:
+    text = stream(NODE, queue("b"), queue("a"))
+    (finding,) = assemble(text)[1]
+    assert (finding.severity, finding.code, finding.line) == ("advice", "no-requests", 6)
+    assert "every fair share is 0" in finding.message
+    assert assemble(stream(text, pod("x")))[1] == []
+    assert assemble(NODE)[1] == []
+
+
+# When advice is given
 
 
 def test_advice_waits_until_the_input_is_sound() -> None:

@@ -43,7 +43,12 @@ def test_a_queue_has_the_simulators_defaults() -> None:
     assert queue.guaranteed == {"cpu": None, "memory": None, "gpu": 0}
     assert queue.ceiling == {"cpu": None, "memory": None, "gpu": None}
     assert queue.weights == dict.fromkeys(("cpu", "memory", "gpu"), Decimal(1))
-    assert queue.requested == {"cpu": 100_000, "memory": 100_000, "gpu": 100_000_000}
+    assert queue.simulated is not None
+    assert queue.simulated.requested == {
+        "cpu": 100_000,
+        "memory": 100_000,
+        "nvidia.com/gpu": 100_000_000,
+    }
     assert queue.usage_e9 is None
 
 
@@ -56,8 +61,8 @@ def test_a_queue_is_read_with_keys_in_any_case() -> None:
     assert isinstance(read_queue, KaiQueueObject)
     assert (read_queue.name, read_queue.display_name, read_queue.priority) == ("q1", "vision", 5)
     assert read_queue.guaranteed["gpu"] == 10_000
-    assert read_queue.requested is not None
-    assert read_queue.requested["gpu"] == 2500
+    assert read_queue.simulated is not None
+    assert read_queue.simulated.requested["nvidia.com/gpu"] == 2500
     assert read_queue.weights["gpu"] == Decimal(3)
     assert read_queue.ceiling["gpu"] == 20_000
 

@@ -25,6 +25,14 @@ LimitByResource: TypeAlias = Mapping[str, int | None]
 PriorityClassKind: TypeAlias = Literal["WorkloadPriorityClass", "PriorityClass", ""]
 
 
+class QueueDemand(msgspec.Struct, frozen=True, kw_only=True):
+    """What a queue asks for in total, what it has of that, and what of it cannot be preempted."""
+
+    requested: ByResource
+    allocated: ByResource = msgspec.field(default_factory=dict)
+    non_preemptible: ByResource = msgspec.field(default_factory=dict)
+
+
 class KaiQueueObject(msgspec.Struct, frozen=True, kw_only=True):
     """A KAI ``Queue``; the maps have the keys cpu, memory and gpu, and None is unlimited."""
 
@@ -39,8 +47,8 @@ class KaiQueueObject(msgspec.Struct, frozen=True, kw_only=True):
     weights: Mapping[str, Decimal]
     preempt_min_runtime_ms: int | None = None
     reclaim_min_runtime_ms: int | None = None
-    # Given by KAI's share simulator body in place of workloads; None: add up the workloads.
-    requested: ByResource | None = None
+    simulated: QueueDemand | None = None  # in place of workloads, as the share simulator has it
+    status: QueueDemand | None = None  # as KAI publishes it
     usage_e9: ByResource | None = None
 
 

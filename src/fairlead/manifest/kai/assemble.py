@@ -1,7 +1,6 @@
 """From KAI's queues, pod groups and shards with pods and nodes to one cluster state."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import msgspec
 
@@ -9,33 +8,29 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import core_objects
 from fairlead.manifest.core.node_amounts import (
-    amounts_on,
     held_by_node,
     model_node,
     resource_names,
 )
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
-from fairlead.manifest.kai.assemble_gpu import GPU, SharedGpus
+from fairlead.manifest.kai.assemble_gpu import SharedGpus
 from fairlead.manifest.kai.assemble_jobs import Job, sort_pods
-from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, KaiPriorities
-from fairlead.manifest.kai.assemble_queues import kai_axes, kai_tree, model_queue
+from fairlead.manifest.kai.assemble_priority import KaiPriorities
+from fairlead.manifest.kai.assemble_queues import kai_tree, model_queue
 from fairlead.manifest.kai.assemble_workload import KaiWorkload
 from fairlead.manifest.kai.node_pool import NodePool, choose_pool
-from fairlead.manifest.kai.read_queue import KAI_AXES
+from fairlead.manifest.kai.queue_demand import Demands
+from fairlead.manifest.kai.quota_axes import KAI_AXES, kai_axes
 from fairlead.manifest.objects import (
-    ByResource,
     KaiPodGroupObject,
     KaiQueueObject,
     KaiShardObject,
 )
 from fairlead.manifest.text.path import quote
-from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Event, NodeAdded, QueueChanged, UsageChanged, WorkloadAdded
+from fairlead.model.axes import QueueName
+from fairlead.model.events import Event, NodeAdded, QueueChanged, UsageChanged
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodSet, Workload
-
-_RESOURCE_OF: Final = {"cpu": "cpu", "memory": "memory", "gpu": GPU}
 
 
 def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
@@ -45,7 +40,7 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     """
     queues = kai_tree(objects.of(KaiQueueObject), findings)
     pool = choose_pool(objects.of(KaiShardObject), findings)
-    parts = _Parts(objects, pool, findings)
+    parts = _Parts(objects, queues, pool, findings)
     _check_queues_of_jobs(parts.jobs, queues, findings)
     if findings.has_errors:
         return None
@@ -53,6 +48,7 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     for event in _events(queues, parts):
         state.apply(event)
     advise_on_queues(queues, state.total() if parts.nodes else None, findings)
+    parts.demands.advise(findings)
     sources = {QueueName(queue.name): queue.source for queue in queues}
     return Assembled(state=state, settings=pool.settings, sources=sources)
 
@@ -60,10 +56,18 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
 class _Parts:
     """The objects besides queues: nodes, jobs, and the resources that both are measured on."""
 
-    def __init__(self, objects: Collection, pool: NodePool, findings: Findings) -> None:
+    def __init__(
+        self,
+        objects: Collection,
+        queues: Sequence[KaiQueueObject],
+        pool: NodePool,
+        findings: Findings,
+    ) -> None:
         core = core_objects(objects, findings)
+        groups = objects.of(KaiPodGroupObject)
+        self.demands = Demands(queues, has_jobs=bool(core.pods or groups))
         self.nodes = [node for node in core.nodes.values() if pool.has(node.labels)]
-        pods = sort_pods(core.pods, objects.of(KaiPodGroupObject), pool, findings)
+        pods = sort_pods(core.pods, groups, pool, findings)
         pool.tell_left_out(len(core.nodes) - len(self.nodes), pods.in_other_pools, findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
@@ -75,7 +79,7 @@ class _Parts:
                 *(node.allocatable for node in self.nodes),
                 *(pod.requests for pod in self.foreign),
                 *(pod.requests for job in self.jobs for pod in job.pods),
-                *map(_in_resources, objects.of(KaiQueueObject)),
+                *self.demands.amounts(),
             ]
         )
 
@@ -96,9 +100,7 @@ def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
         yield QueueChanged(model_queue(queue))
     for workload in parts.workloads:
         yield from workload.events(parts.resources)
-    for queue in queues:
-        if queue.requested is not None:
-            yield WorkloadAdded(_simulated(queue, parts.resources))
+    yield from parts.demands.events(parts.resources)
     usage = {
         QueueName(queue.name): tuple([queue.usage_e9[axis] for axis in KAI_AXES])
         for queue in queues
@@ -106,29 +108,6 @@ def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
     }
     if usage:
         yield UsageChanged(usage)
-
-
-def _simulated(queue: KaiQueueObject, resources: tuple[str, ...]) -> Workload:
-    """Return one waiting pod for all that a queue of the share simulator asks for."""
-    pod_set = PodSet(
-        name="requested",
-        count=1,
-        min_count=0,
-        requests=amounts_on(resources, _in_resources(queue)),
-    )
-    return Workload(
-        # A job's name begins with a namespace, which is never empty.
-        name=WorkloadName(f"/{queue.name}"),
-        queue=QueueName(queue.name),
-        pod_sets=(pod_set,),
-        min_count=1,
-        priority=DEFAULT_JOB_PRIORITY,
-        created_ms=queue.created_ms,
-    )
-
-
-def _in_resources(queue: KaiQueueObject) -> ByResource:
-    return {_RESOURCE_OF[axis]: amount for axis, amount in (queue.requested or {}).items()}
 
 
 def _check_queues_of_jobs(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_queue import KAI_AXES
+from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.objects import KaiQueueObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import Amounts

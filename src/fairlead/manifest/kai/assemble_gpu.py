@@ -9,11 +9,10 @@ import msgspec
 from fairlead.errors import Severity
 from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.quota_axes import GPU
 from fairlead.manifest.objects import ByResource, NodeObject, PodObject
 from fairlead.model.quantity import show_amount
 from fairlead.model.workload import GpuShare
-
-GPU: Final = "nvidia.com/gpu"  # KAI shares no other vendor's devices
 
 _DEVICE: Final = 1000  # thousandths
 _STEP: Final = 10  # KAI counts a share in hundredths

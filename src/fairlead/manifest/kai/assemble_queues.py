@@ -9,19 +9,13 @@ from fairlead.manifest.core.tree_checks import (
     refuse_duplicates,
 )
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_queue import KAI_AXES
+from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.objects import KaiQueueObject
 from fairlead.manifest.text.path import quote
-from fairlead.model.axes import Axis, QueueName, QuotaAxes
+from fairlead.model.axes import QueueName
 from fairlead.model.queue import KaiQueue, Queue
 
 PARENT_PATH = ("spec", "parentQueue")
-
-
-def kai_axes(resources: Sequence[str]) -> QuotaAxes:
-    """Return the three axes of KAI; every vendor's GPU among *resources* counts as gpu."""
-    vendors = {resource: "gpu" for resource in resources if resource.endswith("/gpu")}
-    return QuotaAxes([Axis(axis) for axis in KAI_AXES], counted_as=vendors)
 
 
 def kai_tree(objects: Sequence[KaiQueueObject], findings: Findings) -> list[KaiQueueObject]:

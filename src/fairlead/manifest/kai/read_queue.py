@@ -9,12 +9,11 @@ from fractions import Fraction
 from typing import Final
 
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.objects import KaiQueueObject
+from fairlead.manifest.kai.quota_axes import KAI_AXES
+from fairlead.manifest.objects import KaiQueueObject, QueueDemand
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.values import describe
 from fairlead.model.queue import DEFAULT_PRIORITY
-
-KAI_AXES: Final = ("cpu", "memory", "gpu")
 
 _BASE_UNITS: Final = {"cpu": 1, "memory": 10**6, "gpu": 1000}  # in one of what users write
 _ZERO: Final = Decimal(0)
@@ -22,7 +21,7 @@ _ZERO: Final = Decimal(0)
 
 def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
     """Read a Queue; None if it has no name. A resource that is not listed has 0 of everything."""
-    top.ignore("apiVersion", "kind", "status")
+    top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)
     resources = spec.mapping("resources", required=True)
@@ -43,11 +42,24 @@ def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
             for axis, each in listed.items()
         },
         weights={axis: each.factor("overQuotaWeight", _ZERO) for axis, each in listed.items()},
+        status=_read_status(top.mapping("status")),
         preempt_min_runtime_ms=spec.duration("preemptMinRuntime", None),
         reclaim_min_runtime_ms=spec.duration("reclaimMinRuntime", None),
     )
     top.finish()
     return queue if queue.name else None
+
+
+def _read_status(status: Cursor) -> QueueDemand | None:
+    """Read what KAI has added up for the queue; None if it did not yet."""
+    is_there = status.has("requested") or status.has("allocated")
+    status.ignore(*status.keys())  # whoever writes a status may add to it
+    demand = QueueDemand(
+        requested=status.quantities("requested"),
+        allocated=status.quantities("allocated"),
+        non_preemptible=status.quantities("allocatedNonPreemptible"),
+    )
+    return demand if is_there else None
 
 
 def read_kai_amount(

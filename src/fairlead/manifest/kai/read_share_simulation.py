@@ -9,9 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+from fairlead.fairness.division_weights import BILLION
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kai.read_queue import KAI_AXES, read_kai_amount
-from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject
+from fairlead.manifest.kai.quota_axes import KAI_AXES, RESOURCE_OF
+from fairlead.manifest.kai.read_queue import read_kai_amount
+from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject, QueueDemand
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, Source
 from fairlead.manifest.text.values import Value
@@ -20,10 +22,8 @@ from fairlead.policy.kai.settings import KaiSettings
 TOTAL_NODE: Final = "totalResource"
 
 _BASE_UNITS: Final = {"cpu": 1, "memory": 1, "gpu": 1000}
-_RESOURCES: Final = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu"}
 _UNLIMITED: Final = Decimal(-1)
 _USUAL_REQUEST: Final = Decimal(100_000)
-_USAGE_UNITS: Final = 10**9
 
 _KEYS: Final = {
     key.lower(): key
@@ -58,7 +58,7 @@ def read_share_simulation(
     top = Cursor(document.source, findings, canonical)
     top.ignore("totalUsageCapacity")
     total = top.mapping("totalResource", required=True)
-    allocatable = {_RESOURCES[axis]: _total(total, axis) for axis in KAI_AXES}
+    allocatable = {RESOURCE_OF[axis]: _total(total, axis) for axis in KAI_AXES}
     queues = [_read_queue(each) for each in top.items("queues")]
     objects: list[KaiQueueObject | NodeObject | KaiShardObject] = [
         NodeObject(source=top.source, name=TOTAL_NODE, allocatable=allocatable, labels={}),
@@ -100,10 +100,12 @@ def _read_queue(cursor: Cursor) -> KaiQueueObject:
         },
         ceiling={axis: _ceiling(each, axis) for axis, each in listed.items()},
         weights={axis: each.factor("overQuotaWeight", Decimal(1)) for axis, each in listed.items()},
-        requested={
-            axis: _amount(each, "request", axis, _USUAL_REQUEST) or 0
-            for axis, each in listed.items()
-        },
+        simulated=QueueDemand(
+            requested={
+                RESOURCE_OF[axis]: _amount(each, "request", axis, _USUAL_REQUEST) or 0
+                for axis, each in listed.items()
+            }
+        ),
         usage_e9=usage_e9 if any(usage_e9.values()) else None,
     )
 
@@ -132,7 +134,7 @@ def _ceiling(cursor: Cursor, axis: str) -> int | None:
 
 def _usage_e9(cursor: Cursor) -> int:
     """Read past use, as a part of the cluster, in billionths."""
-    exact = Fraction(cursor.decimal("usage", Decimal(0), minimum=0)) * _USAGE_UNITS
+    exact = Fraction(cursor.decimal("usage", Decimal(0), minimum=0)) * BILLION
     return exact.numerator // exact.denominator
 
 

@@ -1,0 +1,98 @@
+"""What queues ask for where their pods are not in the input: as somebody else has added it up.
+
+The share simulator is sent totals, and KAI itself publishes them in the status of its queues. A
+total becomes one pod of that size, which is all that a division of shares looks at.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, NON_PREEMPTIBLE_FROM
+from fairlead.manifest.objects import ByResource, KaiQueueObject, QueueDemand
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Event, Placement, WorkloadAdded, WorkloadStarted
+from fairlead.model.workload import PodId, PodSet, Workload
+
+_ONLY_POD: Final = PodId(0, 0)
+
+
+class Demands:
+    """The totals that count: those of simulations always, those of a status if nothing else."""
+
+    def __init__(self, queues: Sequence[KaiQueueObject], *, has_jobs: bool) -> None:
+        """Take the totals of *queues*; *has_jobs*: pods say what is asked for, no status counts."""
+        inner = {queue.parent for queue in queues}
+        self._found: list[tuple[KaiQueueObject, QueueDemand]] = []
+        for queue in queues:
+            status = None if has_jobs or queue.name in inner else queue.status
+            demand = queue.simulated or status
+            if demand is not None:
+                self._found.append((queue, demand))
+        self._is_asked = has_jobs or bool(self._found) or not queues
+        self._queues = queues
+
+    def amounts(self) -> Iterator[ByResource]:
+        """Yield all that is asked for, by resource."""
+        for _, demand in self._found:
+            yield from (demand.requested, demand.allocated, demand.non_preemptible)
+
+    def events(self, resources: tuple[str, ...]) -> Iterator[Event]:
+        """Yield a workload for each part of a demand: what waits, what runs, what must stay."""
+        for queue, demand in self._found:
+            requested = amounts_on(resources, demand.requested)
+            allocated = amounts_on(resources, demand.allocated)
+            staying = amounts_on(resources, demand.non_preemptible)
+            # A job's name begins with a namespace, which is never empty.
+            yield from _one_pod(f"/{queue.name}", queue, _less(requested, allocated))
+            running = _one_pod(f"/{queue.name}/running", queue, _less(allocated, staying))
+            yield from _started(running)
+            yield from _started(_one_pod(f"/{queue.name}/staying", queue, staying, stays=True))
+
+    def advise(self, findings: Findings) -> None:
+        """Say so once if nobody asks for anything at all."""
+        if not self._is_asked:
+            self._queues[0].source.report(
+                findings,
+                "advice",
+                "no-requests",
+                (),
+                "found queues without pods and without a status that says what is requested; "
+                "nothing is asked for, so every fair share is 0",
+                "add the pods and pod groups, or the queues as kubectl get -o yaml shows them",
+            )
+
+
+def _less(amounts: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+    """Return what is left of each; a status may be of two moments, so never less than 0."""
+    return tuple(max(0, one - other) for one, other in zip(amounts, others, strict=True))
+
+
+def _one_pod(
+    name: str, queue: KaiQueueObject, requests: tuple[int, ...], *, stays: bool = False
+) -> Iterator[WorkloadAdded]:
+    """Yield a workload of one pod that asks for all of *requests*; none if that is nothing."""
+    if any(requests):
+        pod_set = PodSet(name="requested", count=1, min_count=0, requests=requests)
+        yield WorkloadAdded(
+            Workload(
+                name=WorkloadName(name),
+                queue=QueueName(queue.name),
+                pod_sets=(pod_set,),
+                min_count=1,
+                priority=NON_PREEMPTIBLE_FROM if stays else DEFAULT_JOB_PRIORITY,
+                preemptible=not stays,
+                created_ms=queue.created_ms,
+            )
+        )
+
+
+def _started(added: Iterator[WorkloadAdded]) -> Iterator[Event]:
+    for event in added:
+        yield event
+        yield WorkloadStarted(
+            workload=event.workload.name,
+            placements=(Placement(_ONLY_POD, None),),  # on which node is not known
+            at_ms=event.workload.created_ms,
+        )
