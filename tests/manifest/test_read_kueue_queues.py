@@ -90,12 +90,12 @@ def test_every_field_of_a_cluster_queue_is_read() -> None:
     assert found.created_ms == 7_000
     assert found.quotas == (
         FlavorQuota(
-            flavor="on-demand", resource="cpu", nominal=9500, borrow_limit=1500, lend_limit=9000
+            flavor="on-demand", resource="cpu", guaranteed=9500, borrow_limit=1500, lend_limit=9000
         ),
-        FlavorQuota(flavor="on-demand", resource="memory", nominal=36 * 2**30),
-        FlavorQuota(flavor="spot", resource="cpu", nominal=0, borrow_limit=0),
-        FlavorQuota(flavor="spot", resource="memory", nominal=10**6),
-        FlavorQuota(flavor="h100", resource="nvidia.com/gpu", nominal=8000),
+        FlavorQuota(flavor="on-demand", resource="memory", guaranteed=36 * 2**30),
+        FlavorQuota(flavor="spot", resource="cpu", guaranteed=0, borrow_limit=0),
+        FlavorQuota(flavor="spot", resource="memory", guaranteed=10**6),
+        FlavorQuota(flavor="h100", resource="nvidia.com/gpu", guaranteed=8000),
     )
     assert found.rules == ClusterQueue(
         resource_groups=(

@@ -85,7 +85,7 @@ class FlavorQuota(msgspec.Struct, frozen=True, kw_only=True):
 
     flavor: str
     resource: str
-    nominal: int
+    guaranteed: int
     borrow_limit: int | None = None
     lend_limit: int | None = None
 

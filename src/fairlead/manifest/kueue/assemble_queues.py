@@ -77,13 +77,13 @@ def _queue(
     extension: ClusterQueue | Cohort,
     axes: QuotaAxes,
 ) -> Queue:
-    nominal, borrow_limit, lend_limit = _vectors(found.quotas, axes)
+    guaranteed, borrow_limit, lend_limit = _vectors(found.quotas, axes)
     return Queue(
         name=name,
         parent=cohort_queue(parent) if parent else None,
         created_ms=found.created_ms,
         weights=(found.weight,) * len(axes),
-        guaranteed=tuple(nominal),
+        guaranteed=tuple(guaranteed),
         ceiling=axes.unlimited,
         borrow_limit=tuple(borrow_limit),
         lend_limit=tuple(lend_limit),
@@ -94,12 +94,12 @@ def _queue(
 def _vectors(
     quotas: Iterable[FlavorQuota], axes: QuotaAxes
 ) -> tuple[list[int], list[int | None], list[int | None]]:
-    nominal = list(axes.zero)
+    guaranteed = list(axes.zero)
     borrow_limit, lend_limit = list(axes.unlimited), list(axes.unlimited)
     for quota in quotas:
         place = axes.index(quota.resource, quota.flavor)
         assert place is not None, quota
-        nominal[place] = quota.nominal
+        guaranteed[place] = quota.guaranteed
         borrow_limit[place] = quota.borrow_limit
         lend_limit[place] = quota.lend_limit
-    return nominal, borrow_limit, lend_limit
+    return guaranteed, borrow_limit, lend_limit

@@ -70,7 +70,7 @@ def read_cluster_queue(top: Cursor) -> ClusterQueueObject | None:
     names = ("cohort", "cohortName") if is_old else ("cohortName", "cohort")
     cohort_field, cohort = read_renamed(spec, *names)
     owner = QuotaOwner(
-        parent_field=cohort_field, has_parent=bool(cohort), lends_at_most_nominal=True
+        parent_field=cohort_field, has_parent=bool(cohort), lends_at_most_guaranteed=True
     )
     read = read_resource_groups(spec, owner)
     weight = read_fair_weight(spec)

@@ -19,7 +19,7 @@ def read_cohort(top: Cursor) -> CohortObject | None:
     names = ("parent", "parentName") if has_old_name else ("parentName", "parent")
     parent_field, parent = read_renamed(spec, *names)
     owner = QuotaOwner(
-        parent_field=parent_field, has_parent=bool(parent), lends_at_most_nominal=False
+        parent_field=parent_field, has_parent=bool(parent), lends_at_most_guaranteed=False
     )
     read = read_resource_groups(spec, owner)
     weight = read_fair_weight(spec)

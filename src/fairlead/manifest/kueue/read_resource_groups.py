@@ -24,7 +24,7 @@ class QuotaOwner(msgspec.Struct, frozen=True, kw_only=True):
 
     parent_field: str  # as the user writes it, such as cohortName
     has_parent: bool
-    lends_at_most_nominal: bool  # a ClusterQueue; a Cohort also lends what its children lend it
+    lends_at_most_guaranteed: bool  # a ClusterQueue; a Cohort also lends what its children lend it
 
 
 class ResourceGroups(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ def _quota(item: Cursor, flavor: str, owner: QuotaOwner) -> FlavorQuota:
     quota = FlavorQuota(
         flavor=flavor,
         resource=resource,
-        nominal=item.quantity("nominalQuota", resource),
+        guaranteed=item.quantity("nominalQuota", resource),
         borrow_limit=item.quantity("borrowingLimit", resource, None),
         lend_limit=item.quantity("lendingLimit", resource, None),
     )
@@ -123,20 +123,20 @@ def _quota(item: Cursor, flavor: str, owner: QuotaOwner) -> FlavorQuota:
                 "nobody is there to borrow from or lend to",
                 f"remove it, or add {owner.parent_field}",
             )
-    if owner.lends_at_most_nominal and quota.lend_limit is not None:
+    if owner.lends_at_most_guaranteed and quota.lend_limit is not None:
         _check_lending(item, quota, quota.lend_limit)
     return quota
 
 
 def _check_lending(item: Cursor, quota: FlavorQuota, lend_limit: int) -> None:
-    if lend_limit > quota.nominal:
-        nominal = show_amount(quota.resource, quota.nominal)
+    if lend_limit > quota.guaranteed:
+        guaranteed = show_amount(quota.resource, quota.guaranteed)
         item.error(
             "lendingLimit",
             "contradiction",
             f"found {show_amount(quota.resource, lend_limit)}, "
-            f"expected at most the nominalQuota of {nominal}",
-            f"write {nominal} or less, or remove it to lend everything",
+            f"expected at most the nominalQuota of {guaranteed}",
+            f"write {guaranteed} or less, or remove it to lend everything",
         )
 
 
