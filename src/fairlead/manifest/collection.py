@@ -23,7 +23,3 @@ class Collection:
     def of(self, kind: type[Kind]) -> list[Kind]:
         """Return the objects of one type."""
         return cast("list[Kind]", self._by_type.get(kind, []))
-
-    def counts(self) -> dict[str, int]:
-        """Return how many objects of each type were read."""
-        return {kind.__name__: len(found) for kind, found in self._by_type.items()}

@@ -159,16 +159,9 @@ class Cursor:
         """Read a factor that is written as a quantity, in the unit in which it is written."""
         return self._field(key, default, Fraction(0), factor_of)
 
-    def quantity(
-        self,
-        key: str,
-        resource: str,
-        default: D | Required = REQUIRED,
-        *,
-        minimum: int | None = 0,
-    ) -> int | D:
-        """Read a quantity in base units of *resource*; a finer one is rounded up with a warning."""
-        return self._field(key, default, 0, self._amount_reader(key, resource, minimum))
+    def quantity(self, key: str, resource: str, default: D | Required = REQUIRED) -> int | D:
+        """Read a quantity of 0 or more, in base units; a finer one is rounded up with a warning."""
+        return self._field(key, default, 0, self._amount_reader(key, resource))
 
     def duration(self, key: str, default: D | Required = REQUIRED) -> int | D:
         """Read a duration in milliseconds; a finer one is cut down with a warning."""
@@ -211,10 +204,10 @@ class Cursor:
         }
         return {name: text for name, text in texts.items() if not isinstance(text, Refused)}
 
-    def quantities(self, key: str, *, minimum: int | None = 0) -> dict[str, int]:
+    def quantities(self, key: str) -> dict[str, int]:
         """Read a mapping of resources to quantities, in the base units of each."""
         amounts = {
-            name: self._convert((key, name), value, self._amount_reader((key, name), name, minimum))
+            name: self._convert((key, name), value, self._amount_reader((key, name), name))
             for name, value in self._map(key).items()
             if value is not None
         }
@@ -290,15 +283,12 @@ class Cursor:
             self.error(at, wrong.code, wrong.message, wrong.fix)
             return REFUSED
 
-    def _amount_reader(
-        self, at: str | Path, resource: str, minimum: int | None
-    ) -> Callable[[Value], int]:
+    def _amount_reader(self, at: str | Path, resource: str) -> Callable[[Value], int]:
         def read(value: Value) -> int:
             amount, is_exact = amount_of(value, resource)
-            if minimum is not None and amount < minimum:
-                least = format_amount(resource, minimum)
-                message = f"found {describe(value)}, expected at least {least}"
-                raise FieldError("out-of-range", message, f"write {least} or more")
+            if amount < 0:
+                message = f"found {describe(value)}, expected at least 0"
+                raise FieldError("out-of-range", message, "write 0 or more")
             if not is_exact:
                 self._rounded(at, value, format_amount(resource, amount))
             return amount

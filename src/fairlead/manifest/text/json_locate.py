@@ -5,15 +5,14 @@ of ten thousand pods does not cost a slow look at all of them.
 """
 
 import json
-import re
-from bisect import bisect_left
 
+from fairlead.manifest.text.json_space import after_space
+from fairlead.manifest.text.line_index import LineIndex
 from fairlead.manifest.text.path import Path
 
 Children = dict[str | int, tuple[int, int]]
 """Of a mapping or list: where each key or item begins, and where its value does."""
 
-_SPACE = re.compile(r"[ \t\n\r]*")
 _SKIPPER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers of any size
 
 
@@ -23,7 +22,7 @@ class JsonLocator:
     def __init__(self, text: str) -> None:
         """Look in *text*, which holds one value."""
         self._text = text
-        self._breaks = [found.start() for found in re.finditer("\n", text)]
+        self._lines = LineIndex(text)
         self._children: dict[int, Children] = {}  # by where the mapping or list begins
 
     def line_of(self, path: Path) -> int:
@@ -32,7 +31,7 @@ class JsonLocator:
         Where the path leads nowhere, it is the line of the deepest mapping or list on the way.
         Cost: one look-up per step, after the first visit of a mapping or list.
         """
-        at = value_at = self._after_space(0)
+        at = value_at = after_space(self._text, 0)
         for step in path:
             if value_at not in self._children:
                 self._children[value_at] = self._children_of(value_at)
@@ -40,21 +39,21 @@ class JsonLocator:
             if found is None:
                 break
             at, value_at = found
-        return bisect_left(self._breaks, at)
+        return self._lines.line_at(at)
 
     def _children_of(self, at: int) -> Children:
         text, children = self._text, Children()
         opening = text[at]
         if opening not in "{[":
             return children
-        at = self._after_space(at + 1)
+        at = after_space(self._text, at + 1)
         while text[at] not in "}]":
             if text[at] == ",":
-                at = self._after_space(at + 1)
+                at = after_space(self._text, at + 1)
             start, key = at, len(children)
             if opening == "{":
                 key, colon_at = self._skip(at)
-                at = self._after_space(colon_at + 1)
+                at = after_space(self._text, colon_at + 1)
             children.setdefault(key, (start, at))
             _, at = self._skip(at)
         return children
@@ -62,9 +61,4 @@ class JsonLocator:
     def _skip(self, at: int) -> tuple[int, int]:
         """Return the value that begins here, and where the next thing after it begins."""
         value, end = _SKIPPER.raw_decode(self._text, at)
-        return value, self._after_space(end)
-
-    def _after_space(self, at: int) -> int:
-        space = _SPACE.match(self._text, at)
-        assert space is not None, "the pattern matches nothing as well"
-        return space.end()
+        return value, after_space(self._text, end)
