@@ -6,6 +6,7 @@ of the standard parser differ between versions of Python.
 """
 
 import re
+from bisect import bisect_right
 from json import JSONDecodeError, JSONDecoder
 
 from yaml import Mark
@@ -13,9 +14,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.json_space import after_space
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
-from fairlead.manifest.text.line_index import LineIndex
 from fairlead.manifest.text.path import quote
-from fairlead.manifest.text.yaml_nodes import TEXT_TAG, UNTAGGED, TextError, too_deep
+from fairlead.manifest.text.yaml_nodes import TEXT_TAG, UNTAGGED, TextError, too_deep, too_many
 
 NUMBER_TAG = "tag:yaml.org,2002:float"
 
@@ -31,39 +31,28 @@ _VALUE = re.compile(  # the last three are no JSON, but told apart from it by na
 def compose_json(text: str) -> Node:
     """Return the root of the one JSON value in *text*; raise `TextError` where it is none.
 
-    Cost: linear in the text, with recursion no deeper than `MAX_DEPTH` and at most `MAX_NODES`.
+    Cost: linear in the text, with recursion no deeper than `MAX_DEPTH`.
     """
-    return _Composer(text, keeps=True).compose(1)
-
-
-def check_json(text: str) -> None:
-    """Raise `TextError` where *text* is no JSON value. Cost: linear, without keeping anything."""
-    _Composer(text, keeps=False).compose(1)
+    return _Composer(text).compose(1)
 
 
 class _Composer:
-    def __init__(self, text: str, *, keeps: bool) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.count = 0
-        self.keeps = keeps
-        self.lines = LineIndex(text)
+        self.breaks = [found.start() for found in re.finditer("\n", text)]
 
     def compose(self, depth: int) -> Node:
         first = self._next()
-        self._count()
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise too_many(self._line())
         if first not in ("{", "["):
             return self._scalar(first)
         if depth > MAX_DEPTH:
             raise too_deep(self._line())
         return self._mapping(depth) if first == "{" else self._list(depth)
-
-    def _count(self) -> None:
-        self.count += 1
-        if self.keeps and self.count > MAX_NODES:
-            message = f"found a mistake in JSON of more than {MAX_NODES:,} keys and values"
-            fix = "split the text, to see where: look for a key twice and for numbers without end"
-            raise TextError("too-large", self._line(), message, fix)
 
     def _mapping(self, depth: int) -> MappingNode:
         mark = self._mark()
@@ -74,13 +63,9 @@ class _Composer:
                 self._pass(",", or_else="}")
             if self._next() != '"':
                 raise self._unexpected("a key in double quotes")
-            self._count()
             key = self._scalar('"')
             self._pass(":")
-            pair = (key, self.compose(depth + 1))
-            if not self.keeps:
-                pairs.clear()
-            pairs.append(pair)
+            pairs.append((key, self.compose(depth + 1)))
         self._pass("}")
         return MappingNode(UNTAGGED, pairs, mark)
 
@@ -91,10 +76,7 @@ class _Composer:
         while self._next() != "]":
             if values:
                 self._pass(",", or_else="]")
-            value = self.compose(depth + 1)
-            if not self.keeps:
-                values.clear()
-            values.append(value)
+            values.append(self.compose(depth + 1))
         self._pass("]")
         return SequenceNode(UNTAGGED, values, mark)
 
@@ -136,7 +118,7 @@ class _Composer:
         self.at += 1
 
     def _line(self) -> int:
-        return self.lines.line_at(self.at)
+        return bisect_right(self.breaks, self.at - 1)
 
     def _mark(self) -> Mark:
         return Mark("", self.at, self._line(), 0, None, 0)
