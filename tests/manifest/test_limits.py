@@ -84,6 +84,15 @@ def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sole('{"b": [1, 2, 3, 4], "c": ",,,,,,,,,,,,"}')["b"] == [1, 2, 3, 4]
 
 
+def test_empty_documents_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents_module, "MAX_DOCUMENTS", 3)
+    findings = Findings()
+    documents_module.read_bytes(b"---\n" * 3 + b"a: 1\n", "x.yaml", findings)
+    assert [finding.code for finding in findings] == []
+    documents_module.read_bytes(b"---\n" * 50, "x.yaml", findings)
+    assert [finding.code for finding in findings] == ["too-large"]
+
+
 def test_too_many_documents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents_module, "MAX_DOCUMENTS", 3)
     found, findings = read("---\na: 1\n" * 3)

@@ -103,16 +103,31 @@ def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:
     text = decode_text(data, file, findings)
     if text is None:
         return []
-    pieces = _pieces(text, file, findings)
+    pieces = _at_most_documents(_pieces(text, file, findings), file, findings)
     with paused_collector():
         documents = list(islice(_objects(pieces, findings), MAX_DOCUMENTS + 1))
     if len(documents) > MAX_DOCUMENTS:
-        message = f"found more than {MAX_DOCUMENTS:,} objects"
-        findings.add("error", "too-large", file=file, message=message, fix="split the file")
+        _refuse_number(file, findings)
     elif not documents and len(findings) == before:
         message = "found no object"
         findings.add("warning", "no-objects", file=file, message=message)
     return documents[:MAX_DOCUMENTS]
+
+
+def _at_most_documents(
+    pieces: Iterable[tuple[Piece, Value]], file: str, findings: Findings
+) -> Iterator[tuple[Piece, Value]]:
+    """Pass on as many as there may be: a hostile file may hold millions of empty ones."""
+    for count, piece in enumerate(pieces):
+        if count == MAX_DOCUMENTS:
+            _refuse_number(file, findings)
+            return
+        yield piece
+
+
+def _refuse_number(file: str, findings: Findings) -> None:
+    message = f"found more than {MAX_DOCUMENTS:,} objects or empty documents"
+    findings.add("error", "too-large", file=file, message=message, fix="split the file")
 
 
 def _pieces(text: str, file: str, findings: Findings) -> Iterator[tuple[Piece, Value]]:
