@@ -9,16 +9,15 @@ import pytest
 from fairlead.cli.options import states_or_exit
 from fairlead.manifest.load import LoadResult
 from fairlead.manifest.text.limits import MAX_FINDINGS
-from tests.cli.manifests import NODE, kai_queue, write
+from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
 
 
 def test_a_sound_input_is_exit_0_with_a_count(tmp_path: Path) -> None:
-    ran = run_cli("validate", "-f", write(tmp_path, "c.yaml", NODE, kai_queue("a", quota=1)))
+    sound = (NODE, kai_queue("a", quota=1), pod_group("j", "a", 1))
+    ran = run_cli("validate", "-f", write(tmp_path, "c.yaml", *sound))
     assert ran.exit_code == 0
-    assert ran.out.endswith(
-        "objects read for kai: 2, left alone: 0; errors: 0, warnings: 0, advice: 0\n"
-    )
+    assert ran.out == "objects read for kai: 4, left alone: 0; errors: 0, warnings: 0, advice: 0\n"
 
 
 def test_every_error_is_listed_with_line_path_and_cure(tmp_path: Path) -> None:
@@ -68,7 +67,8 @@ MANY = odd_fields(MAX_FINDINGS)
 
 
 def test_findings_beyond_the_bound_are_counted(tmp_path: Path) -> None:
-    file = write(tmp_path, "c.yaml", NODE, MANY, odd_fields(1).replace("name: a", "name: b"))
+    more = odd_fields(1).replace("name: a", "name: b")
+    file = write(tmp_path, "c.yaml", NODE, MANY, more, pod_group("j", "a", 1))
     ran = run_cli("validate", "-f", file)
     assert ran.exit_code == 0
     assert ran.out.endswith("warnings: 10000, advice: 0 (and 1 more that is not shown)\n")
