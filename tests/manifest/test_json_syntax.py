@@ -1,11 +1,15 @@
 """What is wrong in JSON is told by our own reader, so that no version of Python changes a word."""
 
+import json
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlead.manifest.text.json_documents import NotJsonError, cut_json
+from fairlead.manifest.text.json_syntax import json_mistake
+from fairlead.manifest.text.values import Mapping
 from tests.manifest.reading import read
+from tests.manifest.value_strategies import as_json, mappings
 
 MESSAGES = {
     "a comma too many in a mapping": (
@@ -27,7 +31,7 @@ MESSAGES = {
     ),
     "single quotes": (
         "{'a': 1}",
-        'x.json:1: error: $: found "\'", expected a key in double quotes [syntax]',
+        'x.json:1: error: $: found "\'", expected a key in double quotes or } [syntax]',
     ),
     "a zero in front": ('{"a": 01}', 'x.json:1: error: $: found "01", expected a value [syntax]'),
     "a word of Python": (
@@ -54,21 +58,35 @@ fragments = st.sampled_from(
     [
         *("{", "}", "[", "]", ",", ":", '"a"', '"', "1", "0", "-", ".5", "e1", "true", "null"),
         *("nul", "NaN", "-Infinity", " ", "\n", "\\u12", "\0", "x", "_"),
+        *('{"a":', ',"a":', "[1", ",[]", ",{ }", '"\\\\"', '"\\\\/"'),
     ]
 )
 
 
-@given(st.lists(fragments, max_size=12).map("".join))
+@given(st.lists(fragments, max_size=12).map(lambda parts: "[" + "".join(parts)))
 @example('{"a": 1,}')
-@example("-NaN")
-@example("{" * 5000)
-def test_the_careful_reader_refuses_whatever_the_fast_one_refuses(text: str) -> None:
-    """Else a mistake would be swallowed."""
-    remarks: list[str] = []
+@example("[-NaN]")
+@example("[" * 5000)
+def test_our_own_syntax_is_that_of_the_standard_parser(text: str) -> None:
+    """Else a mistake would be swallowed, or told where there is none."""
     try:
-        for _ in cut_json(text, lambda code, *_: remarks.append(code)):
-            pass
-    except NotJsonError as wrong:
-        before = len(remarks)
-        wrong.tell(lambda code, *_: remarks.append(code))
-        assert len(remarks) == before + 1
+        json.JSONDecoder().raw_decode(text)
+        is_json = True
+    except (json.JSONDecodeError, RecursionError):
+        is_json = False
+    assert (json_mistake(text) is None) == is_json
+
+
+@given(mappings, st.data())
+def test_a_valid_text_has_no_mistake_and_one_that_is_cut_ends_too_early(
+    value: Mapping, data: st.DataObject
+) -> None:
+    text = as_json(value, is_ascii=data.draw(st.booleans()))
+    assert json_mistake(text) is None
+    length = data.draw(st.integers(0, len(text) - 1))
+    assert json_mistake(text[:length]) is not None
+
+
+def test_lines_are_counted_from_where_the_value_begins() -> None:
+    _, findings = read('\n{"a": 1}\n\n{"b":\n[1,\n2 3]}', "x.json")
+    assert [finding.line for finding in findings] == [6]

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from fairlead.manifest.text.build import Builder, Report
 from fairlead.manifest.text.json_nodes import compose_json
+from fairlead.manifest.text.json_syntax import json_mistake
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
 from fairlead.manifest.text.scalar import NumberError, number_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, height
@@ -30,8 +31,9 @@ class NotJsonError(Exception):
 
     def tell(self, report: Report) -> None:
         """Report what is wrong, in the same words with every Python. Cost: linear in the text."""
-        value = _slowly(self._rest, self._line, report)
-        assert value is REFUSED, "whatever the fast reader refuses, the careful one does"
+        wrong = json_mistake(self._rest)
+        assert wrong is not None, "the standard parser refused it"
+        report(wrong.code, (), wrong.line + self._line, wrong.message, wrong.fix)
 
 
 def looks_like_json(text: str) -> bool:

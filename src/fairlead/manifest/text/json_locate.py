@@ -5,10 +5,9 @@ of ten thousand pods does not cost a slow look at all of them.
 """
 
 import json
-import re
-from bisect import bisect_left
 
 from fairlead.manifest.text.json_space import after_space
+from fairlead.manifest.text.line_index import LineIndex
 from fairlead.manifest.text.path import Path
 
 Children = dict[str | int, tuple[int, int]]
@@ -23,7 +22,7 @@ class JsonLocator:
     def __init__(self, text: str) -> None:
         """Look in *text*, which holds one value."""
         self._text = text
-        self._breaks = [found.start() for found in re.finditer("\n", text)]
+        self._lines = LineIndex(text)
         self._children: dict[int, Children] = {}  # by where the mapping or list begins
 
     def line_of(self, path: Path) -> int:
@@ -40,7 +39,7 @@ class JsonLocator:
             if found is None:
                 break
             at, value_at = found
-        return bisect_left(self._breaks, at)
+        return self._lines.line_at(at)
 
     def _children_of(self, at: int) -> Children:
         text, children = self._text, Children()

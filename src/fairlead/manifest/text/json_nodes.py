@@ -1,37 +1,31 @@
 """JSON text to the same nodes as YAML, for when lines are needed: only after something was found.
 
 JSON is nearly YAML, but not quite (escaped surrogates, long keys, tabs), so it has a small composer
-of its own. It also says what is wrong with a text that is no JSON, and where: the words and places
-of the standard parser differ between versions of Python.
+of its own. The fast reader has accepted the syntax already, or stopped at the bound on depth.
 """
 
 import re
-from bisect import bisect_right
-from json import JSONDecodeError, JSONDecoder
+from json import JSONDecoder
 
 from yaml import Mark
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.json_space import after_space
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
-from fairlead.manifest.text.path import quote
-from fairlead.manifest.text.yaml_nodes import TEXT_TAG, UNTAGGED, TextError, too_deep, too_many
+from fairlead.manifest.text.line_index import LineIndex
+from fairlead.manifest.text.yaml_nodes import TEXT_TAG, UNTAGGED, TextError, too_deep
 
 NUMBER_TAG = "tag:yaml.org,2002:float"
 
 _STRINGS = JSONDecoder()
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_WORD = re.compile(r"[-+.0-9A-Za-z_]+")
-_VALUE = re.compile(  # the last three are no JSON, but told apart from it by name
-    r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null"
-    r"|NaN|-?Infinity"
-)
+_WORD = re.compile(r"[-+.0-9A-Za-z]+")
 
 
 def compose_json(text: str) -> Node:
-    """Return the root of the one JSON value in *text*; raise `TextError` where it is none.
+    """Return the root of the one JSON value in *text*; raise `TextError` beyond the bounds.
 
-    Cost: linear in the text, with recursion no deeper than `MAX_DEPTH`.
+    The text must be JSON, down to `MAX_DEPTH`. Cost: linear, with at most `MAX_NODES` nodes.
     """
     return _Composer(text).compose(1)
 
@@ -41,63 +35,52 @@ class _Composer:
         self.text = text
         self.at = 0
         self.count = 0
-        self.breaks = [found.start() for found in re.finditer("\n", text)]
+        self.lines = LineIndex(text)
 
     def compose(self, depth: int) -> Node:
         first = self._next()
-        self.count += 1
-        if self.count > MAX_NODES:
-            raise too_many(self._line())
         if first not in ("{", "["):
             return self._scalar(first)
         if depth > MAX_DEPTH:
-            raise too_deep(self._line())
-        return self._mapping(depth) if first == "{" else self._list(depth)
-
-    def _mapping(self, depth: int) -> MappingNode:
+            raise too_deep(self.lines.line_at(self.at))
         mark = self._mark()
+        if first == "{":
+            return MappingNode(UNTAGGED, self._pairs(depth), mark)
+        return SequenceNode(UNTAGGED, self._items(depth), mark)
+
+    def _pairs(self, depth: int) -> list[tuple[Node, Node]]:
         pairs: list[tuple[Node, Node]] = []
-        self._pass("{")
-        while self._next() != "}":
-            if pairs:
-                self._pass(",", or_else="}")
-            if self._next() != '"':
-                raise self._unexpected("a key in double quotes")
-            key = self._scalar('"')
-            self._pass(":")
+        self.at += 1
+        while (following := self._next()) != "}":
+            self.at += following == ","
+            key = self._scalar(self._next())
+            assert self._next() == ":"
+            self.at += 1
             pairs.append((key, self.compose(depth + 1)))
-        self._pass("}")
-        return MappingNode(UNTAGGED, pairs, mark)
+        self.at += 1
+        return pairs
 
-    def _list(self, depth: int) -> SequenceNode:
-        mark = self._mark()
-        values: list[Node] = []
-        self._pass("[")
-        while self._next() != "]":
-            if values:
-                self._pass(",", or_else="]")
-            values.append(self.compose(depth + 1))
-        self._pass("]")
-        return SequenceNode(UNTAGGED, values, mark)
+    def _items(self, depth: int) -> list[Node]:
+        items: list[Node] = []
+        self.at += 1
+        while (following := self._next()) != "]":
+            self.at += following == ","
+            items.append(self.compose(depth + 1))
+        self.at += 1
+        return items
 
     def _scalar(self, first: str) -> ScalarNode:
         mark = self._mark()
         if first == '"':
             return ScalarNode(TEXT_TAG, self._text(mark.line), mark)
         word = _WORD.match(self.text, self.at)
-        if word is None or not _VALUE.fullmatch(word[0]):
-            raise self._unexpected("a value")
+        assert word is not None, self.text[self.at :][:20]
         self.at = word.end()
         tag = UNTAGGED if word[0] in ("true", "false", "null") else NUMBER_TAG
         return ScalarNode(tag, word[0], mark)
 
     def _text(self, line: int) -> str:
-        try:
-            value, self.at = _STRINGS.raw_decode(self.text, self.at)
-        except JSONDecodeError:
-            message = "found a text without its end, with a line break, or with a wrong escape"
-            fix = 'end it with ", and write a line break as \\n and a backslash as \\\\'
-            raise TextError("syntax", line, message, fix) from None
+        value, self.at = _STRINGS.raw_decode(self.text, self.at)
         if _SURROGATE.search(value):
             raise TextError(
                 "not-utf8",
@@ -112,19 +95,12 @@ class _Composer:
         self.at = after_space(self.text, self.at)
         return self.text[self.at : self.at + 1]
 
-    def _pass(self, wanted: str, *, or_else: str = "") -> None:
-        if self._next() != wanted:
-            raise self._unexpected(f"{wanted} or {or_else}" if or_else else wanted)
-        self.at += 1
-
-    def _line(self) -> int:
-        return bisect_right(self.breaks, self.at - 1)
-
     def _mark(self) -> Mark:
-        return Mark("", self.at, self._line(), 0, None, 0)
-
-    def _unexpected(self, expected: str) -> TextError:
-        word = _WORD.match(self.text, self.at)
-        found = quote(word[0] if word else self._next()) if self._next() else "the end of the text"
-        message = f"found {found}, expected {expected}"
-        return TextError("syntax", self._line(), message, "mend the JSON at or above this line")
+        """Return the place of the node that begins here, and count it."""
+        self.count += 1
+        line = self.lines.line_at(self.at)
+        if self.count > MAX_NODES:
+            message = f"found a mistake in JSON of more than {MAX_NODES:,} keys and values"
+            fix = "split the text to see where: look for a key twice and for numbers without end"
+            raise TextError("too-large", line, message, fix)
+        return Mark("", self.at, line, 0, None, 0)
