@@ -435,7 +435,7 @@ values: st.SearchStrategy[Value] = st.recursive(
 
 @given(value=st.dictionaries(st.sampled_from(["x", "y", "x y"]), values))
 def test_no_value_lets_anything_but_findings_escape(value: dict[str, Value]) -> None:
-    piece = YamlPiece("x.yaml", 1, "{}", 0)
+    piece = YamlPiece("x.yaml", 1, "{}")
     findings = Findings()
     document = Document(source=Source(piece=piece, path=()), value=value)
     for reads in (READS, REQUIRED):

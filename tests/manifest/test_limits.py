@@ -9,7 +9,7 @@ from fairlead.manifest import finding as finding_module
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
 from fairlead.manifest.text import documents as documents_module
-from fairlead.manifest.text import json_documents, json_nodes, yaml_nodes
+from fairlead.manifest.text import json_documents, json_nodes, yaml_list, yaml_nodes
 from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH, MAX_FINDINGS
 from fairlead.manifest.text.values import Value, height
 from tests.manifest.reading import read, remarks, sole
@@ -74,31 +74,112 @@ def test_no_depth_of_yaml_crashes_the_parser(text: str) -> None:
     assert remarks(findings) == ["1 too-deep $"]
 
 
-def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (yaml_nodes, json_nodes, json_documents):
-        monkeypatch.setattr(module, "MAX_NODES", 10)
-    _, findings = read("a: 1\n---\nb: [1, 2, 3,\n4, 5, 6, 7, 8]\n---\nc: 1\n")
+def bound(monkeypatch: pytest.MonkeyPatch, name: str, most: int) -> None:
+    """Lower a bound for all who keep it."""
+    for module in (documents_module, json_documents, json_nodes, yaml_list, yaml_nodes):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, most)
+
+
+# Each holds ten keys and values, beside the mapping itself.
+ELEVEN_NODES = {
+    "a list": "b: [1, 2, 3,\n4, 5, 6, 7, 8]\n",
+    "a mapping": "{a: 1, b: 2,\nc: 3, d: 4, e: }\n",
+    "empty mappings": "b: [{}, {}, {},\n[], [], [], [], []]\n",
+    "JSON": '{"b": [1, 2, {}, "a,:[{\\"",\n5, 6, 7.5, null]}',
+    "short JSON": '{"a": 1, "b": 2,\n"c": 3, "d": {"e": 4}}',
+}
+
+
+@pytest.mark.parametrize("text", ELEVEN_NODES.values(), ids=ELEVEN_NODES.keys())
+def test_the_keys_and_values_of_a_file_are_bounded(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound(monkeypatch, "MAX_FILE_NODES", 11)
+    assert len(sole(text)) > 0
+    bound(monkeypatch, "MAX_FILE_NODES", 10)
+    found, findings = read(text)
+    assert found == []
+    assert [(each.line, each.code) for each in findings] == [(1, "too-large")]
+    assert "10 keys and values in one file" in next(iter(findings)).message
+
+
+def test_documents_count_together_and_the_first_one_too_many_ends_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound(monkeypatch, "MAX_FILE_NODES", 7)
+    found, findings = read("a: 1\n---\nb: 2\n---\nc: 3\n---\nd: [\n")  # three each
+    assert [each.value for each in found] == [{"a": 1}, {"b": 2}]
+    assert remarks(findings) == ["5 too-large $"]
+
+
+def test_one_document_of_yaml_is_bounded_more_tightly(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound(monkeypatch, "MAX_NODES", 10)
+    found, findings = read("a: 1\n---\nb: [1, 2, 3,\n4, 5, 6, 7, 8]\n---\nc: 1\n")
+    assert [each.value for each in found] == [{"a": 1}, {"c": 1}]
     assert remarks(findings) == ["3 too-large $"]
-    _, findings = read('{"b": [1, 2, 3, 4, 5,\n6, 7, 8, 9]}')
-    assert remarks(findings) == ["2 too-large $"]
-    assert sole('{"b": [1, 2, 3, 4], "c": ",,,,,,,,,,,,"}')["b"] == [1, 2, 3, 4]
+
+
+def test_items_of_a_list_count_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each item has the list around it, a mapping, and two keys with values: six."""
+    text = "items:\n" + "- a: 1\n  b: 2\n" * 5 + "kind: List\n"
+    bound(monkeypatch, "MAX_NODES", 6)
+    found, findings = read(text)
+    assert (len(found), remarks(findings)) == (5, [])
+    bound(monkeypatch, "MAX_NODES", 5)
+    found, findings = read(text)
+    assert (found, remarks(findings)) == ([], ["2 too-large $"])
+
+
+def test_a_mistake_in_very_long_json_is_told_without_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound(monkeypatch, "MAX_NODES", 5)
+    assert sole('{"a": [1, 2, 3, 4, 5]}')
+    _, findings = read('{"a": [1, 2, 3, 4, 5], "a": 2}')
+    assert [each.code for each in findings] == ["too-large"]
+    assert "a mistake in JSON" in next(iter(findings)).message
+
+
+def test_aliases_that_are_only_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound(monkeypatch, "MAX_NODES", 10)
+    assert sole("a: &x 1\nb: [" + "*x, " * 10 + "]\n")["b"] == [1] * 10
+    _, findings = read("a: &x 1\nb: [" + "*x, " * 11 + "]\n")
+    assert remarks(findings) == ["1 too-large $"]
+    assert len(sole("a: '" + "*" * 11 + "'\n")) == 1
+
+
+MANY = {
+    "documents": "---\na: 1\n",
+    "JSON values": '{"a": 1}\n',
+}
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=MANY.keys())
+def test_too_many_documents_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bound(monkeypatch, "MAX_DOCUMENTS", 3)
+    found, findings = read(text * 3)
+    assert (len(found), remarks(findings)) == (3, [])
+    found, findings = read(text * 4)
+    assert (len(found), remarks(findings)) == (3, ["None too-large $"])
+
+
+def test_too_many_items_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound(monkeypatch, "MAX_DOCUMENTS", 3)
+    found, findings = read("kind: List\nitems:\n" + "- a: 1\n" * 3)
+    assert (len(found), remarks(findings)) == (3, [])
+    found, findings = read("kind: List\nitems:\n" + "- a: 1\n" * 4)
+    assert (len(found), remarks(findings)) == (3, ["None too-large $"])
 
 
 def test_empty_documents_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents_module, "MAX_DOCUMENTS", 3)
-    findings = Findings()
-    documents_module.read_bytes(b"---\n" * 3 + b"a: 1\n", "x.yaml", findings)
-    assert [finding.code for finding in findings] == []
-    documents_module.read_bytes(b"---\n" * 50, "x.yaml", findings)
-    assert [finding.code for finding in findings] == ["too-large"]
-
-
-def test_too_many_documents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents_module, "MAX_DOCUMENTS", 3)
-    found, findings = read("---\na: 1\n" * 3)
-    assert (len(found), remarks(findings)) == (3, [])
-    found, findings = read("---\na: 1\n" * 4)
-    assert (len(found), remarks(findings)) == (3, ["None too-large $"])
+    bound(monkeypatch, "MAX_DOCUMENTS", 3)
+    _, findings = read("---\n" * 3)
+    assert remarks(findings) == ["None no-objects $"]
+    _, findings = read("---\n" * 4)
+    assert remarks(findings) == ["None too-large $"]
+    _, findings = read("---\n[\n" * 4)
+    assert [each.code for each in findings] == ["syntax"] * 4 + ["too-large"]
 
 
 def test_findings_beyond_the_bound_of_their_severity_are_counted(

@@ -13,9 +13,10 @@ PAGE = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8"
 SECTIONS = re.split(r"^#+ ", PAGE, flags=re.MULTILINE)
 BOUNDS = {
     "bytes in one file, or on standard input": f"{limits.MAX_FILE_BYTES // 2**20} MiB",
-    "objects in one file, items of lists included": f"{limits.MAX_DOCUMENTS:,}",
+    "objects in one file, items of lists and empty documents included": f"{limits.MAX_DOCUMENTS:,}",
     "mappings and lists within each other": f"{limits.MAX_DEPTH}",
-    "values in one document": f"{limits.MAX_NODES:,}",
+    "keys and values in one file": f"{limits.MAX_FILE_NODES:,}",
+    "keys and values in one document of YAML, or one item of a list": f"{limits.MAX_NODES:,}",
     "values in one document that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
     "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
     "an amount, in base units": f"10^{len(str(limits.MAX_AMOUNT)) - 1}",

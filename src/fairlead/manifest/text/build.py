@@ -32,18 +32,21 @@ def is_merge_key(node: Node) -> bool:
 
 
 class Builder:
-    """Builds the value of one document; make a new one for each.
+    """Builds one value, of a document or a list item; make a new one for each.
 
     A collection that several aliases name is built once and shared, so the work is linear in the
     text; how often it is repeated is counted against `MAX_ALIASED_NODES` all the same, because
     whoever walks the value walks every repetition.
     """
 
-    def __init__(self, report: Report, first_line: int) -> None:
-        """Report findings to *report*; *first_line* is where the text of the nodes begins."""
+    def __init__(self, report: Report, first_line: int, path: Path = ()) -> None:
+        """Report findings to *report*; *first_line* is where the text of the nodes begins.
+
+        *path* is where in its document the value stands that is built.
+        """
         self._report = report
         self._first_line = first_line
-        self._trail: list[str | int] = []
+        self._trail: list[str | int] = list(path)
         self._near: Node | None = None  # the last key or collection that was passed
         self._built: dict[int, tuple[Value, int] | None] = {}  # by node: value, number of values
         self._count = 0

@@ -14,9 +14,10 @@ _OTHER_MARKS = {
 
 
 def decode_text(data: bytes, file: str, findings: Findings) -> str | None:
-    """Return the text, or None with an error when it is not UTF-8.
+    """Return the text with plain line ends, or None with an error when it is not UTF-8.
 
     A leading byte order mark is taken off with an advice, because other tools stumble over it.
+    Neither YAML nor JSON tells the kinds of line ends apart.
     """
     for mark, name in _OTHER_MARKS.items():
         if data.startswith(mark):
@@ -28,7 +29,7 @@ def decode_text(data: bytes, file: str, findings: Findings) -> str | None:
         findings.add("advice", "byte-order-mark", file=file, line=1, message=message, fix=_FIX)
         data = data[len(codecs.BOM_UTF8) :]
     try:
-        return data.decode()
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
         message = f"found the byte 0x{data[error.start]:02X}, which is no UTF-8 text"

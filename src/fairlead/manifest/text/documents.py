@@ -20,10 +20,10 @@ from fairlead.manifest.text.files import read_inputs
 from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
 from fairlead.manifest.text.limits import MAX_DOCUMENTS
 from fairlead.manifest.text.path import Path, path_text
-from fairlead.manifest.text.piece import JsonPiece, Piece, YamlPiece
+from fairlead.manifest.text.piece import JsonPiece, Piece
 from fairlead.manifest.text.unfold import unfold
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, describe
-from fairlead.manifest.text.yaml_documents import cut_stream, yaml_values
+from fairlead.manifest.text.yaml_documents import Placed, yaml_values
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,9 +103,9 @@ def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:
     text = decode_text(data, file, findings)
     if text is None:
         return []
-    pieces = _at_most_documents(_pieces(text, file, findings), file, findings)
+    values = _at_most_documents(_values(text, file, findings), file, findings)
     with paused_collector():
-        documents = list(islice(_objects(pieces, findings), MAX_DOCUMENTS + 1))
+        documents = list(islice(_objects(values, findings), MAX_DOCUMENTS + 1))
     if len(documents) > MAX_DOCUMENTS:
         _refuse_number(file, findings)
     elif not documents and len(findings) == before:
@@ -114,31 +114,16 @@ def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:
     return documents[:MAX_DOCUMENTS]
 
 
-def _at_most_documents(
-    pieces: Iterable[tuple[Piece, Value]], file: str, findings: Findings
-) -> Iterator[tuple[Piece, Value]]:
-    """Pass on as many as there may be: a hostile file may hold millions of empty ones."""
-    for count, piece in enumerate(pieces):
-        if count == MAX_DOCUMENTS:
-            _refuse_number(file, findings)
-            return
-        yield piece
-
-
-def _refuse_number(file: str, findings: Findings) -> None:
-    message = f"found more than {MAX_DOCUMENTS:,} objects or empty documents"
-    findings.add("error", "too-large", file=file, message=message, fix="split the file")
-
-
-def _pieces(text: str, file: str, findings: Findings) -> Iterator[tuple[Piece, Value]]:
+def _values(text: str, file: str, findings: Findings) -> Iterator[Placed]:
     report = _reporter(file, findings)
     must_be_json = file.lower().endswith(".json")
     if must_be_json or looks_like_json(text):
-        pieces: list[tuple[Piece, Value]] = []
+        pieces: list[Placed] = []
         remarks: list[tuple[str, Path, int, str, str]] = []
         try:
-            for line, piece, value in cut_json(text, lambda *remark: remarks.append(remark)):
-                pieces.append((JsonPiece(file, line, piece), value))
+            values = cut_json(text, lambda *remark: remarks.append(remark))
+            for line, piece, value in islice(values, MAX_DOCUMENTS + 1):
+                pieces.append((JsonPiece(file, line, piece), (), value))
             is_json = True
         except NotJsonError as wrong:
             is_json = must_be_json
@@ -149,12 +134,24 @@ def _pieces(text: str, file: str, findings: Findings) -> Iterator[tuple[Piece, V
                 report(*remark)
             yield from pieces
             return
-    for first_line, piece in cut_stream(text):
-        for index, value in enumerate(yaml_values(piece, first_line, report)):
-            yield YamlPiece(file, first_line, piece, index), value
+    yield from yaml_values(text, file, report)
 
 
-def _objects(pieces: Iterable[tuple[Piece, Value]], findings: Findings) -> Iterator[Document]:
+def _at_most_documents(values: Iterable[Placed], file: str, findings: Findings) -> Iterator[Placed]:
+    """Pass on as many as there may be: a hostile file may hold millions of empty ones."""
+    for count, value in enumerate(values):
+        if count == MAX_DOCUMENTS:
+            _refuse_number(file, findings)
+            return
+        yield value
+
+
+def _refuse_number(file: str, findings: Findings) -> None:
+    message = f"found more than {MAX_DOCUMENTS:,} objects or empty documents"
+    findings.add("error", "too-large", file=file, message=message, fix="split the file")
+
+
+def _objects(values: Iterable[Placed], findings: Findings) -> Iterator[Document]:
     def refuse(path: Path, found: Value, expected: str, fix: str) -> None:
         message = f"found {describe(found)}, expected {expected}"
         source = Source(piece=piece, path=path)
@@ -163,8 +160,8 @@ def _objects(pieces: Iterable[tuple[Piece, Value]], findings: Findings) -> Itera
     def refuse_items(path: Path, found: Value) -> None:
         refuse(path, found, "a list of objects", 'write a list: each item begins with "- "')
 
-    for piece, value in pieces:
-        for path, item in unfold(value, refuse_items):
+    for piece, start, value in values:
+        for path, item in unfold(value, refuse_items, start):
             if isinstance(item, dict):
                 yield Document(source=Source(piece=piece, path=path), value=item)
             elif item is not REFUSED and (item is not None or path):

@@ -8,17 +8,19 @@ import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import islice
 
 from fairlead.manifest.text.build import Builder, Report
 from fairlead.manifest.text.json_nodes import compose_json
+from fairlead.manifest.text.json_space import after_space
 from fairlead.manifest.text.json_syntax import json_mistake
-from fairlead.manifest.text.limits import MAX_DEPTH, MAX_NODES
+from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES
 from fairlead.manifest.text.scalar import NumberError, number_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, height
-from fairlead.manifest.text.yaml_nodes import TextError
+from fairlead.manifest.text.yaml_nodes import TextError, too_many_in_file
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_SPACE = re.compile(r"[ \t\n\r]*")
+_NODE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[]|[^\s"{}\[\],:]++')
 
 
 class NotJsonError(Exception):
@@ -38,7 +40,7 @@ class NotJsonError(Exception):
 
 def looks_like_json(text: str) -> bool:
     """Tell whether the text begins as a JSON object or list does."""
-    at = _after_space(text, 0)
+    at = after_space(text, 0)
     return text[at : at + 1] in ("{", "[")
 
 
@@ -47,7 +49,11 @@ def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
 
     The first syntax error ends it and is raised as `NotJsonError`. Cost: linear.
     """
-    at, line = _after_space(text, 0), 1
+    if _has_too_many_nodes(text):
+        told = too_many_in_file(0)
+        report(told.code, (), 1, told.message, told.fix)
+        return
+    at, line = after_space(text, 0), 1
     line += text.count("\n", 0, at)
     while at < len(text):
         reader = _FastReader()
@@ -59,16 +65,22 @@ def cut_json(text: str, report: Report) -> Iterator[tuple[int, str, Value]]:
         if reader.is_odd or _is_odd(value, piece):
             value = _slowly(piece, line, report)
         yield line, piece, value
-        after = _after_space(text, end)
+        after = after_space(text, end)
         line += text.count("\n", at, after)
         at = after
 
 
+def _has_too_many_nodes(text: str) -> bool:
+    """Tell whether the text holds more keys and values than a file may, before any is made."""
+    # Every value but the first follows one of these, and every key a colon; those in texts do no
+    # harm, but ask for a closer look.
+    if sum(map(text.count, ",{[:")) < MAX_FILE_NODES:
+        return False
+    return next(islice(_NODE.finditer(text), MAX_FILE_NODES, None), None) is not None
+
+
 def _is_odd(value: Value, text: str) -> bool:
     """Tell whether the careful reader must look at what the fast one has accepted."""
-    # Every value but the first follows a comma or an opening bracket; those in texts do no harm.
-    if text.count(",") + text.count("{") + text.count("[") >= MAX_NODES:
-        return True
     return height(value) > MAX_DEPTH or _has_half_a_character(value, text)
 
 
@@ -88,12 +100,6 @@ def _slowly(piece: str, first_line: int, report: Report) -> Value:
     except TextError as refused:
         report(refused.code, (), refused.line + first_line, refused.message, refused.fix)
         return REFUSED
-
-
-def _after_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    assert space is not None, "the pattern matches nothing as well"
-    return space.end()
 
 
 class _FastReader:

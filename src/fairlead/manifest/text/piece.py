@@ -1,13 +1,12 @@
 """The piece of text behind a document, kept so that a line can be found when one is needed."""
 
 from abc import ABC, abstractmethod
-from itertools import islice
 
 from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.json_locate import JsonLocator
 from fairlead.manifest.text.locate import Locator
 from fairlead.manifest.text.path import Path
-from fairlead.manifest.text.yaml_nodes import compose_yaml
+from fairlead.manifest.text.yaml_nodes import Tally, compose_yaml
 
 
 class Piece(ABC):
@@ -32,15 +31,25 @@ class Piece(ABC):
 
 
 class YamlPiece(Piece):
-    """The text between two ``---``, which may hold several documents if ``...`` parts them."""
-
-    def __init__(self, file: str, first_line: int, text: str, index: int) -> None:
-        """Remember that the value is the one at *index* in *text*."""
-        super().__init__(file, first_line, text)
-        self._index = index
+    """The text between two ``---``."""
 
     def _make_locator(self, text: str) -> Locator:
-        return Locator(next(islice(compose_yaml(text), self._index, None)))
+        root = compose_yaml(text, Tally())
+        assert root is not None, "an empty text holds no object"
+        return Locator(root)
+
+
+class YamlItemPiece(YamlPiece):
+    """The text of one item of a list of objects, dash included."""
+
+    def __init__(self, file: str, first_line: int, text: str, path: Path) -> None:
+        """Remember that the item stands at *path* in its document."""
+        super().__init__(file, first_line, text)
+        self._path = path
+
+    def line_of(self, path: Path) -> int:
+        """Return the line in the file, from 1, of a path in the document, at or below the item."""
+        return super().line_of((0, *path[len(self._path) :]))
 
 
 class JsonPiece(Piece):

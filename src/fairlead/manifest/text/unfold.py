@@ -17,7 +17,7 @@ def unfold(value: Value, refuse: Refuse, path: Path = ()) -> Iterator[tuple[Path
     Items of a typed list such as ``QueueList`` may leave out their own type, as the API server
     does; they get it from the list. Lists may hold lists. Items that are no list go to *refuse*.
     """
-    if not isinstance(value, dict) or not _is_list(value):
+    if not isinstance(value, dict) or not is_list(value):
         yield path, value
         return
     items = value["items"]
@@ -26,15 +26,17 @@ def unfold(value: Value, refuse: Refuse, path: Path = ()) -> Iterator[tuple[Path
             refuse((*path, "items"), items)
         return
     for index, item in enumerate(items):
-        yield from unfold(_typed(item, value), refuse, (*path, "items", index))
+        yield from unfold(typed(item, value), refuse, (*path, "items", index))
 
 
-def _is_list(value: Mapping) -> bool:
+def is_list(value: Mapping) -> bool:
+    """Tell whether a mapping stands for the objects in its items."""
     kind = value.get("kind")
     return isinstance(kind, str) and kind.endswith(_LIST) and "items" in value
 
 
-def _typed(item: Value, of: Mapping) -> Value:
+def typed(item: Value, of: Mapping) -> Value:
+    """Give an item the type that its list says, if it says none itself."""
     kind = of["kind"]
     if not isinstance(item, dict) or "kind" in item or not isinstance(kind, str) or kind == _LIST:
         return item

@@ -7,10 +7,20 @@ later by looking at one piece only.
 
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
+
+from yaml.nodes import Node, SequenceNode
 
 from fairlead.manifest.text.build import Builder, Report
-from fairlead.manifest.text.values import Value
-from fairlead.manifest.text.yaml_nodes import TextError, compose_yaml
+from fairlead.manifest.text.path import Path
+from fairlead.manifest.text.piece import Piece, YamlItemPiece, YamlPiece
+from fairlead.manifest.text.unfold import is_list, typed
+from fairlead.manifest.text.values import REFUSED, Value
+from fairlead.manifest.text.yaml_list import ITEMS, CutList, cut_list
+from fairlead.manifest.text.yaml_nodes import Tally, TextError, compose_yaml
+
+Placed: TypeAlias = tuple[Piece, Path, Value]
+"""A value, where it was written, and its path in the document of which it is a part."""
 
 _START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
@@ -18,7 +28,7 @@ _START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 def cut_stream(text: str) -> Iterator[tuple[int, str]]:
     """Yield the pieces of a stream, each with the line in *text*, from 1, on which it begins.
 
-    Law: the pieces joined are the text. Cost: linear.
+    Law: the pieces joined are the text, and each holds one document or none. Cost: linear.
     """
     line = 1
     begin = 0
@@ -42,11 +52,83 @@ def _before_directives(text: str, begin: int, end: int) -> int:
     return end
 
 
-def yaml_values(piece: str, first_line: int, report: Report) -> list[Value]:
-    """Return the values in one piece of a stream: one as a rule, more after ``...``, or none."""
-    values: list[Value] = []
+def yaml_values(text: str, file: str, report: Report) -> Iterator[Placed]:
+    """Yield the value of each document, or of each item where a document is a list of objects.
+
+    A document that is empty yields None, and one that is no YAML is reported and yields `REFUSED`.
+    Cost: linear, with the nodes of one document or item at a time.
+    """
+    reader = _Reader(file, report)
+    for first_line, piece in cut_stream(text):
+        yield from reader.document(piece, first_line)
+        if reader.tally.is_exceeded:
+            return
+
+
+class _Reader:
+    def __init__(self, file: str, report: Report) -> None:
+        self.tally = Tally()
+        self._file = file
+        self._report = report
+
+    def document(self, text: str, first_line: int) -> Iterator[Placed]:
+        before = self.tally.nodes
+        wrong_item: TextError | None = None
+        cut = cut_list(text)
+        try:
+            items = cut and self._items(cut, first_line)
+            if items:
+                yield from items
+                return
+        except TextError as wrong:
+            wrong_item = wrong.with_traceback(None)  # which would keep the parser alive
+        try:
+            if wrong_item and self.tally.is_exceeded:
+                raise wrong_item
+            self.tally.nodes = before
+            root = compose_yaml(text, self.tally)
+        except TextError as wrong:
+            # As a whole it may be too much, where the item says what is wrong.
+            told = wrong_item if wrong_item and wrong.code == "too-large" else wrong
+            told = told.with_traceback(None)
+            self._report(told.code, (), told.line + first_line, told.message, told.fix)
+            yield YamlPiece(self._file, first_line, text), (), REFUSED
+            return
+        value = Builder(self._report, first_line).build(root) if root else None
+        yield YamlPiece(self._file, first_line, text), (), value
+
+    def _items(self, cut: CutList, first_line: int) -> list[Placed] | None:
+        """Return the items of a list; None if it is none, after all."""
+        remarks: list[tuple[str, Path, int, str, str]] = []
+
+        def note(*remark: *tuple[str, Path, int, str, str]) -> None:
+            remarks.append(remark)
+
+        root = compose_yaml(cut.frame, self.tally)
+        frame = Builder(note, first_line).build(root) if root else None
+        if not isinstance(frame, dict) or not is_list(frame) or not cut.is_framed_by(root):
+            return None
+        found: list[Placed] = []
+        for index, (line, text) in enumerate(cut.items):
+            path = (ITEMS, index)
+            node = _only_item(text, line, self.tally)
+            if node is None:
+                return None
+            value = Builder(note, first_line + line, path).build(node)
+            piece = YamlItemPiece(self._file, first_line + line, text, path)
+            found.append((piece, path, typed(value, frame)))
+        for remark in remarks:
+            self._report(*remark)
+        return found
+
+
+def _only_item(text: str, line: int, tally: Tally) -> Node | None:
     try:
-        values.extend(Builder(report, first_line).build(root) for root in compose_yaml(piece))
-    except TextError as refused:
-        report(refused.code, (), refused.line + first_line, refused.message, refused.fix)
-    return values
+        root = compose_yaml(text, tally)
+    except TextError as wrong:
+        wrong.line += line
+        raise
+    if isinstance(root, SequenceNode) and len(root.value) == 1:
+        item: Node = root.value[0]
+        return item
+    return None

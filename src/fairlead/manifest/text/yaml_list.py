@@ -1,0 +1,71 @@
+"""A list of objects in YAML, cut into its items, so that only one is taken apart at a time.
+
+``kubectl get -o yaml`` writes thousands of objects as one document. As one tree of nodes, ten
+thousand pods fill 1.5 GB, and a single remark about one of them needs that tree once more.
+"""
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from yaml.nodes import MappingNode, Node
+
+from fairlead.manifest.text.limits import MAX_DOCUMENTS
+
+ITEMS = "items"
+
+_HEAD = re.compile(
+    r"^items:[ \t]*+(?:#[^\n]*+)?\n"  # nothing beside the key
+    r"(?:[ \t]*+(?:#[^\n]*+)?\n)*+"  # empty lines and comments
+    r"(?P<indent> *+)-[ \t\n]",
+    re.MULTILINE,
+)
+_NEXT_KEY = re.compile(r"^[^\s#]", re.MULTILINE)
+_NEXT_KEY_AFTER_DASHES = re.compile(r"^[^\s#-]", re.MULTILINE)
+_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")  # lines to YAML, but not to us
+
+
+class CutList(NamedTuple):
+    """The document without its items, with empty lines for them, and each item as a list of one."""
+
+    frame: str
+    line: int  # of the key ``items``, counted from 0
+    items: list[tuple[int, str]]  # line, counted from 0, and text
+
+    def is_framed_by(self, root: Node | None) -> bool:
+        """Tell whether the key at which the text was cut is one of the document itself."""
+        return isinstance(root, MappingNode) and any(
+            key.value == ITEMS and key.start_mark.line == self.line and key.start_mark.column == 0
+            for key, _ in root.value
+        )
+
+
+def cut_list(text: str) -> CutList | None:
+    """Cut the items out of a document that looks like a list in block style; None if it does not.
+
+    It is None too where there are more items than a file may hold objects. This is a guess from
+    the first letters of lines, because all else would mean to parse: a text in quotes or a flow
+    collection that goes on at the margin deceives it. Such a thing is cut in two then, and neither
+    half is YAML, so whoever finds that all parts are can rely on them. Cost: linear.
+    """
+    head = _HEAD.search(text)
+    if head is None or _OTHER_BREAKS.search(text):
+        return None
+    indent = head["indent"]
+    begin = head.start("indent")
+    next_key = (_NEXT_KEY if indent else _NEXT_KEY_AFTER_DASHES).search(text, begin)
+    end = next_key.start() if next_key else len(text)
+    dash = re.compile(rf"^{indent}-(?=\s)", re.MULTILINE)
+    found = islice(dash.finditer(text, begin, end), MAX_DOCUMENTS + 1)
+    starts = [start.start() for start in found]
+    if len(starts) > MAX_DOCUMENTS:
+        return None
+    items: list[tuple[int, str]] = []
+    line = text.count("\n", 0, begin)
+    for start, stop in zip(starts, [*starts[1:], end], strict=True):
+        item = text[start:stop]
+        items.append((line, item))
+        line += item.count("\n")
+    empty_lines = "\n" * text.count("\n", begin, end)
+    frame = text[:begin] + empty_lines + text[end:]
+    return CutList(frame, text.count("\n", 0, head.start()), items)
