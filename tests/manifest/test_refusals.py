@@ -66,6 +66,30 @@ REFUSALS = {
         ["4 not-an-object $.items[0].items"],
     ),
     "items that were refused": ("kind: List\nitems: !x []\n", ["2 custom-tag $.items"]),
+    "files joined without a line between them": (
+        """\
+        apiVersion: v1
+        kind: A
+        spec: {a: 1}
+        # the second file
+        apiVersion: v1
+        kind: B
+        metadata: {a: 1, a: 2}
+        spec: {b: 2}
+        kind: C
+        apiVersion: v1
+        spec: {c: 3}
+        """,
+        ["5 duplicate-key $", "7 duplicate-key $.metadata.a", "9 duplicate-key $"],
+    ),
+    "one line that tells of two objects": (
+        "{apiVersion: v1, kind: A, apiVersion: v1, kind: B}\n",
+        ["1 duplicate-key $.apiVersion", "1 duplicate-key $.kind"],
+    ),
+    "a kind twice": (
+        "apiVersion: v1\nkind: A\nspec: {}\nkind: B\n",
+        ["4 duplicate-key $.kind"],
+    ),
     "nothing at all": ("", ["None no-objects $"]),
     "comments only": ("# nothing\n---\n# here\n", ["None no-objects $"]),
     "an empty list of objects": ("kind: List\nitems: []\n", ["None no-objects $"]),
@@ -141,6 +165,15 @@ def test_a_byte_order_mark_is_only_an_advice() -> None:
     found, findings = read("a: 1\n".encode("utf-8-sig"))
     assert found[0].value == {"a": 1}
     assert not findings.has_errors
+
+
+def test_objects_that_nothing_separates_are_all_read() -> None:
+    found, findings = read("é: 1\nkind: A\napiVersion: v1\na: 1\nkind: B\napiVersion: v1\nb: 2\n")
+    assert [(each.source.line, each.value["kind"]) for each in found] == [(1, "A"), (5, "B")]
+    assert [each.value.get("a") for each in found] == [1, None]
+    assert found[1].source.locate(("b",)) == 7
+    (finding,) = findings
+    assert finding.message == "found a second object: the line --- is missing before line 5"
 
 
 def test_items_that_are_a_mapping_are_no_object() -> None:

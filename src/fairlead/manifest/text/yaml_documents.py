@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from yaml.nodes import Node, SequenceNode
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.build import Builder, Report
 from fairlead.manifest.text.path import Path
@@ -23,6 +23,7 @@ Placed: TypeAlias = tuple[Piece, Path, Value]
 """A value, where it was written, and its path in the document of which it is a part."""
 
 _START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_TYPE_KEYS = frozenset(("apiVersion", "kind"))
 
 
 def cut_stream(text: str) -> Iterator[tuple[int, str]]:
@@ -94,8 +95,12 @@ class _Reader:
             self._report(told.code, (), told.line + first_line, told.message, told.fix)
             yield YamlPiece(self._file, first_line, text), (), REFUSED
             return
-        value = Builder(self._report, first_line).build(root) if root else None
-        yield YamlPiece(self._file, first_line, text), (), value
+        starts = _further_objects(root, text)
+        if starts:
+            yield from self._objects(text, starts, first_line)
+        else:
+            value = Builder(self._report, first_line).build(root) if root else None
+            yield YamlPiece(self._file, first_line, text), (), value
 
     def _items(self, cut: CutList, first_line: int) -> list[Placed] | None:
         """Return the items of a list; None if it is none, after all."""
@@ -105,6 +110,8 @@ class _Reader:
             remarks.append(remark)
 
         root = compose_yaml(cut.frame, self.tally)
+        if _further_objects(root, cut.frame):
+            return None
         frame = Builder(note, first_line).build(root) if root else None
         if not isinstance(frame, dict) or not is_list(frame) or not cut.is_framed_by(root):
             return None
@@ -121,6 +128,23 @@ class _Reader:
             self._report(*remark)
         return found
 
+    def _objects(self, text: str, starts: list[int], first_line: int) -> Iterator[Placed]:
+        """Yield each of several objects that nothing separates, which is an error."""
+        line = first_line
+        for begin, end in zip([0, *starts], [*starts, len(text)], strict=True):
+            if begin:
+                message = f"found a second object: the line --- is missing before line {line}"
+                self._report("duplicate-key", (), line, message, f"write --- above line {line}")
+            piece = text[begin:end]
+            value: Value = REFUSED
+            try:
+                root = compose_yaml(piece, self.tally)
+                value = Builder(self._report, line).build(root) if root else None
+            except TextError as wrong:
+                self._report(wrong.code, (), wrong.line + line, wrong.message, wrong.fix)
+            yield YamlPiece(self._file, line, piece), (), value
+            line += piece.count("\n")
+
 
 def _only_item(text: str, line: int, tally: Tally) -> Node | None:
     try:
@@ -132,3 +156,23 @@ def _only_item(text: str, line: int, tally: Tally) -> Node | None:
         item: Node = root.value[0]
         return item
     return None
+
+
+def _further_objects(root: Node | None, text: str) -> list[int]:
+    """Return where in *text* the second and further objects begin, if files were simply joined.
+
+    A mapping that has both keys twice that say what an object is was meant to be two of them.
+    """
+    if not isinstance(root, MappingNode):
+        return []
+    starts: list[int] = []
+    objects: list[set[str]] = [set()]
+    for key, _ in root.value:
+        if not isinstance(key, ScalarNode) or key.value not in _TYPE_KEYS:
+            continue
+        if key.value in objects[-1]:
+            starts.append(key.start_mark.index)
+            objects.append(set())
+        objects[-1].add(key.value)
+    are_objects = all(keys == _TYPE_KEYS for keys in objects)
+    return starts if are_objects and all(text[at - 1] == "\n" for at in starts) else []
