@@ -182,10 +182,10 @@ def test_queues_and_cohorts_form_one_tree_and_may_share_a_name() -> None:
     assert implicit.extension == Cohort(implicit=True)
 
 
-def test_every_queue_object_has_its_source_and_an_implicit_cohort_has_none() -> None:
-    assembled, _ = assemble(documents_of(cluster_queue("a", "x"), cohort("b"), cohort("c")))
+def test_a_cohort_and_a_cluster_queue_may_share_a_name() -> None:
+    assembled, _ = assemble(documents_of(cluster_queue("a", "x"), cohort("a"), cohort("c")))
     assert assembled is not None
-    assert sorted(assembled.sources) == ["a", "cohort/b", "cohort/c"]
+    assert sorted(assembled.state.queues) == ["a", "cohort/a", "cohort/c", "cohort/x"]
     assert assembled.policy == "kueue"
 
 
@@ -458,4 +458,3 @@ def test_the_order_of_reading_changes_nothing(random: Random) -> None:
     assert plain is not None
     assert shuffled is not None
     assert facts(shuffled.state) == facts(plain.state)
-    assert sorted(shuffled.sources) == sorted(plain.sources)

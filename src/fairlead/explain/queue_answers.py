@@ -9,9 +9,9 @@ from fairlead.explain.report_elastic_quota import elastic_quota_report
 from fairlead.explain.report_kai import kai_report
 from fairlead.explain.report_kueue import kueue_report
 from fairlead.explain.share_report import ShareReport
-from fairlead.manifest.kueue.assemble_queues import cohort_queue
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.queue import cohort_queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares

@@ -1,11 +1,9 @@
-"""What the readers hand on: one cluster state, and where each part of it was written."""
+"""What the readers hand on: one cluster state, and the rules that apply to it."""
 
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from fairlead.manifest.text.documents import Source
-from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
@@ -16,15 +14,10 @@ Settings: TypeAlias = KaiSettings | KueueSettings | ElasticQuotaSettings
 
 
 class Assembled(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster state with the settings that apply to it.
-
-    ``settings`` also says which rule set it is. ``sources`` has every queue that an object
-    stands for (not a cohort that exists by reference alone).
-    """
+    """A cluster state with the settings that apply to it, which also say which rule set it is."""
 
     state: ClusterState
     settings: Settings
-    sources: dict[QueueName, Source]
 
     @property
     def policy(self) -> PolicyName:

@@ -90,6 +90,14 @@ class ElasticQuota(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota
     max_listed: frozenset[str] | None = None
 
 
+def cohort_queue(name: str) -> QueueName:
+    """Return what the Cohort *name* is called in the tree: ``cohort/NAME``.
+
+    Kueue lets a Cohort and a ClusterQueue share a name, and no name in Kubernetes has a slash.
+    """
+    return QueueName(f"cohort/{name}")
+
+
 Extension: TypeAlias = KaiQueue | Cohort | ClusterQueue | ElasticQuota
 
 

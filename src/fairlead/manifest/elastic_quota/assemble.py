@@ -65,8 +65,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     for workload in workloads:
         for event in workload.events():
             state.apply(event)
-    sources = {QueueName(name): quota.source for name, quota in quotas.items()}
-    return Assembled(state=state, settings=ElasticQuotaSettings(), sources=sources)
+    return Assembled(state=state, settings=ElasticQuotaSettings())
 
 
 def _check(

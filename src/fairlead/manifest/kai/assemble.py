@@ -49,8 +49,7 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
         state.apply(event)
     advise_on_queues(queues, state.total() if parts.nodes else None, findings)
     parts.demands.advise(findings)
-    sources = {QueueName(queue.name): queue.source for queue in queues}
-    return Assembled(state=state, settings=pool.settings, sources=sources)
+    return Assembled(state=state, settings=pool.settings)
 
 
 class _Parts:

@@ -13,7 +13,7 @@ from fairlead.manifest.core.node_amounts import held_by_node, model_node, resour
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_advice import advise_kueue
 from fairlead.manifest.kueue.assemble_objects import KueueObjects, unique_objects
-from fairlead.manifest.kueue.assemble_queues import cohort_queue, model_queues, quota_axes
+from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
 from fairlead.manifest.kueue.assemble_references import warn_of_missing
 from fairlead.manifest.kueue.assemble_workloads import (
     model_workload,
@@ -21,8 +21,6 @@ from fairlead.manifest.kueue.assemble_workloads import (
     started,
 )
 from fairlead.manifest.objects import PodObject
-from fairlead.manifest.text.documents import Source
-from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import CatalogueChanged, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.state import ClusterState
@@ -43,7 +41,7 @@ def assemble_kueue(objects: Collection, findings: Findings) -> Assembled | None:
         return None
     state = _state(found)
     advise_kueue(found, state, findings)
-    return Assembled(state=state, settings=found.settings, sources=_sources(found))
+    return Assembled(state=state, settings=found.settings)
 
 
 def _state(found: KueueObjects) -> ClusterState:
@@ -86,10 +84,3 @@ def _catalogue(found: KueueObjects) -> Catalogue:
         local_queues={name: each.local_queue for name, each in found.local_queues.items()},
         namespaces={name: dict(each.labels) for name, each in found.core.namespaces.items()},
     )
-
-
-def _sources(found: KueueObjects) -> dict[QueueName, Source]:
-    return {
-        **{cohort_queue(name): each.source for name, each in found.cohorts.items()},
-        **{QueueName(name): each.source for name, each in found.cluster_queues.items()},
-    }

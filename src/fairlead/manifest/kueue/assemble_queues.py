@@ -1,8 +1,7 @@
 """Turns ClusterQueues and Cohorts into one tree of queues on the axes flavor x resource.
 
-A ClusterQueue keeps its name. A Cohort is called ``cohort/NAME``: Kueue lets the two share a name,
-and no name in Kubernetes has a slash. A cohort that objects only refer to exists all the same, as
-in Kueue: at the top, with weight 1 and no quota.
+A ClusterQueue keeps its name, a Cohort gets that of `cohort_queue`. A cohort that objects only
+refer to exists all the same, as in Kueue: at the top, with weight 1 and no quota.
 """
 
 from collections.abc import Iterable
@@ -11,12 +10,7 @@ from decimal import Decimal
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
 from fairlead.manifest.objects import ClusterQueueObject, CohortObject, FlavorQuota
 from fairlead.model.axes import Axis, QueueName, QuotaAxes
-from fairlead.model.queue import ClusterQueue, Cohort, Queue
-
-
-def cohort_queue(name: str) -> QueueName:
-    """Return what a Cohort is called in the tree."""
-    return QueueName(f"cohort/{name}")
+from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 
 
 def quota_axes(objects: KueueObjects) -> QuotaAxes:
