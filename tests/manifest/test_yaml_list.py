@@ -92,6 +92,12 @@ LISTS = {
     "a list that another object follows at once": (
         "apiVersion: v1\nitems:\n- a: 1\n- b: 1\nkind: List\napiVersion: v1\nkind: Pod\n"
     ),
+    "items twice, of which the first are those that count": (
+        "kind: List\nitems: [{a: 1}]\nitems:\n- b: 1\n"
+    ),
+    "items at two margins": "items:\n  - a: 1\n- b: 1\nkind: List\n",
+    "an anchor that another one replaces": ("a: &x PodList\nitems:\n- {b: &x Pod}\nkind: *x\n"),
+    "a merge from the frame": "a: &x {b: 1}\nkind: List\nitems:\n- <<: *x\n",
     "no list": "kind: Pod\nitems:\n- a: 1\n- b: 1\n",
     "no kind": "items:\n- a: 1\n",
     "a mistake in an item": "kind: List\nitems:\n- a: 1\n- b: c: d\n- e: 1\n",
@@ -128,6 +134,25 @@ def test_any_list_means_the_same_cut_or_whole(
     value = {"kind": "List", "items": items, **others}
     text = yaml.safe_dump(value, width=width, default_style=style, allow_unicode=True)
     assert_alike(text)
+
+
+lines = st.sampled_from(
+    [
+        *("kind: List", "kind: QueueList", "kind: Pod", "apiVersion: v1", "metadata: {}", "..."),
+        *("items:", "items: # c", "items: [{a: 1}]", '"items":', "? items", "- kind: List"),
+        *("- a: 1", "  a: 2", "-", "- - b", "  - c: 1", "  -", "    d: 1", "-e: 1", "-\tf: 1"),
+        *("- |", "- >+", "  - g: |", "    - text", "     text", "- 'q", "- r'", "- [1,", "- 2]"),
+        *("# comment", "  # comment", "", "\t", "- <<: {h: 1}", "- !t x", "  items:", "- *x"),
+    ]
+)
+
+
+@given(
+    st.lists(lines, max_size=8),
+    st.sampled_from(["kind: List\nitems:\n", "items:\n", "kind: List\n"]),
+)
+def test_any_lines_mean_the_same_cut_or_whole(lines: list[str], head: str) -> None:
+    assert_alike(head + "\n".join(lines) + "\nkind: List\n")
 
 
 def test_a_list_as_kubectl_prints_it_is_cut() -> None:

@@ -33,11 +33,14 @@ class CutList(NamedTuple):
     items: list[tuple[int, str]]  # line, counted from 0, and text
 
     def is_framed_by(self, root: Node | None) -> bool:
-        """Tell whether the key at which the text was cut is one of the document itself."""
-        return isinstance(root, MappingNode) and any(
-            key.value == ITEMS and key.start_mark.line == self.line and key.start_mark.column == 0
-            for key, _ in root.value
-        )
+        """Tell whether these are all items, and those of the document itself.
+
+        Else the key may stand within a text in quotes, another key of the same name may come first,
+        which is the one that counts, or further items may stand at another margin.
+        """
+        pairs = root.value if isinstance(root, MappingNode) else []
+        key, value = next((pair for pair in pairs if pair[0].value == ITEMS), (None, None))
+        return key is not None and key.start_mark.line == self.line and value.value == ""
 
 
 def cut_list(text: str) -> CutList | None:
@@ -68,4 +71,6 @@ def cut_list(text: str) -> CutList | None:
         line += item.count("\n")
     empty_lines = "\n" * text.count("\n", begin, end)
     frame = text[:begin] + empty_lines + text[end:]
+    if "&" in frame and "*" in frame:  # an item may give the name of an anchor to something else
+        return None
     return CutList(frame, text.count("\n", 0, head.start()), items)
