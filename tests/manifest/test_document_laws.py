@@ -10,6 +10,7 @@ from fairlead.manifest.text.json_nodes import compose_json
 from fairlead.manifest.text.limits import MAX_DEPTH
 from fairlead.manifest.text.values import Mapping, height
 from fairlead.manifest.text.yaml_documents import cut_stream
+from fairlead.manifest.text.yaml_nodes import Tally
 from tests.manifest.reading import read, remarks
 from tests.manifest.value_strategies import as_json, mappings
 
@@ -26,7 +27,7 @@ def test_json_is_read_back_as_it_was_written_fast_or_with_care(
     assert as_json(found[0].value, is_ascii=is_ascii) == text
 
     complaints: list[tuple[object, ...]] = []
-    careful = Builder(lambda *remark: complaints.append(remark), 1)
+    careful = Builder(lambda *remark: complaints.append(remark), 1, Tally())
     assert careful.build(compose_json(text)) == value
     assert complaints == []
 

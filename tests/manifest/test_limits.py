@@ -9,7 +9,7 @@ from fairlead.manifest import finding as finding_module
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
 from fairlead.manifest.text import documents as documents_module
-from fairlead.manifest.text import json_documents, json_nodes, yaml_list, yaml_nodes
+from fairlead.manifest.text import build, json_documents, json_nodes, yaml_list, yaml_nodes
 from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH, MAX_FINDINGS
 from fairlead.manifest.text.values import Value, height
 from tests.manifest.reading import read, remarks, sole
@@ -36,10 +36,23 @@ def test_aliases_that_explode_are_refused_once() -> None:
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
     found, findings = read("\n".join(levels))
-    # Repeated by a1, a2, a3: 110 + 1110 + 11110 = 12330; the eighth 11111 of a4 is too much.
-    assert remarks(findings) == ["5 bad-alias $.a4[7]"]
-    assert "an alias of the value on line 4, " in next(iter(findings)).message
+    # Repeated by a1 to a4: 110 + 1110 + 11110 + 111110 = 123440; the fourth 111111 is too much.
+    assert remarks(findings) == ["6 bad-alias $.a5[3]"]
+    assert "an alias of the value on line 5, " in next(iter(findings)).message
     assert size(found[0].value) < 20 * MAX_ALIASED_NODES
+
+
+def test_what_aliases_repeat_is_bounded_for_all_documents_and_items_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hundred thousand small documents that each stay below would take twenty minutes."""
+    monkeypatch.setattr(build, "MAX_ALIASED_NODES", 8)
+    item = "- {a: &a [1, 2], b: *a}\n"  # repeats a list of two: 3
+    list_of_two = "kind: List\nitems:\n" + item + item
+    found, findings = read("a: &a {b: 1}\nb: *a\n---\n" + list_of_two + "---\n" + item[2:])
+    # Repeated: 2 in the first document, 3 + 3 in the items; then it is enough.
+    assert remarks(findings) == ["9 bad-alias $.b"]
+    assert len(found) == 4
 
 
 def size(value: Value) -> int:

@@ -17,7 +17,7 @@ BOUNDS = {
     "mappings and lists within each other": f"{limits.MAX_DEPTH}",
     "keys and values in one file": f"{limits.MAX_FILE_NODES:,}",
     "keys and values in one document of YAML, or one item of a list": f"{limits.MAX_NODES:,}",
-    "values in one document that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
+    "values in one file that only aliases repeat": f"{limits.MAX_ALIASED_NODES:,}",
     "characters of one number": f"{limits.MAX_NUMBER_LENGTH}",
     "an amount, in base units": f"10^{len(str(limits.MAX_AMOUNT)) - 1}",
     "any other number": f"10^{len(str(limits.MAX_NUMBER)) - 1}",

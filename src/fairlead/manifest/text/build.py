@@ -14,7 +14,7 @@ from fairlead.manifest.text.limits import MAX_ALIASED_NODES, MAX_DEPTH
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.scalar import NumberError, number_value, plain_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Refused, Scalar, Value, height
-from fairlead.manifest.text.yaml_nodes import TEXT_TAG, TOO_DEEP, UNTAGGED
+from fairlead.manifest.text.yaml_nodes import TEXT_TAG, TOO_DEEP, UNTAGGED, Tally
 
 Report = Callable[[str, Path, int, str, str], None]
 """Takes code, path, line counted from 1, message and fix."""
@@ -39,10 +39,11 @@ class Builder:
     whoever walks the value walks every repetition.
     """
 
-    def __init__(self, report: Report, first_line: int, path: Path = ()) -> None:
+    def __init__(self, report: Report, first_line: int, tally: Tally, path: Path = ()) -> None:
         """Report findings to *report*; *first_line* is where the text of the nodes begins.
 
-        *path* is where in its document the value stands that is built.
+        What aliases repeat is added to the *tally* of the file. *path* is where in its document
+        the value stands that is built.
         """
         self._report = report
         self._first_line = first_line
@@ -50,7 +51,8 @@ class Builder:
         self._near: Node | None = None  # the last key or collection that was passed
         self._built: dict[int, tuple[Value, int] | None] = {}  # by node: value, number of values
         self._count = 0
-        self._aliased = 0
+        self._tally = tally
+        self._is_refusing_aliases = False
 
     def build(self, node: Node) -> Value:
         """Return the value of *node*, with `REFUSED` in place of what was reported."""
@@ -130,14 +132,15 @@ class Builder:
         """Return what an alias names, if that neither contains the alias nor gets too much."""
         if known is None:
             return self._refuse_alias(node, "that stands within it")
-        if self._aliased > MAX_ALIASED_NODES:
+        if self._is_refusing_aliases:
             return REFUSED  # said once is enough: the others follow from the same anchors
         value, count = known
         self._count += count
-        self._aliased += count + 1
-        if self._aliased > MAX_ALIASED_NODES:
+        self._tally.aliased += count + 1
+        if self._tally.aliased > MAX_ALIASED_NODES:
+            self._is_refusing_aliases = True
             return self._refuse_alias(
-                node, f"after more than {MAX_ALIASED_NODES:,} repeated values"
+                node, f"after more than {MAX_ALIASED_NODES:,} repeated values in the file"
             )
         if len(self._trail) + height(value) > MAX_DEPTH:
             return self._refuse_alias(node, f"that nests more than {MAX_DEPTH} deep")

@@ -17,7 +17,7 @@ from fairlead.manifest.text.json_syntax import json_mistake
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES
 from fairlead.manifest.text.scalar import NumberError, number_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, height
-from fairlead.manifest.text.yaml_nodes import TextError, too_many_in_file
+from fairlead.manifest.text.yaml_nodes import Tally, TextError, too_many_in_file
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NODE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{\[]|[^\s"{}\[\],:]++')
@@ -96,7 +96,7 @@ def _has_half_a_character(value: Value, text: str) -> bool:
 
 def _slowly(piece: str, first_line: int, report: Report) -> Value:
     try:
-        return Builder(report, first_line).build(compose_json(piece))
+        return Builder(report, first_line, Tally()).build(compose_json(piece))
     except TextError as refused:
         report(refused.code, (), refused.line + first_line, refused.message, refused.fix)
         return REFUSED

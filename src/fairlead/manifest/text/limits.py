@@ -10,7 +10,7 @@ MAX_DOCUMENTS = 100_000  # in one file, empty ones and items of lists included
 MAX_DEPTH = 64  # mappings and lists within each other
 MAX_FILE_NODES = 3_500_000  # keys and values in one file
 MAX_NODES = 500_000  # keys and values in one document of YAML, or in one item of a list
-MAX_ALIASED_NODES = 100_000  # values in one document that only aliases repeat
+MAX_ALIASED_NODES = 500_000  # values in one file that only aliases repeat
 MAX_NUMBER_LENGTH = 320  # characters; the longest plain integer that fits a double has 309
 MAX_FINDINGS = 10_000  # of each severity; the others are counted
 

@@ -99,7 +99,7 @@ class _Reader:
         if starts:
             yield from self._objects(text, starts, first_line)
         else:
-            value = Builder(self._report, first_line).build(root) if root else None
+            value = Builder(self._report, first_line, self.tally).build(root) if root else None
             yield YamlPiece(self._file, first_line, text), (), value
 
     def _items(self, cut: CutList, first_line: int) -> list[Placed] | None:
@@ -112,7 +112,7 @@ class _Reader:
         root = compose_yaml(cut.frame, self.tally)
         if _further_objects(root, cut.frame):
             return None
-        frame = Builder(note, first_line).build(root) if root else None
+        frame = Builder(note, first_line, self.tally).build(root) if root else None
         if not isinstance(frame, dict) or not is_list(frame) or not cut.is_framed_by(root):
             return None
         found: list[Placed] = []
@@ -121,7 +121,7 @@ class _Reader:
             node = _only_item(text, line, self.tally)
             if node is None:
                 return None
-            value = Builder(note, first_line + line, path).build(node)
+            value = Builder(note, first_line + line, self.tally, path).build(node)
             piece = YamlItemPiece(self._file, first_line + line, text, path)
             found.append((piece, path, typed(value, frame)))
         for remark in remarks:
@@ -139,7 +139,7 @@ class _Reader:
             value: Value = REFUSED
             try:
                 root = compose_yaml(piece, self.tally)
-                value = Builder(self._report, line).build(root) if root else None
+                value = Builder(self._report, line, self.tally).build(root) if root else None
             except TextError as wrong:
                 self._report(wrong.code, (), wrong.line + line, wrong.message, wrong.fix)
             yield YamlPiece(self._file, line, piece), (), value

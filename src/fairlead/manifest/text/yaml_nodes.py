@@ -33,11 +33,12 @@ class TextError(Exception):
 
 
 class Tally:
-    """How many nodes, keys included, were made from one file."""
+    """What one file has cost so far: nodes, keys included, and values that aliases repeat."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self.nodes = 0
+        self.aliased = 0
 
     @property
     def is_exceeded(self) -> bool:
