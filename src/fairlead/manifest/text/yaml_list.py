@@ -38,9 +38,10 @@ class CutList(NamedTuple):
         Else the key may stand within a text in quotes, another key of the same name may come first,
         which is the one that counts, or further items may stand at another margin.
         """
-        pairs = root.value if isinstance(root, MappingNode) else []
-        key, value = next((pair for pair in pairs if pair[0].value == ITEMS), (None, None))
-        return key is not None and key.start_mark.line == self.line and value.value == ""
+        for key, value in root.value if isinstance(root, MappingNode) else []:
+            if key.value == ITEMS:
+                return bool(key.start_mark.line == self.line and value.value == "")
+        return False
 
 
 def cut_list(text: str) -> CutList | None:
