@@ -86,6 +86,10 @@ REFUSALS = {
         "{apiVersion: v1, kind: A, apiVersion: v1, kind: B}\n",
         ["1 duplicate-key $.apiVersion", "1 duplicate-key $.kind"],
     ),
+    "lines within brackets that tell of two objects": (
+        "{apiVersion: v1, kind: A,\napiVersion: v1, kind: B}\n",
+        ["2 duplicate-key $.apiVersion", "2 duplicate-key $.kind"],
+    ),
     "a kind twice": (
         "apiVersion: v1\nkind: A\nspec: {}\nkind: B\n",
         ["4 duplicate-key $.kind"],

@@ -163,7 +163,7 @@ def _further_objects(root: Node | None, text: str) -> list[int]:
 
     A mapping that has both keys twice that say what an object is was meant to be two of them.
     """
-    if not isinstance(root, MappingNode):
+    if not isinstance(root, MappingNode) or root.flow_style:
         return []
     starts: list[int] = []
     objects: list[set[str]] = [set()]
