@@ -45,6 +45,18 @@ def resources(text: str) -> tuple[KaiQueueObject, list[str]]:
     return queue, found
 
 
+@pytest.mark.parametrize("field", ["preemptMinRuntime", "reclaimMinRuntime"])
+def test_a_negative_minimum_run_time_is_told_as_written_and_protects_nobody(field: str) -> None:
+    queue, found = read(f"metadata: {{name: a}}\nspec: {{{field}: -1.5h, resources: {{}}}}")
+    assert queue is not None
+    assert {queue.preempt_min_runtime_ms, queue.reclaim_min_runtime_ms} == {0, None}
+    (told,) = found
+    assert told == (
+        f'test.yaml:2: warning: $.spec.{field}: found "-1.5h", which is taken as 0s '
+        "[out-of-range]\n    fix: write 0s or more"
+    )
+
+
 def test_a_queue_is_read_in_base_units() -> None:
     queue, found = read(QUEUE)
     assert found == []

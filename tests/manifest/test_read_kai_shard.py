@@ -241,3 +241,17 @@ def test_what_is_wrong_is_told_at_its_place(spec: str, path: str, severity: str,
         Fraction(1),
         ACTIONS,
     )  # the defaults stand in
+
+
+@pytest.mark.parametrize(
+    ("spec", "quoted"),
+    [
+        ("{kValue: -0.0000001}", "found -0.0000001, expected more than 0"),
+        ("{args: {relcaimerSaturationMultiplier: 900m}}", "found 0.9, expected 1 or more"),
+        ("{minRuntime: {preemptMinRuntime: -90m}}", 'found "-90m", which is taken as 0s'),
+        ("{usageDBConfig: {usageParams: {waitTimeout: -0.5h}}}", 'found "-0.5h", expected more'),
+    ],
+)
+def test_a_number_out_of_range_is_quoted(spec: str, quoted: str) -> None:
+    (told,) = settings(spec)[1]
+    assert quoted in told

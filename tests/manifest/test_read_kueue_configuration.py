@@ -99,6 +99,17 @@ def test_a_half_life_or_interval_of_nothing_is_refused(text: str, field: str) ->
     assert told == [f"error out-of-range $.admissionFairSharing.{field}"]
 
 
+@pytest.mark.parametrize("length", ["0s", "-1h30m", "0"])
+@pytest.mark.parametrize("field", ["usageHalfLifeTime", "usageSamplingInterval"])
+def test_a_length_that_is_refused_is_quoted_as_it_is_written(field: str, length: str) -> None:
+    other = "usageSamplingInterval" if field == "usageHalfLifeTime" else "usageHalfLifeTime"
+    cursor, findings = cursor_of(f'admissionFairSharing: {{{other}: 1h, {field}: "{length}"}}')
+    read_kueue_configuration(cursor)
+    (finding,) = findings
+    assert finding.message.startswith(f'found "{length}", expected more than 0')
+    assert "168h" in finding.fix or "5m" in finding.fix
+
+
 def test_a_half_life_that_is_no_duration_is_told_once() -> None:
     _, told = read("admissionFairSharing: {usageHalfLifeTime: long}")
     assert told == ["error bad-duration $.admissionFairSharing.usageHalfLifeTime"]

@@ -307,6 +307,17 @@ def test_a_wrong_word_is_told_at_its_place(spec: str, expected: str) -> None:
     assert cluster_queue(spec)[1] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("weight", "shown"),
+    [("1n", "1n"), ("0.5n", "0.5n"), ("0.0000000002", "0.2n"), ("-1", "-1"), ("-250m", "-0.25")],
+)
+def test_a_weight_that_is_refused_is_shown_as_a_quantity(weight: str, shown: str) -> None:
+    cursor, findings = cursor_of(f"fairSharing: {{weight: {weight}}}")
+    assert read_fair_weight(cursor) == 1
+    (finding,) = findings
+    assert finding.message.startswith(f"found a weight of {shown}, expected 0 or more than 1n")
+
+
 @pytest.mark.parametrize("quota", ["", "nominalQuota: -1", "nominalQuota: many"])
 def test_the_nominal_quota_must_be_there_and_not_negative(quota: str) -> None:
     text = ONE_GROUP.format(parent="", limit="").replace("nominalQuota: 4, ", quota)

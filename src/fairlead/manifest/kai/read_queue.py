@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.objects import KaiQueueObject, QueueDemand
@@ -43,8 +44,8 @@ def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
         },
         weights={axis: each.factor("overQuotaWeight", _ZERO) for axis, each in listed.items()},
         status=_read_status(top.mapping("status")),
-        preempt_min_runtime_ms=spec.duration("preemptMinRuntime", None),
-        reclaim_min_runtime_ms=spec.duration("reclaimMinRuntime", None),
+        preempt_min_runtime_ms=protection_ms(spec, "preemptMinRuntime", None),
+        reclaim_min_runtime_ms=protection_ms(spec, "reclaimMinRuntime", None),
     )
     top.finish()
     return queue if queue.name else None

@@ -8,13 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal
 
+from fairlead.manifest.core.exact_decimal import exact_decimal
+from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kai.read_usage import read_usage_window
 from fairlead.manifest.objects import KaiShardObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, factor_of
 from fairlead.manifest.text.path import Path, quote
-from fairlead.model.duration import format_duration
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings, PackOrSpread
 
 READ_BY_KAI: Final = "relcaimerSaturationMultiplier"  # its code spells it so
@@ -103,7 +104,7 @@ def _k(spec: Cursor, proportion: Cursor) -> Fraction:
     if k > 0:
         return k
     at, key = (proportion, "kValue") if proportion.has("kValue") else (spec, "kValue")
-    message = "found a kValue that is not above 0; past use does not count at all"
+    message = f"found {exact_decimal(k):f}, expected more than 0; past use does not count at all"
     at.warn(key, "out-of-range", message, "write a number above 0, or remove usageDBConfig")
     return Fraction(0)
 
@@ -114,7 +115,7 @@ def _multiplier(spec: Cursor, proportion: Cursor) -> Fraction:
     for at, path, value in found:
         name = path[-1]
         if value < 1:
-            message = "found a multiplier below 1, expected 1 or more"
+            message = f"found {exact_decimal(value):f}, expected 1 or more"
             at.error(path, "out-of-range", message, "write 1 or more")
         if name != READ_BY_KAI:
             message = f"found {name}, which is read here but not by KAI"
@@ -163,14 +164,8 @@ def _queue_depth(spec: Cursor) -> tuple[tuple[str, int], ...]:
 
 
 def _min_runtime_ms(shard: Cursor, key: str, plugin: Cursor, plugin_key: str) -> int:
-    """Read a default for queues without one; the plugin's own argument wins. Negative means 0."""
-    at, name = (plugin, plugin_key) if plugin.has(plugin_key) else (shard, key)
-    length_ms = plugin.duration(plugin_key, shard.duration(key, 0))
-    if length_ms >= 0:
-        return length_ms
-    message = f"found {format_duration(length_ms)}, which is taken as 0s"
-    at.warn(name, "out-of-range", message, "write 0s or more")
-    return 0
+    """Read a default for queues without one; the plugin's own argument wins."""
+    return protection_ms(plugin, plugin_key, protection_ms(shard, key, 0))
 
 
 def _resolve_method(minruntime: Cursor) -> Literal["lca", "queue"]:

@@ -2,8 +2,8 @@
 
 from typing import Final, Literal, TypeAlias
 
+from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.model.duration import format_duration
 from fairlead.policy.kai.settings import UsageWindow
 
 WindowType: TypeAlias = Literal["sliding", "tumbling", "cron"]
@@ -49,13 +49,13 @@ def read_usage_window(spec: Cursor) -> UsageWindow | None:
         connection=connection,
         connection_env_var=connection_env_var,
         half_life_ms=half_life_ms if half_life_ms > 0 else None,
-        window_ms=_positive(params, "windowSize", _DEFAULTS.window_ms),
+        window_ms=positive_ms(params, "windowSize", _DEFAULTS.window_ms),
         window_type=window_type,
         tumbling_start_ms=params.timestamp("tumblingWindowStartTime", None),
         cron=cron,
-        fetch_interval_ms=_positive(params, "fetchInterval", _DEFAULTS.fetch_interval_ms),
-        staleness_ms=_positive(params, "stalenessPeriod", _DEFAULTS.staleness_ms),
-        wait_timeout_ms=_positive(params, "waitTimeout", _DEFAULTS.wait_timeout_ms),
+        fetch_interval_ms=positive_ms(params, "fetchInterval", _DEFAULTS.fetch_interval_ms),
+        staleness_ms=positive_ms(params, "stalenessPeriod", _DEFAULTS.staleness_ms),
+        wait_timeout_ms=positive_ms(params, "waitTimeout", _DEFAULTS.wait_timeout_ms),
         metrics=extra.metrics,
         query_timeout_ms=extra.query_timeout_ms,
         query_resolution_ms=extra.query_resolution_ms,
@@ -78,16 +78,6 @@ def _read_extra(parent: Cursor, otherwise: UsageWindow) -> UsageWindow:
     metrics = {**dict(otherwise.metrics), **{name: text for name, text in given.items() if text}}
     return UsageWindow(
         metrics=tuple(sorted(metrics.items())),
-        query_timeout_ms=_positive(extra, "usageQueryTimeout", otherwise.query_timeout_ms),
-        query_resolution_ms=_positive(extra, "queryResolution", otherwise.query_resolution_ms),
+        query_timeout_ms=positive_ms(extra, "usageQueryTimeout", otherwise.query_timeout_ms),
+        query_resolution_ms=positive_ms(extra, "queryResolution", otherwise.query_resolution_ms),
     )
-
-
-def _positive(cursor: Cursor, key: str, default_ms: int) -> int:
-    length_ms = cursor.duration(key, default_ms)
-    if length_ms > 0:
-        return length_ms
-    found, usual = format_duration(length_ms), format_duration(default_ms)
-    message = f"found {found}, expected more than 0"
-    cursor.error(key, "out-of-range", message, f"remove it, or write the usual {usual}")
-    return default_ms

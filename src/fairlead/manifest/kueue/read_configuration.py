@@ -7,6 +7,7 @@ silence; only fair sharing, admission fair sharing and feature gates are read.
 from collections.abc import Mapping
 from typing import Final
 
+from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.objects import KueueSettingsObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
@@ -24,6 +25,7 @@ _VALID_STRATEGIES: Final[Mapping[tuple[str, ...], tuple[Strategy, ...]]] = {
     BOTH_STRATEGIES[1:]: BOTH_STRATEGIES[1:],
 }
 _SAMPLING_INTERVAL_MS: Final = 5 * 60 * 1000
+_DAY_MS: Final = 24 * 60 * 60 * 1000  # stands for a half-life that is refused
 
 
 def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
@@ -78,31 +80,23 @@ def _admission_fair_sharing(top: Cursor) -> AdmissionFairSharing | None:
     given = top.mapping("admissionFairSharing")
     if not top.has("admissionFairSharing"):
         return None
-    is_given = given.has("usageHalfLifeTime")
-    half_life_ms = given.duration("usageHalfLifeTime", 1 if is_given else 0)
-    if half_life_ms <= 0:  # what is no duration at all is reported already
-        found = "found 0 or less" if is_given else "found nothing"
-        given.error(
-            "usageHalfLifeTime",
-            "out-of-range",
-            f"{found}, expected more than 0: without a half-life Kueue forgets all past use at "
-            "once, so that admission fair sharing changes nothing",
-            "write the time after which past use counts half, such as 168h, "
-            "or remove admissionFairSharing",
-        )
-    interval_ms = given.duration("usageSamplingInterval", _SAMPLING_INTERVAL_MS)
-    if interval_ms <= 0:
-        given.error(
-            "usageSamplingInterval",
-            "out-of-range",
-            "found 0 or less, expected more than 0",
-            "write how often use is sampled, such as 5m",
-        )
     weights = given.mapping("resourceWeights")
     return AdmissionFairSharing(
-        half_life_ms=half_life_ms,
-        sampling_interval_ms=interval_ms,
+        half_life_ms=_half_life_ms(given),
+        sampling_interval_ms=positive_ms(given, "usageSamplingInterval", _SAMPLING_INTERVAL_MS),
         resource_weights=tuple(
             (resource, weights.factor(resource)) for resource in sorted(weights.keys())
         ),
     )
+
+
+def _half_life_ms(given: Cursor) -> int:
+    """Read the half-life of past use. Kueue takes one that is left out for 0."""
+    key = "usageHalfLifeTime"
+    why = ": without a half-life Kueue forgets all past use at once, so that admission fair "
+    why += "sharing changes nothing"
+    fix = "write the time after which past use counts half, such as 168h, "
+    fix += "or remove admissionFairSharing"
+    if not given.has(key):
+        given.error(key, "out-of-range", f"found nothing, expected more than 0{why}", fix)
+    return positive_ms(given, key, _DAY_MS, why, fix)

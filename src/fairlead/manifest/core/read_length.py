@@ -1,0 +1,38 @@
+"""Reads durations that have a lower bound, and quotes one below it as it is written."""
+
+from typing import TypeVar
+
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import quote
+from fairlead.model.duration import format_duration
+
+D = TypeVar("D")
+
+
+def positive_ms(cursor: Cursor, key: str, default_ms: int, why: str = "", fix: str = "") -> int:
+    """Read a duration above 0; any other is an error, and the default stands for it.
+
+    *why* says what 0 would lead to; *fix* is the cure where the default is none.
+    """
+    length_ms = cursor.duration(key, default_ms)
+    if length_ms > 0:
+        return length_ms
+    message = f"found {_as_written(cursor, key)}, expected more than 0{why}"
+    usual = f"remove it, or write the usual {format_duration(default_ms)}"
+    cursor.error(key, "out-of-range", message, fix or usual)
+    return default_ms
+
+
+def protection_ms(cursor: Cursor, key: str, default_ms: D) -> int | D:
+    """Read a time for which something is protected; a negative one is told and counts as 0."""
+    length_ms = cursor.duration(key, default_ms)
+    if not isinstance(length_ms, int) or length_ms >= 0:
+        return length_ms
+    message = f"found {_as_written(cursor, key)}, which is taken as 0s"
+    cursor.warn(key, "out-of-range", message, "write 0s or more")
+    return 0
+
+
+def _as_written(cursor: Cursor, key: str) -> str:
+    """Quote a field that was read as a duration, and so is a text."""
+    return quote(cursor.text(key, ""))
