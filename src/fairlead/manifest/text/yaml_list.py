@@ -20,9 +20,9 @@ _HEAD = re.compile(
     r"(?P<indent> *+)-[ \t\n]",
     re.MULTILINE,
 )
-_NEXT_KEY = re.compile(r"^[^\s#]", re.MULTILINE)
-_NEXT_KEY_AFTER_DASHES = re.compile(r"^[^\s#-]", re.MULTILINE)
-_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")  # lines to YAML, but not to us
+_NEXT_KEY = re.compile(r"\n[^\s#]")  # to search for \n takes a tenth of the time of ^
+_NEXT_KEY_AFTER_DASHES = re.compile(r"\n[^\s#-]")
+_OTHER_BREAKS = "\x85\u2028\u2029"  # lines to YAML, but not to us
 
 
 class CutList(NamedTuple):
@@ -53,15 +53,15 @@ def cut_list(text: str) -> CutList | None:
     half is YAML, so whoever finds that all parts are can rely on them. Cost: linear.
     """
     head = _HEAD.search(text)
-    if head is None or _OTHER_BREAKS.search(text):
+    if head is None or any(line_break in text for line_break in _OTHER_BREAKS):
         return None
     indent = head["indent"]
     begin = head.start("indent")
     next_key = (_NEXT_KEY if indent else _NEXT_KEY_AFTER_DASHES).search(text, begin)
-    end = next_key.start() if next_key else len(text)
-    dash = re.compile(rf"^{indent}-(?=\s)", re.MULTILINE)
-    found = islice(dash.finditer(text, begin, end), MAX_DOCUMENTS + 1)
-    starts = [start.start() for start in found]
+    end = next_key.start() + 1 if next_key else len(text)
+    dash = re.compile(rf"\n{indent}-(?=\s)")
+    found = islice(dash.finditer(text, begin - 1, end), MAX_DOCUMENTS + 1)
+    starts = [line_end.start() + 1 for line_end in found]
     if len(starts) > MAX_DOCUMENTS:
         return None
     items: list[tuple[int, str]] = []
