@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 import yaml
+from yaml._yaml import CParser
 from yaml.nodes import Node, ScalarNode
 
 from fairlead.manifest.text.limits import MAX_DEPTH, MAX_FILE_NODES, MAX_NODES
@@ -18,6 +19,7 @@ TEXT_TAG = "tag:yaml.org,2002:str"  # quoted, or a block of text
 
 TOO_DEEP = f"found more than {MAX_DEPTH} mappings and lists within each other"
 
+_MAX_LEVELS = MAX_DEPTH + 1  # a scalar may stand one level below the deepest collection
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -78,8 +80,10 @@ def _compose(text: str, tally: Tally) -> Node | None:
         tally.nodes += composer.count
 
 
-class _Composer(yaml.CBaseLoader):
-    """The C composer with our tags; it calls the three methods below for every node."""
+class _Composer(CParser):
+    """The C composer with our tags; it calls the next three methods for every node."""
+
+    __slots__ = ("count", "depth", "most")  # read and written for every node
 
     def __init__(self, text: str, most: int) -> None:
         super().__init__(text)
@@ -87,21 +91,23 @@ class _Composer(yaml.CBaseLoader):
         self.count = 0
         self.most = most
 
-    def resolve(self, kind: type[Node], _value: str | None, implicit: Any) -> str:
+    @staticmethod
+    def resolve(kind: type[Node], _value: str | None, implicit: Any) -> str:
         return TEXT_TAG if kind is ScalarNode and not implicit[0] else UNTAGGED
 
     def descend_resolver(self, parent: Node | None, _index: object) -> None:
         self.depth += 1
         self.count += 1
-        # A scalar may stand one level below the deepest collection.
-        if self.depth > MAX_DEPTH + 1 and parent is not None:
-            raise too_deep(parent.start_mark.line)
-        if self.count > self.most:
-            line = parent.start_mark.line if parent else 0
-            raise too_many(line) if self.count > MAX_NODES else too_many_in_file(line)
+        if self.depth > _MAX_LEVELS or self.count > self.most:
+            raise self._exceeded(parent.start_mark.line if parent else 0)
 
     def ascend_resolver(self) -> None:
         self.depth -= 1
+
+    def _exceeded(self, line: int) -> TextError:
+        if self.depth > _MAX_LEVELS:
+            return too_deep(line)
+        return too_many(line) if self.count > MAX_NODES else too_many_in_file(line)
 
 
 def too_deep(line: int) -> TextError:
