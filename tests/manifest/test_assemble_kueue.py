@@ -279,7 +279,14 @@ def test_pods_that_kueue_does_not_manage_take_their_part_of_a_node() -> None:
 STORIES = {
     "a cycle of cohorts": (
         [cohort("a", "b"), cohort("b", "c"), cohort("c", "a"), cohort("d", "a")],
-        ["error cycle $.spec"],
+        ["error cycle $.spec.parentName"],
+    ),
+    "a cycle in an old version of cohorts": (
+        [
+            text.replace("v1beta2", "v1alpha1").replace("parentName", "parent")
+            for text in (cohort("a", "b"), cohort("b", "a"))
+        ],
+        ["error cycle $.spec.parent"],
     ),
     "a queue twice": (
         [flavor("f"), cluster_queue("a"), cluster_queue("a")],
@@ -313,7 +320,16 @@ STORIES = {
             local_queue("jobs", "a"),
             workload("w", more="priorityClassName: ghost"),
         ],
-        ["warning missing-reference $.spec"],
+        ["warning missing-reference $.spec.priorityClassName"],
+    ),
+    "a priority class that is not there, as v1beta2 names it": (
+        [
+            cluster_queue("a"),
+            flavor("f"),
+            local_queue("jobs", "a"),
+            workload("w", more="priorityClassRef: {kind: PriorityClass, name: ghost}"),
+        ],
+        ["warning missing-reference $.spec.priorityClassRef.name"],
     ),
     "admitted by a queue that is not there": (
         [

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fairlead.manifest.core.tree_checks import cycles, orphans, refuse_cycles, refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Source, read_bytes
+from fairlead.manifest.text.path import Path
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +36,10 @@ def tree(text: str) -> list[Item]:
     ]
 
 
+def parent_path(_: Item) -> Path:
+    return ("spec", "parentQueue")
+
+
 def names(groups: Sequence[Sequence[Item]]) -> list[str]:
     return [" ".join(each.name for each in group) for group in groups]
 
@@ -58,7 +63,7 @@ def test_cycles_are_found_once_from_the_smallest_name(text: str, expected: list[
 def test_a_cycle_is_told_once_at_its_smallest_name() -> None:
     findings = Findings()
     items = tree("b < a, a < b, c < a, e < d, d < e, f < e")
-    assert refuse_cycles(items, "Queue", ("spec", "parentQueue"), findings)
+    assert refuse_cycles(items, "Queue", parent_path, findings)
     assert [(each.line, each.code, each.path) for each in findings] == [
         (3, "cycle", "$.spec.parentQueue"),
         (9, "cycle", "$.spec.parentQueue"),
@@ -71,7 +76,7 @@ def test_a_cycle_is_told_once_at_its_smallest_name() -> None:
 
 def test_a_tree_without_cycles_is_told_nothing() -> None:
     findings = Findings()
-    assert not refuse_cycles(tree("a, b < a"), "Queue", ("spec", "parentQueue"), findings)
+    assert not refuse_cycles(tree("a, b < a"), "Queue", parent_path, findings)
     assert len(findings) == 0
 
 
@@ -86,7 +91,7 @@ def test_a_tree_without_cycles_is_told_nothing() -> None:
 def test_a_long_cycle_is_cut_in_the_message(length: int, expected: str) -> None:
     ring = ", ".join(f"n{at:02d} < n{(at + 1) % length:02d}" for at in range(length))
     findings = Findings()
-    refuse_cycles(tree(ring), "Queue", ("spec", "parentQueue"), findings)
+    refuse_cycles(tree(ring), "Queue", parent_path, findings)
     (found,) = findings
     assert found.message == f"found a Queue that is its own ancestor: {expected}"
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.path import Path
 from fairlead.model.catalogue import DisruptionBudget, LocalQueue, ResourceFlavor
 from fairlead.model.queue import ClusterQueue, ResourceGroup
 from fairlead.model.selector import Taint
@@ -59,6 +60,7 @@ class KaiPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     queue: str
+    queue_path: Path = ("spec", "queue")  # or that of a label
     min_member: int
     min_sub_group: int | None = None
     priority_class: str = ""
@@ -103,11 +105,12 @@ class ClusterQueueObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CohortObject(msgspec.Struct, frozen=True, kw_only=True):
-    """A Kueue ``Cohort``."""
+    """A Kueue ``Cohort``; its versions name the parent in different fields."""
 
     source: Source
     name: str
     parent: str = ""
+    parent_path: Path = ("spec", "parentName")
     weight: Decimal
     created_ms: int = 0
     quotas: tuple[FlavorQuota, ...]
@@ -157,6 +160,7 @@ class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
     pod_sets: tuple[KueuePodSet, ...]
     priority: int | None = None
     priority_class: str = ""
+    priority_class_path: Path = ("spec", "priorityClassRef", "name")
     priority_class_kind: PriorityClassKind = ""  # "": of either kind
     active: bool = True
     finished: bool = False

@@ -69,10 +69,12 @@ def refuse_duplicates(
     return list(firsts.values())
 
 
-def refuse_cycles(objects: Sequence[T], kind: str, parent_path: Path, findings: Findings) -> bool:
+def refuse_cycles(
+    objects: Sequence[T], kind: str, parent_path: Callable[[T], Path], findings: Findings
+) -> bool:
     """Report one error for each cycle, at its member of the smallest name; tell if there is any.
 
-    Names must be unique. *parent_path* is where the parent's name stands, such as
+    Names must be unique. *parent_path* says where in an object its parent's name stands, such as
     ``("spec", "parentQueue")``. Cost: as `cycles`.
     """
     found = cycles(objects)
@@ -81,7 +83,7 @@ def refuse_cycles(objects: Sequence[T], kind: str, parent_path: Path, findings: 
             findings,
             "error",
             "cycle",
-            parent_path,
+            parent_path(cycle[0]),
             f"found a {kind} that is its own ancestor: {_chain([each.name for each in cycle])}",
             "give one of them another parent, or none",
         )

@@ -117,13 +117,22 @@ def _check_queues_of_jobs(
     inner = {queue.parent for queue in queues}
     for job in jobs:
         if job.queue not in names:
-            found = f"the queue {quote(job.queue)}, which is not in the tree" if job.queue else ""
-            message = f"found {found or 'no queue'}; the job waits until there is one"
+            message = f"{_found_queue(job)}, which is not in the tree" if job.queue else ""
+            message = f"{message or 'found no queue'}; the job waits until there is one"
             fix = "name a queue, or add it with all queues above it"
             job.source.report(
                 findings, "warning", "missing-reference", job.queue_path, message, fix
             )
         elif job.queue in inner:
-            message = f"found {quote(job.queue)}, which has queues below it; only leaves run jobs"
+            message = f"{_found_queue(job)}, which has queues below it; only leaves run jobs"
             fix = "name one of the queues below it"
             job.source.report(findings, "warning", "unusable", job.queue_path, message, fix)
+
+
+def _found_queue(job: Job) -> str:
+    if job.is_queue_named:
+        return f"found the queue {quote(job.queue)}"
+    label = str(job.queue_path[-1])
+    is_there = label in job.pods[0].labels
+    found = f"found the label {label} without a value" if is_there else f"found no label {label}"
+    return f"{found}, so that the queue is {quote(job.queue)}"

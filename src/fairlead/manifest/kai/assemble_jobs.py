@@ -14,7 +14,7 @@ from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.node_pool import NodePool
-from fairlead.manifest.kai.read_pod_group import QUEUE_LABELS, queue_label
+from fairlead.manifest.kai.read_pod_group import labelled_queue
 from fairlead.manifest.objects import KaiPodGroupObject, PodObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
@@ -34,7 +34,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     source: Source
     queue: str
-    queue_path: Path  # where in the object the queue is named
+    queue_path: Path  # where in the object the queue is named, or would be
+    is_queue_named: bool = True  # else KAI's default counts
     group: KaiPodGroupObject | None
     pods: tuple[PodObject, ...]
 
@@ -101,7 +102,7 @@ def _group_name(pod: PodObject) -> str:
 
 
 def _is_ours(pod: PodObject) -> bool:
-    return pod.scheduler == SCHEDULER or queue_label(pod.labels) != ""
+    return pod.scheduler == SCHEDULER or labelled_queue(pod.labels)[0] != ""
 
 
 def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
@@ -109,22 +110,22 @@ def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
         name=full_name(group),
         source=group.source,
         queue=group.queue,
-        queue_path=("spec", "queue"),
+        queue_path=group.queue_path,
         group=group,
         pods=tuple(filter(is_live, pods)),
     )
 
 
 def _pod_job(pod: PodObject, groups: Mapping[str, KaiPodGroupObject]) -> Job:
-    queue = queue_label(pod.labels)
-    label = next((label for label in QUEUE_LABELS if label in pod.labels), QUEUE_LABELS[0])
+    queue, queue_path = labelled_queue(pod.labels)
     name = full_name(pod)
     return Job(
         # No object's name holds a second slash, so this one is free.
         name=f"{pod.namespace}/pod/{pod.name}" if name in groups else name,
         source=pod.source,
         queue=queue or DEFAULT_QUEUE,
-        queue_path=("metadata", "labels", label),
+        queue_path=queue_path,
+        is_queue_named=queue != "",
         group=None,
         pods=(pod,),
     )

@@ -25,7 +25,7 @@ def kai_tree(objects: Sequence[KaiQueueObject], findings: Findings) -> list[KaiQ
     below it, as KAI does, with a warning that names them.
     """
     queues = refuse_duplicates(objects, lambda each: each.name, "Queue", findings)
-    refuse_cycles(queues, "Queue", PARENT_PATH, findings)
+    refuse_cycles(queues, "Queue", lambda _: PARENT_PATH, findings)
     lost: set[str] = set()
     for top, *below in orphans(queues):
         lost.update(each.name for each in (top, *below))

@@ -9,6 +9,7 @@ from fairlead.manifest.objects import KaiPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, duration_of, timestamp_of
 from fairlead.manifest.text.limits import MAX_COUNT
+from fairlead.manifest.text.path import Path
 
 QUEUE_LABELS: Final = ("kai.scheduler/queue", "runai/queue")  # the second is the old name
 LAST_START: Final = "kai.scheduler/last-start-timestamp"
@@ -26,8 +27,8 @@ _IGNORED: Final = (
     "completions",
     "markUnschedulable",
     "parallelism",
-    "schedulingBackoff",
 )
+_BACKOFFS: Final = (-1, 1)
 
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)
     spec.ignore(*_IGNORED)
+    _check_backoff(spec)
     sub_groups, needs_topology = read_sub_groups(spec)
     min_member = spec.integer("minMember", None, minimum=1, maximum=MAX_COUNT)
     min_sub_group = spec.integer("minSubGroup", None, minimum=1, maximum=MAX_COUNT)
@@ -45,11 +47,13 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
         message = "found minSubGroup beside minMember, expected one of the two"
         spec.error("minSubGroup", "contradiction", message, "remove one of the two")
     delay_ms = spec.duration("preemptionDelay", None)
+    queue, queue_path = _queue(spec, metadata)
     group = KaiPodGroupObject(
         source=top.source,
         namespace=metadata.namespace,
         name=metadata.name,
-        queue=spec.text("queue", "") or queue_label(metadata.labels),
+        queue=queue,
+        queue_path=queue_path,
         min_member=min_member or least_pods(sub_groups, min_sub_group),
         min_sub_group=min_sub_group,
         priority_class=spec.text("priorityClassName", ""),
@@ -66,9 +70,29 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
     return group if group.name else None
 
 
-def queue_label(labels: Mapping[str, str]) -> str:
-    """Return the queue that labels name, or ""."""
-    return next((labels[label] for label in QUEUE_LABELS if labels.get(label)), "")
+def labelled_queue(labels: Mapping[str, str]) -> tuple[str, Path]:
+    """Return the queue that labels name, and in which of them; "" and the usual one if none does.
+
+    A label without a value names none.
+    """
+    label = next((label for label in QUEUE_LABELS if labels.get(label)), QUEUE_LABELS[0])
+    return labels.get(label, ""), ("metadata", "labels", label)
+
+
+def _queue(spec: Cursor, metadata: Metadata) -> tuple[str, Path]:
+    """Return the queue of the group, and where it is named, or should be."""
+    named: tuple[str, Path] = (spec.text("queue", ""), ("spec", "queue"))
+    labelled = labelled_queue(metadata.labels)
+    return labelled if labelled[0] and not named[0] else named
+
+
+def _check_backoff(spec: Cursor) -> None:
+    """Warn of a value that KAI documents as not supported; its API server takes any number."""
+    backoff = spec.integer("schedulingBackoff", None)
+    if backoff is not None and backoff not in _BACKOFFS:
+        message = f"found the number {backoff}, expected -1 or 1: KAI supports no other; "
+        message += "it changes nothing here"
+        spec.warn("schedulingBackoff", "out-of-range", message, "write -1 or 1, or remove it")
 
 
 def _preemption_delay_ms(top: Cursor, metadata: Metadata) -> int:

@@ -37,7 +37,7 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
 def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
     """Return the objects by name. A name twice, or a cycle of cohorts, is an error."""
     cohorts = by_name(objects.of(CohortObject), "Cohort", lambda each: each.name, findings)
-    refuse_cycles(list(cohorts.values()), "Cohort", ("spec",), findings)
+    refuse_cycles(list(cohorts.values()), "Cohort", lambda each: each.parent_path, findings)
     workloads = by_name(objects.of(KueueWorkloadObject), "Workload", full_name, findings)
     return KueueObjects(
         cluster_queues=by_name(

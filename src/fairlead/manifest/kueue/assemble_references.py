@@ -107,7 +107,7 @@ def _check_priority_class(
     _warn(
         findings,
         workload.source,
-        ("spec",),
+        workload.priority_class_path,
         f"found the priority class {quote(name)}, but no {kind} of that name; priority 0 is taken",
         "add it, or write spec.priority",
     )

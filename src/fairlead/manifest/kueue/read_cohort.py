@@ -30,6 +30,7 @@ def read_cohort(top: Cursor) -> CohortObject | None:
         source=top.source,
         name=metadata.name,
         parent=parent,
+        parent_path=("spec", parent_field),
         weight=weight,
         created_ms=metadata.created_ms,
         quotas=read.quotas,

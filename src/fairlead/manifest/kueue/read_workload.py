@@ -17,7 +17,7 @@ from fairlead.manifest.kueue.read_conditions import Condition, read_true_conditi
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
-from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.path import Path, quote
 
 _DEFAULT_POD_SET: Final = "main"
 _RESERVED = "QuotaReserved"
@@ -44,7 +44,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
     status.ignore(*status.keys())  # whoever writes a status may add to it
     conditions = read_true_conditions(status)
     admission = _admission(status, conditions)
-    priority_class, class_kind = _priority_class(spec)
+    priority_class, class_path, class_kind = _priority_class(spec)
     found = KueueWorkloadObject(
         source=top.source,
         namespace=metadata.namespace,
@@ -53,6 +53,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
         pod_sets=_pod_sets(spec, admission, read_reclaimable(status)),
         priority=spec.integer("priority", None, minimum=-MAX_COUNT - 1, maximum=MAX_COUNT),
         priority_class=priority_class,
+        priority_class_path=("spec", *class_path),
         priority_class_kind=class_kind,
         active=spec.boolean("active", True),
         finished="Finished" in conditions,
@@ -101,15 +102,16 @@ def _requeued_ms(conditions: Mapping[str, Condition]) -> int | None:
     return evicted.since_ms
 
 
-def _priority_class(spec: Cursor) -> tuple[str, PriorityClassKind]:
-    """Return the name and kind of the priority class, as either version of the API gives it."""
+def _priority_class(spec: Cursor) -> tuple[str, Path, PriorityClassKind]:
+    """Return the priority class as either version of the API gives it: name, place and kind."""
     old_name = spec.text("priorityClassName", "")
     old_kind = spec.choice("priorityClassSource", _SOURCES, "")
     if not spec.has("priorityClassRef"):
-        return old_name, old_kind
+        return old_name, ("priorityClassName",), old_kind
     reference = spec.mapping("priorityClassRef")
     reference.ignore("group")  # the kind says the same
-    return reference.text("name"), reference.choice("kind", _CLASS_KINDS)
+    kind = reference.choice("kind", _CLASS_KINDS)
+    return reference.text("name"), ("priorityClassRef", "name"), kind
 
 
 def _pod_sets(
