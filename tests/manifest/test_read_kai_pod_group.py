@@ -117,6 +117,36 @@ def test_what_kai_would_refuse_is_refused(text: str, path: str, code: str) -> No
     assert [f"error: {path}:" in each and f"[{code}]" in each for each in found] == [True]
 
 
+def test_a_cycle_of_sub_groups_is_told_beside_their_other_mistakes() -> None:
+    group, found = spec(
+        "{subGroups: [{name: a, parent: b}, {name: b, parent: a}, {name: a, parent: a}, "
+        "{name: c, parent: gone}, {minMember: 1}]}"
+    )
+    assert group.sub_groups == ()
+    assert sorted(each.split(": ")[2] + " " + each[each.rindex("[") :] for each in found) == [
+        "$.spec.subGroups[0].parent [cycle]\n    fix: give it another parent, or none",
+        "$.spec.subGroups[1].parent [cycle]\n    fix: give it another parent, or none",
+        "$.spec.subGroups[2].name [duplicate-entry]\n    fix: rename one",
+        "$.spec.subGroups[3].parent [missing-parent]\n    fix: correct or remove it",
+        "$.spec.subGroups[4].name [missing-field]\n    fix: add name",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("backoff", "told"),
+    [
+        ("-1", ""),
+        ("1", ""),
+        ("0", "warning: $.spec.schedulingBackoff: found the number 0, expected -1 or 1"),
+        ("5", "warning: $.spec.schedulingBackoff: found the number 5, expected -1 or 1"),
+        ("often", "error: $.spec.schedulingBackoff: found the text"),
+    ],
+)
+def test_a_backoff_that_kai_does_not_support_is_told(backoff: str, told: str) -> None:
+    _, found = spec(f"{{schedulingBackoff: {backoff}}}")
+    assert [told in each for each in found] == ([True] if told else [])
+
+
 @pytest.mark.parametrize(
     ("sub_groups", "min_sub_group", "expected"),
     [

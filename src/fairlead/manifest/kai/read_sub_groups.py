@@ -39,9 +39,9 @@ def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...], bool]:
         for at, each in enumerate(found)
         if each.name  # else told already
     ]
-    is_sound = (
-        len(places) == len(found) and _check_names(spec, places) and _check_cycles(spec, places)
-    )
+    # Each looks for itself, so that one mistake does not hide another.
+    checks = (_check_names(spec, places), _check_cycles(spec, places))
+    is_sound = len(places) == len(found) and all(checks)
     return (found if is_sound else ()), any(needs_topology)
 
 
@@ -99,7 +99,8 @@ def _check_names(spec: Cursor, places: Sequence[_Place]) -> bool:
 
 
 def _check_cycles(spec: Cursor, places: Sequence[_Place]) -> bool:
-    found = [each for cycle in cycles(places) for each in cycle]
+    firsts = {each.name: each for each in reversed(places)}  # of a double name
+    found = [each for cycle in cycles(list(firsts.values())) for each in cycle]
     for each in found:
         message = f"found the sub-group {quote(each.name)}, which is its own ancestor"
         spec.error((_LIST, each.at, "parent"), "cycle", message, "give it another parent, or none")
