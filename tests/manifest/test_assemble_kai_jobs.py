@@ -152,7 +152,7 @@ def test_a_running_pod_has_a_place_a_leaving_one_is_leaving() -> None:
     state = sound(text)
     run = state.runs[WorkloadName("ns/g")]
     placed = {
-        workload(state, "ns/g").pod_name(each): (at.node, at.leaving)
+        workload(state, "ns/g").pod_name(each): (at.node, at.phase == "leaving")
         for each, at in run.pods.items()
     }
     assert placed == {"r": ("n1", False), "s": ("n1", True)}

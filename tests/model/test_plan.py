@@ -113,7 +113,7 @@ def test_a_plan_is_carried_out_in_its_order() -> None:
         ),
     )
     apply(state, plan)
-    assert state.runs[old].pods == {POD: Placed("n1", 0, leaving=True)}
+    assert state.runs[old].pods == {POD: Placed("n1", 0, "leaving")}
     assert state.runs[moved].pods == {POD: Placed("n2", 7)}
     assert state.runs[new].started_ms() == 7
     check_invariants(state)

@@ -8,6 +8,7 @@ import pytest
 from fairlead.errors import StateError
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
+from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.events import (
     CatalogueChanged,
     Event,
@@ -23,6 +24,7 @@ from fairlead.model.events import (
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadRemoved,
+    WorkloadReserved,
     WorkloadStarted,
     WorkloadStopped,
 )
@@ -43,10 +45,13 @@ def facts(state: ClusterState) -> dict[str, object]:
     known: dict[str, object] = {}
     for part in (state, state._tree, state.books):
         known |= {name: value for name, value in vars(part).items() if name not in _MACHINERY}
+    for lists in ("_queued", "_waiting"):
+        known[lists] = vars(known[lists])["_by_queue"]
     return deepcopy(known)
 
 
-_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books")
+# The log of changes is among it: undoing is a change as well.
+_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books", "changes")
 
 
 def a_team() -> ClusterState:
@@ -61,6 +66,45 @@ def test_a_workload_counts_as_pending_all_the_way_up_until_it_starts() -> None:
     assert state.sums[ROOT].allocated == [1000, 1000]
     assert state.requested(ROOT) == (1000, 1000)
     assert state.books.held("n1") == (1000, 1000)
+    check_invariants(state)
+
+
+def test_a_reservation_charges_the_queue_and_holds_nothing_on_the_node_yet() -> None:
+    state = a_team()
+    state.apply(WorkloadReserved(workload=JOB, placements=(Placement(POD, "n1"),), at_ms=5))
+    use = state.books.use("n1")
+    assert (use.held, use.reserved) == ([0, 0], [1000, 1000])
+    assert state.sums[ROOT].allocated == [1000, 1000]
+    assert state.runs[JOB].started_ms() is None
+    assert state.waiting(TEAM) == []
+    check_invariants(state)
+    state.apply(WorkloadStopped(workload=JOB, pods=(POD,)))
+    assert state.books.booked() == []
+    assert state.waiting(TEAM) == [JOB]
+    check_invariants(state)
+
+
+def test_a_pod_that_shares_devices_is_counted_on_them_and_not_among_whole_ones() -> None:
+    state = a_team()
+    state.apply(WorkloadAdded(workload("half", "team", gpu=500)))
+    half = DeviceShare(devices=(3,), part_e9=WHOLE_DEVICE_E9 // 2)
+    place = (Placement(POD, "n1", half),)
+    state.apply(WorkloadStarted(workload=WorkloadName("half"), placements=place, at_ms=0))
+    use = state.books.use("n1")
+    assert (use.held, use.devices) == ([1000, 0], {3: [500_000_000, 0, 0]})
+    assert state.sums[TEAM].allocated == [1000, 500]
+    state.apply(WorkloadLeaving(workload=WorkloadName("half"), pods=(POD,)))
+    assert state.books.use("n1").devices == {3: [500_000_000, 500_000_000, 0]}
+    check_invariants(state)
+
+
+def test_a_workload_waits_while_some_pod_of_it_has_no_place() -> None:
+    state = state_with(queue("team"), node("n1"), workload("job", "team", pods=2))
+    state.apply(started("job", "n1"))
+    assert state.waiting(TEAM) == [JOB]
+    place = (Placement(PodId(0, 1), "n1"),)
+    state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
+    assert state.waiting(TEAM) == []
     check_invariants(state)
 
 

@@ -1,11 +1,14 @@
 """Random histories of a cluster: the sums stay true after every step, and trials leave no trace."""
 
+from copy import deepcopy
+
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from fairlead.errors import StateError
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
+from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.events import (
     CatalogueChanged,
     Event,
@@ -21,6 +24,7 @@ from fairlead.model.events import (
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadRemoved,
+    WorkloadReserved,
     WorkloadStarted,
     WorkloadStopped,
 )
@@ -40,6 +44,11 @@ NAMES = [f"q{i}" for i in range(6)]
 queue_names = st.sampled_from(NAMES)
 node_names = st.sampled_from(["n1", "n2", "n3"])
 amounts = st.integers(0, 5)
+shares = st.none() | st.builds(
+    DeviceShare,
+    devices=st.lists(st.integers(0, 2), unique=True, min_size=1).map(tuple),
+    part_e9=st.integers(1, WHOLE_DEVICE_E9),
+)
 
 
 @st.composite
@@ -72,6 +81,8 @@ class ClusterHistory(RuleBasedStateMachine):
         self.state = ClusterState(RESOURCES, AXES)
         self.marks: list[tuple[Mark, dict[str, object]]] = []
         self.added = 0
+        self.index: dict[str, object] = {}  # what is on each node, as the change log tells it
+        self.read_at = 0
 
     def apply(self, event: Event) -> None:
         """Apply; a refusal must change nothing."""
@@ -108,12 +119,15 @@ class ClusterHistory(RuleBasedStateMachine):
     @rule(work=submitted, data=st.data())
     def start(self, work: Workload, data: st.DataObject) -> None:
         pods = data.draw(st.lists(st.sampled_from(work.pods()), unique=True))
-        places = tuple(Placement(pod, data.draw(st.none() | node_names)) for pod in pods)
+        places = tuple(
+            Placement(pod, data.draw(st.none() | node_names), data.draw(shares)) for pod in pods
+        )
         flavors: tuple[dict[str, str], ...] = ()
         if data.draw(st.booleans()):
             flavor = data.draw(st.sampled_from(FLAVORS))
             flavors = ({"nvidia.com/gpu": flavor},) * len(work.pod_sets)
-        self.apply(WorkloadStarted(workload=work.name, placements=places, flavors=flavors, at_ms=0))
+        kind = WorkloadStarted if data.draw(st.booleans()) else WorkloadReserved
+        self.apply(kind(workload=work.name, placements=places, flavors=flavors, at_ms=0))
 
     @rule(work=submitted, data=st.data(), stop=st.booleans())
     def take_places(self, work: Workload, data: st.DataObject, stop: bool) -> None:
@@ -163,6 +177,16 @@ class ClusterHistory(RuleBasedStateMachine):
         else:
             self.state.roll_back(mark)
             assert facts(self.state) == known
+
+    @rule()
+    def read_changes(self) -> None:
+        books = self.state.books
+        for name in books.changes.since(self.read_at):
+            self.index[name] = deepcopy((books.nodes.get(name), books.use(name)))
+        self.read_at = books.changes.moment
+        for name in {*books.nodes, *books.booked(), *self.index}:
+            unknown = (None, ClusterState(RESOURCES, AXES).books.use(name))
+            assert self.index.get(name, unknown) == (books.nodes.get(name), books.use(name))
 
     @invariant()
     def sums_are_true(self) -> None:

@@ -6,16 +6,21 @@ import msgspec
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.workload import PodId, Workload
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """A pod and its node; no node where quota is granted before pods are placed."""
+    """A pod and its node; no node where quota is granted before pods are placed.
+
+    ``share`` is which devices of the node it shares, for a pod that asks for parts of some.
+    """
 
     pod: PodId
     node: str | None
+    share: DeviceShare | None = None
 
 
 class WorkloadAdded(msgspec.Struct, frozen=True, tag=True):
@@ -37,6 +42,18 @@ class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Pods of a workload got their places (all of them, or some more of an elastic one).
 
     ``flavors`` has one entry per pod set, from resource to flavor, where quotas are flavored.
+    """
+
+    workload: WorkloadName
+    placements: tuple[Placement, ...]
+    flavors: tuple[dict[str, str], ...] = ()
+    at_ms: int
+
+
+class WorkloadReserved(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods are to run where others are leaving. Their queue is charged from now on.
+
+    They have not started; once they stop waiting, they are reported stopped, then started.
     """
 
     workload: WorkloadName
@@ -120,6 +137,7 @@ Event: TypeAlias = (
     WorkloadAdded
     | WorkloadChanged
     | WorkloadStarted
+    | WorkloadReserved
     | WorkloadLeaving
     | WorkloadStopped
     | WorkloadFinished

@@ -4,8 +4,10 @@ Slow and simple on purpose: it adds up pod by pod, and shares no sum with the in
 that it checks. Tests call it after every step.
 """
 
-from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.node_books import PodKey
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.device_share import SHARED_GPU
+from fairlead.model.node_books import NodeUse
+from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 
@@ -28,25 +30,51 @@ def _check_capacity(state: ClusterState) -> None:
 
 
 def _check_nodes(state: ClusterState) -> None:
-    held: dict[str, list[int]] = {}
-    leaving: dict[str, list[int]] = {}
-    pods: dict[str, list[PodKey]] = {}
+    uses: dict[str, NodeUse] = {}
     for name, run in state.runs.items():
         for pod, placed in run.pods.items():
-            if placed.node is None:
-                continue
-            requests = _requests(state.workloads[name], pod)
-            nothing = [0] * len(state.resources)
-            _increase(held.setdefault(placed.node, list(nothing)), requests)
-            gone = requests if placed.leaving else tuple(nothing)
-            _increase(leaving.setdefault(placed.node, list(nothing)), gone)
-            pods.setdefault(placed.node, []).append((name, pod))
-    assert state.books.booked() == sorted(pods), "nodes with pods"
-    for node in {*pods, *state.nodes}:
-        nothing = [0] * len(state.resources)
-        assert list(state.books.held(node)) == held.get(node, nothing), f"held on {node}"
-        assert list(state.books.leaving(node)) == leaving.get(node, nothing), f"leaving {node}"
-        assert state.books.pods(node) == sorted(pods.get(node, ())), f"pods on {node}"
+            if placed.node is not None:
+                use = uses.setdefault(placed.node, _unused(state))
+                use.pods[name, pod] = None
+                _include(use, _besides_shares(state, name, pod), placed)
+    assert state.books.booked() == sorted(uses), "nodes with pods"
+    for node in {*uses, *state.nodes}:
+        assert state.books.use(node) == uses.get(node, _unused(state)), f"what is held on {node}"
+
+
+def _unused(state: ClusterState) -> NodeUse:
+    nothing = [0] * len(state.resources)
+    return NodeUse(pods={}, held=nothing, leaving=list(nothing), reserved=list(nothing), devices={})
+
+
+def _besides_shares(state: ClusterState, name: WorkloadName, pod: PodId) -> Amounts:
+    """Return what a pod takes of its node other than parts of shared devices."""
+    shares = state.runs[name].pods[pod].share is not None
+    requests = _requests(state.workloads[name], pod)
+    return tuple(
+        0 if shares and resource == SHARED_GPU else amount
+        for resource, amount in zip(state.resources, requests, strict=True)
+    )
+
+
+def _include(use: NodeUse, amounts: Amounts, placed: Placed) -> None:
+    part_e9 = placed.share.part_e9 if placed.share else 0
+    entries = [
+        use.devices.setdefault(device, [0, 0, 0])
+        for device in (placed.share.devices if placed.share else ())
+    ]
+    if placed.phase in ("running", "leaving"):
+        _increase(use.held, amounts)
+        for entry in entries:
+            entry[0] += part_e9
+    if placed.phase == "leaving":
+        _increase(use.leaving, amounts)
+        for entry in entries:
+            entry[1] += part_e9
+    if placed.phase == "reserved":
+        _increase(use.reserved, amounts)
+        for entry in entries:
+            entry[2] += part_e9
 
 
 def _check_runs(state: ClusterState) -> None:
@@ -63,11 +91,23 @@ def _check_index(state: ClusterState) -> None:
         for name in state.queued(queue)
     ]
     assert sorted(queued) == sorted(indexed), "workloads by queue"
+    _check_waiting(state)
     assert state.sums.keys() == state.queues.keys(), "every queue has sums, and nothing else"
     for name, queue in state.queues.items():
         assert name in state.children(queue.parent), f"{name} below its parent"
         for child in state.children(name):
             assert state.queues[child].parent == name, f"{child} is not below {name}"
+
+
+def _check_waiting(state: ClusterState) -> None:
+    for queue in {w.queue for w in state.workloads.values()} | state.queues.keys():
+        waiting = []
+        for name in state.queued(queue):
+            run = state.runs.get(name)
+            placed = run.pods.keys() if run else set()
+            if set(state.workloads[name].pods()) - placed:
+                waiting.append(name)
+        assert state.waiting(queue) == waiting, f"workloads that wait in {queue}"
 
 
 def _check_queue(state: ClusterState, queue: QueueName) -> None:
@@ -86,8 +126,9 @@ def _check_queue(state: ClusterState, queue: QueueName) -> None:
                 continue
             flavors = run.flavors[pod.pod_set] if run else {}
             charge = _charge(state, requests, flavors)
-            _increase(leaving if placed.leaving else allocated, charge)
-            if not placed.leaving and not workload.preemptible:
+            is_leaving = placed.phase == "leaving"
+            _increase(leaving if is_leaving else allocated, charge)
+            if not is_leaving and not workload.preemptible:
                 _increase(non_preemptible, charge)
     sums = state.sums[queue]
     assert sums.allocated == allocated, f"allocated of {queue}"

@@ -3,12 +3,15 @@
 A policy tries things out on the state itself instead of on a copy: it sets a mark, makes changes,
 and rolls back. Two kinds of change are enough for the whole state: an entry of a dictionary is set
 (or dropped), and amounts are added to a vector. Both keep what was there, so a roll-back costs what
-the trial cost, whatever the size of the state. Outside a trial nothing is recorded.
+the trial cost, whatever the size of the state. What others index is noted in a change log, which
+hears of the undoing too. Outside a trial nothing is recorded.
 """
 
 from collections.abc import Iterable
 from operator import add
 from typing import Any, NewType, TypeVar
+
+from fairlead.model.change_log import ChangeLog, Thing
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -28,7 +31,7 @@ class Journal:
 
     def __init__(self) -> None:
         """Start with no mark set."""
-        # (vector, old amounts, None) or (dictionary, key, old value)
+        # (vector, old amounts, None), (dictionary, key, old value) or (change log, thing, None)
         self._undo: list[tuple[Any, Any, Any]] = []
         self._marks: dict[Mark, int] = {}  # and how much there was to undo then
         self._last_mark = 0
@@ -42,12 +45,15 @@ class Journal:
 
     def roll_back(self, mark: Mark) -> None:
         """Undo every change made since *mark*, and drop it with the marks set after it."""
-        undo = self._undo
         start = self._forget(mark)
-        while len(undo) > start:
-            target, key, old = undo.pop()
-            if isinstance(target, list):
+        undone = self._undo[start:]
+        del self._undo[start:]
+        for target, key, old in reversed(undone):
+            kind = type(target)
+            if kind is list:
                 target[:] = key
+            elif kind is ChangeLog:
+                target.touch(key)
             elif old is _ABSENT:
                 del target[key]
             else:
@@ -76,6 +82,12 @@ class Journal:
         if self._marks:
             self._undo.append((vector, vector.copy(), None))
         vector[:] = map(add, vector, amounts)
+
+    def touch(self, log: ChangeLog[Thing], thing: Thing) -> None:
+        """Note in *log* that *thing* changes here, and changes back if this is undone."""
+        if self._marks:
+            self._undo.append((log, thing, None))
+        log.touch(thing)
 
     def _forget(self, mark: Mark) -> int:
         assert mark in self._marks, "a mark is used once, and outlives no outer mark"

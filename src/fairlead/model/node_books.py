@@ -3,92 +3,151 @@
 A pod may be on a node that is not known (yet, or any more); it is booked there all the same.
 """
 
+from collections.abc import Sequence
 from operator import neg
 from typing import TypeAlias
 
+import msgspec
+
 from fairlead.errors import StateError
 from fairlead.model.axes import Amounts, WorkloadName
+from fairlead.model.change_log import ChangeLog
+from fairlead.model.device_share import SHARED_GPU, DeviceShare
 from fairlead.model.journal import Journal
 from fairlead.model.node import Node
+from fairlead.model.run import Phase, Placed
 from fairlead.model.workload import PodId
 
 PodKey: TypeAlias = tuple[WorkloadName, PodId]
 
 
+class NodeUse(msgspec.Struct):
+    """What pods of ours hold on one node, as running sums that only the books change.
+
+    A pod that shares devices counts there instead of in the amounts of their resource.
+    """
+
+    pods: dict[PodKey, None]
+    held: list[int]  # by pods that run, those that are leaving included
+    leaving: list[int]  # the part of held whose pods were told to stop
+    reserved: list[int]  # by pods that will run once others have left
+    devices: dict[int, list[int]]  # shared ones: billionths held, leaving and reserved
+
+
 class NodeBooks:
     """Nodes by name, and the pods on them. Every change goes through the journal."""
 
-    def __init__(self, journal: Journal, resources: int):
-        """Start without nodes; amounts have *resources* entries."""
+    def __init__(self, journal: Journal, resources: Sequence[str]):
+        """Start without nodes; amounts have one entry for each of *resources*."""
         self.nodes: dict[str, Node] = {}
-        self.capacity: list[int] = [0] * resources
+        self.capacity: list[int] = [0] * len(resources)
+        self.changes: ChangeLog[str] = ChangeLog()  # of nodes, and of what is on them
         self._journal = journal
-        self._resources = resources
-        self._pods: dict[str, dict[PodKey, None]] = {}
-        self._held: dict[str, list[int]] = {}
-        self._leaving: dict[str, list[int]] = {}
+        self._zero: Amounts = (0,) * len(resources)
+        self._shared_gpu = resources.index(SHARED_GPU) if SHARED_GPU in resources else None
+        self._uses: dict[str, NodeUse] = {}
+
+    def use(self, node: str) -> NodeUse:
+        """Return what is held on *node*; of a node without pods, nothing."""
+        return self._uses.get(node) or self._unused()
 
     def held(self, node: str) -> Amounts:
-        """Return what pods of ours hold on *node*, those that are leaving included."""
-        return tuple(self._held.get(node, (0,) * self._resources))
-
-    def leaving(self, node: str) -> Amounts:
-        """Return the part of `held` whose pods were told to stop."""
-        return tuple(self._leaving.get(node, (0,) * self._resources))
+        """Return what pods that run hold on *node*, those that are leaving included."""
+        return tuple(self.use(node).held)
 
     def pods(self, node: str) -> list[PodKey]:
         """Return the pods on *node*, by workload and place in it."""
-        return sorted(self._pods.get(node, ()))
+        return sorted(self.use(node).pods)
 
     def booked(self) -> list[str]:
         """Return every node with a pod on it, known or not, by name."""
-        return sorted(self._pods)
+        return sorted(self._uses)
 
     def add(self, node: Node) -> None:
         """Take in a new node."""
         if node.name in self.nodes:
             raise StateError(f"node {node.name} was added before")
         self._check(node)
-        self._journal.put(self.nodes, node.name, node)
-        self._journal.add(self.capacity, node.offered())
+        self._remember(node)
 
     def change(self, node: Node) -> None:
         """Replace the facts of a node."""
         self._check(node)
         self._forget(node.name)
-        self._journal.put(self.nodes, node.name, node)
-        self._journal.add(self.capacity, node.offered())
+        self._remember(node)
 
     def remove(self, name: str) -> None:
         """Take a node away; pods on it stay booked."""
         self._forget(name)
         self._journal.drop(self.nodes, name)
+        self._journal.touch(self.changes, name)
 
-    def place(self, node: str, pod: PodKey, requests: Amounts) -> None:
-        """Book a pod on a node."""
-        if node not in self._pods:
-            self._journal.put(self._pods, node, {})
-            self._journal.put(self._held, node, [0] * self._resources)
-            self._journal.put(self._leaving, node, [0] * self._resources)
-        self._journal.put(self._pods[node], pod, None)
-        self._journal.add(self._held[node], requests)
-
-    def leave(self, node: str, requests: Amounts) -> None:
-        """Note that a pod on *node* was told to stop."""
-        self._journal.add(self._leaving[node], requests)
-
-    def release(self, node: str, pod: PodKey, requests: Amounts, *, leaving: bool) -> None:
-        """Take a pod off its node."""
-        self._journal.drop(self._pods[node], pod)
-        if not self._pods[node]:
-            self._journal.drop(self._pods, node)
-            self._journal.drop(self._held, node)
-            self._journal.drop(self._leaving, node)
+    def book(self, pod: PodKey, requests: Amounts, placed: Placed) -> None:
+        """Enter a pod where it is *placed*, if that is on a node."""
+        node = placed.node
+        if node is None:
             return
-        less = tuple(map(neg, requests))
-        self._journal.add(self._held[node], less)
-        if leaving:
-            self._journal.add(self._leaving[node], less)
+        use = self._uses.get(node)
+        if use is None:
+            use = self._unused()
+            self._journal.put(self._uses, node, use)
+        self._journal.put(use.pods, pod, None)
+        self._add(use, self._counted(requests, placed.share), placed)
+        self._journal.touch(self.changes, node)
+
+    def release(self, pod: PodKey, requests: Amounts, placed: Placed) -> None:
+        """Take a pod off the node where it was *placed*: the inverse of `book`."""
+        node = placed.node
+        if node is None:
+            return
+        use = self._uses[node]
+        self._journal.drop(use.pods, pod)
+        if use.pods:
+            less = tuple(map(neg, self._counted(requests, placed.share)))
+            self._add(use, less, placed, sign=-1)
+        else:
+            self._journal.drop(self._uses, node)
+        self._journal.touch(self.changes, node)
+
+    def _add(self, use: NodeUse, amounts: Amounts, placed: Placed, *, sign: int = 1) -> None:
+        phase = placed.phase
+        if phase == "reserved":
+            self._journal.add(use.reserved, amounts)
+        else:
+            self._journal.add(use.held, amounts)
+        if phase == "leaving":
+            self._journal.add(use.leaving, amounts)
+        if placed.share is not None:
+            self._add_parts(use, placed.share, phase, sign)
+
+    def _add_parts(self, use: NodeUse, share: DeviceShare, phase: Phase, sign: int) -> None:
+        part_e9 = sign * share.part_e9
+        counts = (phase != "reserved", phase == "leaving", phase == "reserved")
+        for device in share.devices:
+            if device not in use.devices:
+                self._journal.put(use.devices, device, [0, 0, 0])
+            entry = use.devices[device]
+            self._journal.add(entry, [part_e9 * each for each in counts])
+            if not any(entry):
+                self._journal.drop(use.devices, device)
+
+    def _counted(self, requests: Amounts, share: DeviceShare | None) -> Amounts:
+        """Return what a pod takes besides its parts of shared devices."""
+        gpu = self._shared_gpu
+        if share is None or gpu is None:
+            return requests
+        return (*requests[:gpu], 0, *requests[gpu + 1 :])
+
+    def _unused(self) -> NodeUse:
+        zero = self._zero
+        return NodeUse(
+            pods={}, held=list(zero), leaving=list(zero), reserved=list(zero), devices={}
+        )
+
+    def _remember(self, node: Node) -> None:
+        self._journal.put(self.nodes, node.name, node)
+        self._journal.add(self.capacity, node.offered())
+        self._journal.touch(self.changes, node.name)
 
     def _forget(self, name: str) -> None:
         old = self.nodes.get(name)
@@ -98,5 +157,5 @@ class NodeBooks:
 
     def _check(self, node: Node) -> None:
         sizes = {len(node.allocatable), len(node.occupied)}
-        if sizes != {self._resources}:
-            raise StateError(f"node {node.name} needs one amount per resource, {self._resources}")
+        if sizes != {len(self._zero)}:
+            raise StateError(f"node {node.name} needs one amount per resource, {len(self._zero)}")

@@ -1,17 +1,24 @@
 """What of a workload has a place."""
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from fairlead.model.axes import Amounts
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.workload import PodId
+
+Phase: TypeAlias = Literal["running", "leaving", "reserved"]
+"""Leaving: told to stop, and still holding its node. Reserved: to run where others are leaving."""
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where a pod runs and since when; leaving: told to stop, and still holding its node."""
+    """Where a pod runs and since when; one with a reservation has not started."""
 
     node: str | None
     started_ms: int
-    leaving: bool = False
+    phase: Phase = "running"
+    share: DeviceShare | None = None
 
 
 class Run(msgspec.Struct, kw_only=True):
@@ -21,6 +28,7 @@ class Run(msgspec.Struct, kw_only=True):
     charges: tuple[Amounts, ...]
     flavors: tuple[dict[str, str], ...]  # per pod set, from resource to flavor
 
-    def started_ms(self) -> int:
-        """Return when the first of the pods that run now started."""
-        return min(placed.started_ms for placed in self.pods.values())
+    def started_ms(self) -> int | None:
+        """Return when the first of the pods that run now started; None if none runs yet."""
+        started = (at.started_ms for at in self.pods.values() if at.phase != "reserved")
+        return min(started, default=None)

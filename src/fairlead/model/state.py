@@ -21,9 +21,10 @@ from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.journal import Journal, Mark
 from fairlead.model.node_books import NodeBooks
+from fairlead.model.queue_lists import QueueLists
 from fairlead.model.queue_sums import QueueSums
 from fairlead.model.queue_tree import QueueTree
-from fairlead.model.run import Placed, Run
+from fairlead.model.run import Phase, Placed, Run
 from fairlead.model.workload import PodId, Workload
 
 
@@ -38,18 +39,20 @@ class ClusterState:
         self.workloads: dict[WorkloadName, Workload] = {}
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
-        self._queued: dict[QueueName, dict[WorkloadName, None]] = {}
         self._journal = Journal()
+        self._queued = QueueLists(self._journal)
+        self._waiting = QueueLists(self._journal)
         self._tree = QueueTree(self._journal, len(axes))
         self.queues = self._tree.queues
         self.sums = self._tree.sums
-        self.books = NodeBooks(self._journal, len(self.resources))
+        self.books = NodeBooks(self._journal, self.resources)
         self.nodes = self.books.nodes
         self.capacity = self.books.capacity
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.WorkloadAdded: self._workload_added,
             ev.WorkloadChanged: self._workload_changed,
-            ev.WorkloadStarted: self._workload_started,
+            ev.WorkloadStarted: lambda event: self._place(event, "running"),
+            ev.WorkloadReserved: lambda event: self._place(event, "reserved"),
             ev.WorkloadLeaving: self._workload_leaving,
             ev.WorkloadStopped: self._workload_stopped,
             ev.WorkloadFinished: self._workload_gone,
@@ -77,7 +80,11 @@ class ClusterState:
 
     def queued(self, queue: QueueName) -> list[WorkloadName]:
         """Return the workloads, waiting or running, submitted to *queue*, by name."""
-        return sorted(self._queued.get(queue, ()))
+        return sorted(self._queued.of(queue))
+
+    def waiting(self, queue: QueueName) -> list[WorkloadName]:
+        """Return the workloads of *queue* of which some pod has no place, by name."""
+        return sorted(self._waiting.of(queue))
 
     def requested(self, queue: QueueName) -> Amounts:
         """Return what is allocated to *queue* or waits in it, on the quota axes."""
@@ -138,7 +145,7 @@ class ClusterState:
         self._enqueue(new)
         self._tree.add_sums(self.path(new.queue), self._sums_of(new))
 
-    def _workload_started(self, event: ev.WorkloadStarted) -> None:
+    def _place(self, event: ev.WorkloadStarted | ev.WorkloadReserved, phase: Phase) -> None:
         workload = self._known(event.workload)
         run = self.runs.get(workload.name)
         pods = [placement.pod for placement in event.placements]
@@ -148,26 +155,29 @@ class ClusterState:
             run = Run(pods={}, charges=self._charges(workload, flavors), flavors=flavors)
             self._journal.put(self.runs, workload.name, run)
         for placement in event.placements:
-            pod, node = placement.pod, placement.node
-            self._journal.put(run.pods, pod, Placed(node, event.at_ms))
-            if node is not None:
-                requests = workload.pod_sets[pod.pod_set].requests
-                self.books.place(node, (workload.name, pod), requests)
+            pod = placement.pod
+            placed = Placed(placement.node, event.at_ms, phase, placement.share)
+            self._journal.put(run.pods, pod, placed)
+            requests = workload.pod_sets[pod.pod_set].requests
+            self.books.book((workload.name, pod), requests, placed)
         counts = _count_by_set(workload, pods)
         path = self.path(workload.queue)
         self._add_allocated(workload, path, _cost(run, counts))
         self._add_pending(workload, path, counts, -1)
+        self._note_waiting(workload)
 
     def _workload_leaving(self, event: ev.WorkloadLeaving) -> None:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
-        if any(run.pods[pod].leaving for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was told to stop twice")
+        if any(run.pods[pod].phase != "running" for pod in event.pods):
+            raise StateError(f"a pod of {workload.name} was told to stop twice, or before it ran")
         for pod in event.pods:
+            key, requests = (workload.name, pod), workload.pod_sets[pod.pod_set].requests
             placed = run.pods[pod]
-            self._journal.put(run.pods, pod, Placed(placed.node, placed.started_ms, leaving=True))
-            if placed.node is not None:
-                self.books.leave(placed.node, workload.pod_sets[pod.pod_set].requests)
+            leaving = Placed(placed.node, placed.started_ms, "leaving", placed.share)
+            self._journal.put(run.pods, pod, leaving)
+            self.books.release(key, requests, placed)
+            self.books.book(key, requests, leaving)
         cost = _cost(run, _count_by_set(workload, event.pods))
         path = self.path(workload.queue)
         self._add_allocated(workload, path, _negative(cost))
@@ -180,6 +190,7 @@ class ClusterState:
         path = self.path(workload.queue)
         self._release(workload, path, run, event.pods)
         self._add_pending(workload, path, _count_by_set(workload, event.pods), 1)
+        self._note_waiting(workload)
 
     def _workload_gone(self, event: ev.WorkloadFinished | ev.WorkloadRemoved) -> None:
         workload = self._known(event.workload)
@@ -196,7 +207,7 @@ class ClusterState:
     def _queue_changed(self, event: ev.QueueChanged) -> None:
         own = QueueSums.zero(len(self.axes), len(self.resources))
         if event.queue.name not in self.queues:
-            for name in self._queued.get(event.queue.name, ()):
+            for name in self._queued.of(event.queue.name):
                 own.include(self._sums_of(self.workloads[name]))
         self._tree.change(event.queue, own)
 
@@ -248,16 +259,22 @@ class ClusterState:
 
     def _enqueue(self, workload: Workload) -> None:
         self._journal.put(self.workloads, workload.name, workload)
-        if workload.queue not in self._queued:
-            self._journal.put(self._queued, workload.queue, {})
-        self._journal.put(self._queued[workload.queue], workload.name, None)
+        self._queued.put(workload.queue, workload.name)
+        self._note_waiting(workload)
 
     def _dequeue(self, workload: Workload) -> None:
-        queued = self._queued[workload.queue]
-        self._journal.drop(queued, workload.name)
-        if not queued:
-            self._journal.drop(self._queued, workload.queue)
+        self._queued.drop(workload.queue, workload.name)
+        if self._waiting.has(workload.queue, workload.name):
+            self._waiting.drop(workload.queue, workload.name)
         self._journal.drop(self.workloads, workload.name)
+
+    def _note_waiting(self, workload: Workload) -> None:
+        """List the workload among those that wait for as long as some pod has no place."""
+        run = self.runs.get(workload.name)
+        waits = run is None or len(run.pods) < workload.pod_count()
+        if waits != self._waiting.has(workload.queue, workload.name):
+            change = self._waiting.put if waits else self._waiting.drop
+            change(workload.queue, workload.name)
 
     def _charges(
         self, workload: Workload, flavors: Sequence[dict[str, str]]
@@ -276,25 +293,19 @@ class ClusterState:
         changed = Run(pods=dict(run.pods), charges=self._charges(new, flavors), flavors=flavors)
         self._journal.put(self.runs, new.name, changed)
         for pod, placed in run.pods.items():
-            if placed.node is not None:
-                key = (new.name, pod)
-                was, now = (each.pod_sets[pod.pod_set].requests for each in (old, new))
-                self.books.release(placed.node, key, was, leaving=placed.leaving)
-                self.books.place(placed.node, key, now)
-                if placed.leaving:
-                    self.books.leave(placed.node, now)
+            was, now = (each.pod_sets[pod.pod_set].requests for each in (old, new))
+            self.books.release((new.name, pod), was, placed)
+            self.books.book((new.name, pod), now, placed)
 
     def _release(
         self, workload: Workload, path: Sequence[QueueName], run: Run, pods: Sequence[PodId]
     ) -> None:
         """Take the places of *pods* away; the caller says whether they wait again."""
-        leaving = [pod for pod in pods if run.pods[pod].leaving]
-        staying = [pod for pod in pods if not run.pods[pod].leaving]
+        leaving = [pod for pod in pods if run.pods[pod].phase == "leaving"]
+        staying = [pod for pod in pods if run.pods[pod].phase != "leaving"]
         for pod in pods:
-            node, is_leaving = run.pods[pod].node, run.pods[pod].leaving
-            if node is not None:
-                requests = workload.pod_sets[pod.pod_set].requests
-                self.books.release(node, (workload.name, pod), requests, leaving=is_leaving)
+            requests = workload.pod_sets[pod.pod_set].requests
+            self.books.release((workload.name, pod), requests, run.pods[pod])
             self._journal.drop(run.pods, pod)
         if staying:
             cost = _cost(run, _count_by_set(workload, staying))
@@ -324,8 +335,9 @@ class ClusterState:
     def _sums_of(self, workload: Workload) -> QueueSums:
         run = self.runs.get(workload.name)
         placed = run.pods if run else {}
-        staying = _count_by_set(workload, [p for p, at in placed.items() if not at.leaving])
-        leaving = _count_by_set(workload, [p for p, at in placed.items() if at.leaving])
+        away = [pod for pod, at in placed.items() if at.phase == "leaving"]
+        leaving = _count_by_set(workload, away)
+        staying = _count_by_set(workload, [pod for pod in placed if pod not in away])
         waiting = [
             pod_set.count - stay - leave
             for pod_set, stay, leave in zip(workload.pod_sets, staying, leaving, strict=True)

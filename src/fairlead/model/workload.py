@@ -121,6 +121,10 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     created_ms: int = 0
     extension: WorkloadExtension | None = None
 
+    def pod_count(self) -> int:
+        """Return how many pods there are."""
+        return sum([pod_set.count for pod_set in self.pod_sets])
+
     def pods(self) -> tuple[PodId, ...]:
         """Return every pod, by set and ordinal."""
         return tuple(

@@ -1,0 +1,24 @@
+"""Which devices of its node a pod shares with others, and how much of each it holds.
+
+A pod that asks for whole devices gets any that are idle, so they need no numbers. Shared devices
+do: two halves are one device only if they are halves of the same one. A number means something
+on its node alone, and for as long as somebody shares that device.
+"""
+
+from typing import Final
+
+import msgspec
+
+SHARED_GPU: Final = "nvidia.com/gpu"  # the only resource whose devices are shared
+WHOLE_DEVICE_E9: Final = 10**9
+
+
+class DeviceShare(msgspec.Struct, frozen=True, kw_only=True):
+    """The same part of each of some devices, in billionths of a device.
+
+    A part given in memory is cut down to billionths. Parts of whole MiB that fit a device together
+    fit after that cut, and no others do, while pods times MiB per device stay below 10**9.
+    """
+
+    devices: tuple[int, ...]
+    part_e9: int
