@@ -319,6 +319,10 @@ REFUSED = {
         [quota("a", "{min: {cpu: 1}}"), quota("a", "{min: {cpu: 1}}").replace("quota,", "other,")],
         ["error duplicate-object $.metadata.namespace"],
     ),
+    "the only min cannot be read, which is no advice on quotas without min": (
+        [quota("a", "{min: {cpu: x}}")],
+        ["error bad-quantity $.spec.min.cpu"],
+    ),
     "a pod twice": ([pod("a/p"), pod("a/p")], ["error duplicate-object $.metadata.name"]),
     "a node twice": ([NODE, NODE], ["error duplicate-object $.metadata.name"]),
     "a group twice": ([GANG, GANG], ["error duplicate-object $.metadata.name"]),
@@ -343,15 +347,16 @@ def test_what_is_refused(texts: list[str], expected: list[str]) -> None:
 
 def test_the_second_quota_of_a_namespace_names_the_first() -> None:
     findings = Findings()
-    text = quota("a", "{min: {cpu: 1}}") + quota("a", "{min: {cpu: 1}}")
+    first = f"{EQ.replace(', ', chr(10))}\nmetadata:\n  name: quota\n  namespace: a\nspec: {{}}\n"
+    text = first + quota("a", "{min: {cpu: 1}}")
     collection = Collection()
     for document in read_bytes(text.encode(), "quotas.yaml", findings):
         found = KINDS["scheduling.x-k8s.io", "ElasticQuota"].read(document, findings)
         collection.add(*found)
     assemble_elastic_quota(collection, findings)
     (finding,) = findings
-    assert finding.line == 4
-    assert "the first is quota at quotas.yaml:2" in finding.message
+    assert finding.line == 8
+    assert "the first is quota at quotas.yaml:5" in finding.message  # where its namespace stands
 
 
 REMARKS = {
@@ -375,6 +380,15 @@ REMARKS = {
     "a resource that pods ask for and nobody's min has": (
         [quota("a", "{min: {cpu: 1}}"), pod("a/p", "cpu: 1, nvidia.com/gpu: 1")],
         ["advice unusable $.spec.min"],
+    ),
+    "a quota without min and max on its own": ([quota("a", "{}")], ["advice unusable $.spec.min"]),
+    "several quotas that guarantee nothing, and pods": (
+        [quota("a", "{min: {cpu: 0}}"), quota("b", "{max: {cpu: 4}}"), pod("a/p", "cpu: 1")],
+        ["advice unusable $.spec.min"],
+    ),
+    "a quota without min and max that can borrow": (
+        [quota("a", "{}"), quota("b", "{min: {cpu: 1}}"), pod("a/p", "cpu: 1")],
+        [],
     ),
     "a resource that another's min has": (
         [

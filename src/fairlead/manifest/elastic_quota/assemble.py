@@ -30,7 +30,6 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     ByResource,
     ElasticQuotaObject,
-    NodeObject,
     PluginPodGroupObject,
     PodObject,
 )
@@ -50,12 +49,16 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     quotas = one_per_namespace(objects.of(ElasticQuotaObject), findings)
     parts = _Parts(objects, findings)
     asked = _asked_by_namespace(parts.pods, quotas)
-    _check(quotas, asked, parts.nodes, findings)
+    for namespace, quota in quotas.items():
+        refuse_min_above_max(quota, findings)
+        warn_where_plugin_differs(quota, asked[namespace], findings)
     priorities = Priorities(parts.core.priority_classes.values(), findings)
     gangs = gangs_of(parts.pods, parts.groups, findings)
     workloads = [ElasticWorkload(gang, parts.resources, priorities) for gang in gangs]
     if findings.has_errors:
         return None
+    advise_on_empty_pool(list(quotas.values()), asked, findings)
+    advise_on_overcommitment(list(quotas.values()), parts.nodes, findings)
     state = ClusterState(parts.resources, _axes(quotas.values(), asked.values()))
     state.apply(CatalogueChanged(_catalogue(parts.core)))
     for quota in quotas.values():
@@ -66,20 +69,6 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
         for event in workload.events():
             state.apply(event)
     return Assembled(state=state, settings=ElasticQuotaSettings())
-
-
-def _check(
-    quotas: Mapping[str, ElasticQuotaObject],
-    asked: Mapping[str, ByResource],
-    nodes: Sequence[NodeObject],
-    findings: Findings,
-) -> None:
-    for namespace, quota in quotas.items():
-        refuse_min_above_max(quota, findings)
-        warn_where_plugin_differs(quota, asked[namespace], findings)
-    advise_on_empty_pool(list(quotas.values()), asked, findings)
-    if nodes:
-        advise_on_overcommitment(list(quotas.values()), nodes, findings)
 
 
 class _Parts:

@@ -8,6 +8,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import ByResource, ElasticQuotaObject, NodeObject
 from fairlead.model.quantity import show_amount
 
+_NAMESPACE: Final = ("metadata", "namespace")
 _ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -23,9 +24,9 @@ def one_per_namespace(
                 findings,
                 "error",
                 "duplicate-object",
-                ("metadata", "namespace"),
+                _NAMESPACE,
                 f"found a second quota in namespace {quota.namespace}, expected one; "
-                f"the first is {first.name} at {place(first.source)}",
+                f"the first is {first.name} at {place(first.source, _NAMESPACE)}",
                 "put both into one object, or move one to another namespace",
             )
     return dict(sorted(by_namespace.items()))
@@ -74,8 +75,22 @@ def warn_where_plugin_differs(
 def advise_on_empty_pool(
     quotas: Sequence[ElasticQuotaObject], asked: Mapping[str, ByResource], findings: Findings
 ) -> None:
-    """Point at each namespace whose pods ask for a resource that nobody's min has."""
+    """Point at each namespace whose pods ask for a resource that nobody's min has.
+
+    Where no quota guarantees anything at all, that is said once, whoever asks for what.
+    """
     pool = {resource for quota in quotas for resource, least in quota.min.items() if least}
+    if quotas and not pool:
+        quotas[0].source.report(
+            findings,
+            "advice",
+            "unusable",
+            ("spec", "min"),
+            "found no min above 0 in any quota; all guarantees together are the pool, "
+            "so no pod that asks for anything can start where there is a quota",
+            "write what is guaranteed into the min of a quota",
+        )
+        return
     for quota in quotas:
         lacking = {name for name, amount in asked.get(quota.namespace, {}).items() if amount}
         for resource in sorted(lacking - pool):
@@ -93,7 +108,12 @@ def advise_on_empty_pool(
 def advise_on_overcommitment(
     quotas: Sequence[ElasticQuotaObject], nodes: Sequence[NodeObject], findings: Findings
 ) -> None:
-    """Point at each resource of which more is guaranteed in total than all ready nodes have."""
+    """Point at each resource of which more is guaranteed in total than all ready nodes have.
+
+    Without any node in the input nothing is said.
+    """
+    if not nodes:
+        return
     for resource in sorted({name for quota in quotas for name in quota.min}):
         total = sum(quota.min.get(resource, 0) for quota in quotas)
         capacity = sum(node.allocatable.get(resource, 0) for node in nodes if node.ready)
