@@ -265,6 +265,38 @@ def groups(story: str) -> str:
     return "\n".join(lines)
 
 
+GOOD_RESOURCE = "{name: cpu, nominalQuota: 4}"
+# One mistake within resourceGroups, and the one place at which it is told.
+ONE_MISTAKE = {
+    "[just a text]": "error wrong-type [0]",
+    "[{coveredResources: [cpu], flavors: [text]}]": "error wrong-type [0].flavors[0]",
+    "[{coveredResources: [cpu], flavors: [{name: f, resources: [text]}]}]": (
+        "error wrong-type [0].flavors[0].resources[0]"
+    ),
+    "[{coveredResources: [cpu], flavors: [{name: f}]}]": (
+        "error missing-field [0].flavors[0].resources"
+    ),
+    f"[{{flavors: [{{name: f, resources: [{GOOD_RESOURCE}]}}]}}]": (
+        "error missing-field [0].coveredResources"
+    ),
+    "[{coveredResources: [cpu]}]": "error missing-field [0].flavors",
+    "[{coveredResources: [cpu], flavors: [{name: f, resources: [{nominalQuota: 4}]}]}]": (
+        "error missing-field [0].flavors[0].resources[0].name"
+    ),
+    (
+        "[{coveredResources: [cpu], flavors: "
+        "[{name: f, resources: [{name: cpu, nominalQuota: many, lendingLimit: 2}]}]}]"
+    ): "error bad-quantity [0].flavors[0].resources[0].nominalQuota",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ONE_MISTAKE.items())
+def test_one_mistake_in_a_group_is_one_finding(text: str, expected: str) -> None:
+    severity, code, path = expected.split()
+    told = cluster_queue(f"cohortName: lab\nresourceGroups: {text}")[1]
+    assert told == [f"{severity} {code} {GROUPS}{path}"]
+
+
 @pytest.mark.parametrize(("story", "expected"), WRONG_GROUPS.values(), ids=WRONG_GROUPS.keys())
 def test_groups_that_kueue_would_refuse(story: str, expected: list[str]) -> None:
     assert cluster_queue(groups(story))[1] == expected

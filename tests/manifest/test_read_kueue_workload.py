@@ -256,6 +256,26 @@ WRONG = {
         "{}",
         "error out-of-range $.spec.podSets[0].count",
     ),
+    "a count that is no number, beside a minimum": (
+        "podSets: [{count: many, minCount: 2, template: {spec: {}}}]",
+        "{}",
+        "error wrong-type $.spec.podSets[0].count",
+    ),
+    "a count that is no number, of admitted pods": (
+        "podSets: [{count: many, template: {spec: {}}}]",
+        admitted("{count: 3, flavors: {cpu: f}, resourceUsage: {cpu: 2}}"),
+        "error wrong-type $.spec.podSets[0].count",
+    ),
+    "a name that is no text, beside the default name": (
+        "podSets: [{count: 1, template: {spec: {}}}, {name: 5, template: {spec: {}}}]",
+        "{}",
+        "error wrong-type $.spec.podSets[1].name",
+    ),
+    "a pod set that is no mapping": (
+        "podSets: [text, {count: 1, template: {spec: {}}}]",
+        "{}",
+        "error wrong-type $.spec.podSets[0]",
+    ),
     "an assignment for nobody": (
         pods(1),
         admitted("{count: 1, flavors: {cpu: f}}, {name: ghost, count: 1}"),

@@ -15,6 +15,7 @@ from fairlead.manifest.text.path import quote
 from fairlead.model.quantity import show_amount
 from fairlead.model.queue import ResourceGroup
 
+_NOMINAL: Final = "nominalQuota"
 _MOST_GROUPS: Final = 16
 _MOST_ENTRIES: Final = 64  # flavors of a group, and resources of one
 
@@ -44,8 +45,8 @@ def read_resource_groups(spec: Cursor, owner: QuotaOwner) -> ResourceGroups:
     seen_flavors: set[str] = set()
     for item in items:
         covered = _covered_resources(item, seen_resources)
-        flavors = item.items("flavors")
-        if not flavors:
+        flavors = item.items("flavors") if _is_there(item, "flavors") else []
+        if not flavors and item.has("flavors"):
             item.error("flavors", "missing-field", "found no flavors, expected one", "add flavors")
         _warn_if_many(item, "flavors", len(flavors), _MOST_ENTRIES)
         names = []
@@ -59,6 +60,8 @@ def read_resource_groups(spec: Cursor, owner: QuotaOwner) -> ResourceGroups:
 
 
 def _covered_resources(group: Cursor, seen: set[str]) -> tuple[str, ...]:
+    if not _is_there(group, "coveredResources"):
+        return ()
     listed = group.texts("coveredResources")
     if not listed:
         group.error(
@@ -88,10 +91,11 @@ def _refuse_second(at: Cursor, key: str, name: str, seen: set[str], what: str) -
 def _flavor_quotas(
     flavor: Cursor, name: str, covered: tuple[str, ...], owner: QuotaOwner
 ) -> list[FlavorQuota]:
-    resources = flavor.items("resources")
-    quotas = [_quota(item, name, owner) for item in resources]
+    if not _is_there(flavor, "resources"):
+        return []
+    quotas = [_quota(item, name, owner) for item in flavor.items("resources")]
     listed = tuple(quota.resource for quota in quotas)
-    if listed != covered:
+    if covered and all(listed) and listed != covered:  # else what is wrong is told already
         flavor.error(
             "resources",
             "contradiction",
@@ -102,12 +106,20 @@ def _flavor_quotas(
     return quotas
 
 
+def _is_there(at: Cursor, key: str) -> bool:
+    """Tell whether a field is there; that it is missing is told, unless *at* was no mapping."""
+    if not at.has(key):
+        at.mapping(key, required=True)
+    return at.has(key)
+
+
 def _quota(item: Cursor, flavor: str, owner: QuotaOwner) -> FlavorQuota:
     resource = item.text("name")
+    nominal = item.quantity(_NOMINAL, resource, None) if _is_there(item, _NOMINAL) else None
     quota = FlavorQuota(
         flavor=flavor,
         resource=resource,
-        guaranteed=item.quantity("nominalQuota", resource),
+        guaranteed=nominal or 0,
         borrow_limit=item.quantity("borrowingLimit", resource, None),
         lend_limit=item.quantity("lendingLimit", resource, None),
     )
@@ -123,7 +135,7 @@ def _quota(item: Cursor, flavor: str, owner: QuotaOwner) -> FlavorQuota:
                 "nobody is there to borrow from or lend to",
                 f"remove it, or add {owner.parent_field}",
             )
-    if owner.lends_at_most_guaranteed and quota.lend_limit is not None:
+    if owner.lends_at_most_guaranteed and nominal is not None and quota.lend_limit is not None:
         _check_lending(item, quota, quota.lend_limit)
     return quota
 

@@ -118,8 +118,13 @@ def _pod_sets(
     spec: Cursor, admission: Admission | None, reclaimable: Mapping[str, int]
 ) -> tuple[KueuePodSet, ...]:
     pod_sets: dict[str, KueuePodSet] = {}
-    for item in spec.items("podSets"):
+    items = spec.items("podSets")
+    refused = 0
+    for item in items:
         pod_set = _pod_set(item)
+        if pod_set is None:
+            refused += 1
+            continue
         if pod_set.name in pod_sets:
             item.error(
                 "name",
@@ -128,14 +133,15 @@ def _pod_sets(
                 "rename or remove one of the two",
             )
         pod_sets[pod_set.name] = _granted(item, pod_set, admission, reclaimable)
-    if not pod_sets:
+    if not items:
         spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
-    if admission:
+    if admission and not refused:
         _warn_of_unknown(admission, pod_sets)
     return tuple(pod_sets.values())
 
 
-def _pod_set(item: Cursor) -> KueuePodSet:
+def _pod_set(item: Cursor) -> KueuePodSet | None:
+    """Read a pod set; None if its name or count was refused, so that no remark rests on them."""
     template = item.mapping("template", required=True)
     template.ignore("metadata")
     pod = read_pod_spec(template.mapping("spec"))
@@ -144,11 +150,16 @@ def _pod_set(item: Cursor) -> KueuePodSet:
     unsupported = {*pod.constraints.unsupported}
     if topology.has("required") or topology.has("podSetSliceRequiredTopology"):
         unsupported.add("topologyRequest")
-    count = item.integer("count", 1, minimum=0, maximum=MAX_COUNT)
+    count = item.integer("count", None if item.has("count") else 1, minimum=0, maximum=MAX_COUNT)
+    name = item.text("name", None if item.has("name") else _DEFAULT_POD_SET)
+    most = MAX_COUNT if count is None else count
+    min_count = item.integer("minCount", most, minimum=0, maximum=most)
+    if count is None or name is None or not item.keys():  # without a template, which is told
+        return None
     return KueuePodSet(
-        name=item.text("name", _DEFAULT_POD_SET),
+        name=name,
         count=count,
-        min_count=item.integer("minCount", count, minimum=0, maximum=count),
+        min_count=min_count,
         requests=pod.requests,
         constraints=msgspec.structs.replace(
             pod.constraints, unsupported=tuple(sorted(unsupported))
