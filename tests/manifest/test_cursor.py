@@ -1,5 +1,6 @@
 """Fields are read by type; what is wrong is told with its place, and reading goes on."""
 
+import gc
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairlead.errors import Finding
 from fairlead.manifest.finding import CODES, Findings
+from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, Source, read_bytes
 from fairlead.manifest.text.piece import YamlPiece
@@ -446,3 +448,16 @@ def test_no_value_lets_anything_but_findings_escape(value: dict[str, Value]) -> 
                 read(child)
             top.finish()
     assert all(each.code in CODES for each in findings)
+
+
+def test_what_was_read_is_freed_without_the_collector() -> None:
+    """It is paused while manifests are read, so that cycles of references would pile up."""
+    gc.collect()
+    with paused_collector():
+        top, _ = stand_in("spec: {resources: {gpu: {quota: 1}}}")
+        spec = top.mapping("spec")
+        spec.mapping("resources").mapping("gpu").integer("quota")
+        top.finish()
+        del top, spec
+        left = [each for each in gc.get_objects() if isinstance(each, Cursor)]
+    assert left == []

@@ -1,5 +1,6 @@
 """One call from files to a cluster state, or to everything that is wrong with them."""
 
+import gc
 import io
 from pathlib import Path
 from textwrap import dedent
@@ -7,9 +8,11 @@ from textwrap import dedent
 import pytest
 
 from fairlead.errors import ManifestError
+from fairlead.manifest import load as load_module
 from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.load import LoadResult, load, load_or_raise
+from fairlead.manifest.text.documents import Document
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.policy.elastic_quota.shares import ElasticShares
@@ -311,3 +314,25 @@ def test_findings_come_in_the_order_of_the_lines(tmp_path: Path) -> None:
     lines = [finding.line for finding in load([str(file)]).findings]
     assert len(lines) == 3
     assert lines == sorted(lines, key=lambda line: line or 0)
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_collector_is_afterwards_as_it_was(
+    is_enabled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def noting(*_: object, **__: object) -> list[Document]:
+        seen.append(gc.isenabled())
+        raise MemoryError
+
+    monkeypatch.setattr(load_module, "read_documents", noting)
+    was_enabled = gc.isenabled()
+    (gc.enable if is_enabled else gc.disable)()
+    try:
+        with pytest.raises(MemoryError):
+            load([])
+        seen.append(gc.isenabled())
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+    assert seen == [False, is_enabled]

@@ -15,6 +15,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
 from fairlead.manifest.kai.assemble import assemble_kai
 from fairlead.manifest.kueue.assemble import assemble_kueue
+from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.documents import read_documents
 
 Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
@@ -39,6 +40,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     left_alone: Mapping[str, int]
 
 
+@paused_collector()
 def load(
     paths: Sequence[str],
     *,

@@ -1,4 +1,4 @@
-"""Keeps the garbage collector from walking over a growing tree again and again."""
+"""Keeps the garbage collector from walking over growing trees again and again."""
 
 import gc
 from collections.abc import Iterator
@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Let nothing be collected meanwhile: a parser makes many objects and hardly any garbage.
+    """Let nothing be collected meanwhile: for work that makes many objects and hardly any garbage.
 
-    With it, a list of 2,000 pods in YAML is composed in a quarter of the time.
+    Only cycles of references wait for the collector, so whoever works under this must leave none
+    behind, or few. Afterwards the collector is as it was.
     """
     was_enabled = gc.isenabled()
     gc.disable()

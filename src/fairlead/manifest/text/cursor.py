@@ -238,6 +238,7 @@ class Cursor:
                     self.warn(key, "unknown-field", f"found the unknown field {quote(key)}", fix)
         for child in self._children:
             child.finish()
+        self._children.clear()  # they know their parent: a cycle, which only a collector would free
 
     def error(self, at: str | Path, code: str, message: str, fix: str = "") -> None:
         """Report that something is wrong at a key, or at a path below this mapping."""

@@ -14,7 +14,6 @@ import msgspec
 from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.build import Report
-from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.decode import decode_text
 from fairlead.manifest.text.files import read_inputs
 from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
@@ -104,8 +103,7 @@ def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:
     if text is None:
         return []
     values = _at_most_documents(_values(text, file, findings), file, findings)
-    with paused_collector():
-        documents = list(islice(_objects(values, findings), MAX_DOCUMENTS + 1))
+    documents = list(islice(_objects(values, findings), MAX_DOCUMENTS + 1))
     if len(documents) > MAX_DOCUMENTS:
         _refuse_number(file, findings)
     elif not documents and len(findings) == before:

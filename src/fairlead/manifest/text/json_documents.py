@@ -105,16 +105,16 @@ def _slowly(piece: str, first_line: int, report: Report) -> Value:
 class _FastReader:
     def __init__(self) -> None:
         self.is_odd = False
-        self._decoder = json.JSONDecoder(
+
+    def read(self, text: str, at: int) -> tuple[Value, int]:
+        decoder = json.JSONDecoder(
             object_pairs_hook=self._mapping,
             parse_int=self._number,
             parse_float=self._number,
             parse_constant=self._constant,
         )
-
-    def read(self, text: str, at: int) -> tuple[Value, int]:
         try:
-            return self._decoder.raw_decode(text, at)
+            return decoder.raw_decode(text, at)
         except RecursionError:
             self.is_odd = True
             return None, len(text)

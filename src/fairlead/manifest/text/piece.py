@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 
-from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.json_locate import JsonLocator
 from fairlead.manifest.text.locate import Locator
 from fairlead.manifest.text.path import Path
@@ -21,10 +20,9 @@ class Piece(ABC):
 
     def line_of(self, path: Path) -> int:
         """Return the line in the file, from 1, of *path* or of the nearest thing above it."""
-        with paused_collector():
-            if self._locator is None:
-                self._locator = self._make_locator(self._text)
-            return self.first_line + self._locator.line_of(path)
+        if self._locator is None:
+            self._locator = self._make_locator(self._text)
+        return self.first_line + self._locator.line_of(path)
 
     @abstractmethod
     def _make_locator(self, text: str) -> Locator | JsonLocator: ...
