@@ -1,0 +1,34 @@
+"""Whether the host ports that a pod opens are free on a node.
+
+A port is a protocol and a number. The address that a port may be bound to is not looked at, so two
+pods that open one port on different addresses of a node are kept apart; that is rare, and safe.
+"""
+
+from collections.abc import Collection
+from typing import Literal, TypeAlias
+
+from fairlead.model.state import ClusterState
+
+Port: TypeAlias = tuple[str, int]  # protocol and number
+
+PortRoom: TypeAlias = Literal["free", "later", "taken"]
+"""Free now, free once pods that are leaving have left, or taken by one that stays."""
+
+
+def port_room(state: ClusterState, node: str, ports: Collection[Port]) -> PortRoom:
+    """Return whether all of *ports* are free on *node*, now or later.
+
+    Who is leaving holds its ports until it has left; who has a reservation holds them already.
+    Law: more ports, or more pods on the node, never make a port freer. Cost: nothing without ports,
+    else one look at each pod on the node.
+    """
+    if not ports:
+        return "free"
+    room: PortRoom = "free"
+    for name, pod in state.books.use(node).pods:
+        held = state.workloads[name].pod_sets[pod.pod_set].constraints.host_ports
+        if any(port in ports for port in held):
+            if state.runs[name].pods[pod].phase != "leaving":
+                return "taken"
+            room = "later"
+    return room

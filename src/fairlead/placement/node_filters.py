@@ -1,0 +1,50 @@
+"""Whether a node takes a kind of pod at all, however much room it has.
+
+Room, host ports and the pods around are judged elsewhere: they change with every pod that is
+placed, while this changes only with the node itself.
+"""
+
+from typing import Final
+
+from fairlead.model.node import Node
+from fairlead.model.selector import Taint, Toleration
+from fairlead.model.workload import PodConstraints
+
+_CORDON: Final = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+def node_defect(node: Node, constraints: PodConstraints) -> str | None:
+    """Return why *node* takes no pod with *constraints*, or None if it may take one.
+
+    The text goes on after "3 of 8 nodes". The first defect counts, in the order of readiness,
+    cordon, node selector, node affinity and taints. It depends on nothing but the two arguments,
+    so it may be remembered for as long as both are the same. A cordon is a taint as any other to
+    the pod: whoever tolerates it passes. ``PreferNoSchedule`` keeps nobody off.
+    """
+    if not node.ready:
+        return "are not ready"
+    if node.cordoned and not _is_tolerated(_CORDON, constraints.tolerations):
+        return "are cordoned"
+    if any(node.labels.get(key) != value for key, value in constraints.node_selector):
+        return "do not match the node selector"
+    if not _matches_affinity(node, constraints):
+        return "do not match the node affinity"
+    for taint in node.taints:
+        if taint.effect != "PreferNoSchedule" and not _is_tolerated(taint, constraints.tolerations):
+            return f"have the taint {_written(taint)}"
+    return None
+
+
+def _matches_affinity(node: Node, constraints: PodConstraints) -> bool:
+    terms = constraints.node_terms
+    return terms is None or any(term.matches(node.name, node.labels) for term in terms)
+
+
+def _is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
+    return any(toleration.tolerates(taint) for toleration in tolerations)
+
+
+def _written(taint: Taint) -> str:
+    """Return the taint as ``kubectl taint`` writes it."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
