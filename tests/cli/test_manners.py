@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlead import __version__
-from fairlead.cli.main import COMMANDS, SUMMARIES, fairlead
+from fairlead.cli.group import COMMANDS, SUMMARIES, fairlead
 from fairlead.policy.names import POLICY_NAMES
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.run_cli import run_cli
@@ -36,7 +36,15 @@ def test_the_version_is_the_packages() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("no-such-verb",), ("queues",), ("queues", "--no-such"), ("explain",), ("queues", "-o", "x")],
+    [
+        ("no-such-verb",),
+        ("queues",),
+        ("queues", "--no-such"),
+        ("explain",),
+        ("queues", "-o", "x"),
+        ("validate", "-f", ""),
+        ("queues", "--diff", "", "x"),
+    ],
     ids=" ".join,
 )
 def test_wrong_usage_is_exit_2_and_says_where_help_is(arguments: tuple[str, ...]) -> None:
@@ -120,7 +128,8 @@ def test_help_imports_no_more_than_it_needs() -> None:
     ran = _python("-c", program)
     assert ran.returncode == 0
     loaded = set(json.loads(ran.stderr.replace("'", '"')))
-    assert loaded == {"fairlead", "fairlead.cli", "fairlead.cli.main", "fairlead.errors"}
+    entry = {"fairlead", "fairlead.cli", "fairlead.cli.main"}
+    assert loaded == entry | {"fairlead.cli.group", "fairlead.errors"}
 
 
 def test_python_dash_m_works_like_the_command() -> None:
@@ -131,6 +140,7 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     names = [kai_queue(f"q{at}") for at in range(300)]
     file = write(tmp_path, "c.yaml", NODE, *names)
     command = f"{sys.executable} -m fairlead queues -f {file} -o json | head -1"
+    # A shell, because the pipe is what is tested; the command is all ours.
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert "Traceback" not in ran.stderr
 
@@ -151,10 +161,64 @@ def test_a_full_disk_is_no_traceback(tmp_path: Path) -> None:
     assert ran.stderr.startswith("error: cannot write the output")
 
 
-def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TERM": "xterm"}, None),  # as the output is a terminal or not
+        ({}, None),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "xterm", "NO_COLOR": ""}, None),
+        ({"TERM": "dumb"}, False),
+    ],
+    ids=str,
+)
+def test_colour_is_only_for_who_wants_and_shows_it(
+    environment: dict[str, str], expected: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fairlead.cli.findings import use_colour
 
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert use_colour() is None
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert use_colour() is False
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert use_colour() is expected
+
+
+def test_an_empty_name_of_a_file_is_told_as_such() -> None:
+    ran = run_cli("validate", "-f", "")
+    assert (ran.exit_code, ran.out) == (2, "")
+    assert "found an empty name among what to read" in ran.err
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"COMP_WORDS": "fairlead"}, {"COMP_CWORD": "1"}, {"COMP_WORDS": "", "COMP_CWORD": "x"}],
+    ids=str,
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_without_the_words_of_a_shell_is_no_traceback(
+    shell: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("COMP_WORDS", "COMP_CWORD"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("_FAIRLEAD_COMPLETE", f"{shell}_complete")
+    ran = run_cli()
+    assert (ran.exit_code, ran.out) == (2, "")
+    assert ran.err.startswith("error: _FAIRLEAD_COMPLETE is set, but COMP_WORDS or COMP_CWORD")
+
+
+@pytest.mark.parametrize("module", ["click", "fairlead.cli.group", "fairlead.cli.validate"])
+def test_an_interruption_during_an_import_is_no_traceback(module: str) -> None:
+    program = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from fairlead.cli.main import main\n"
+        "main(['validate', '-f', 'x'], prog_name='fairlead')\n"
+    )
+    ran = _python("-c", program)
+    assert (ran.returncode, ran.stdout, ran.stderr.strip()) == (130, "", "interrupted")

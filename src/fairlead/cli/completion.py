@@ -15,8 +15,8 @@ Examples:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the script that lets your shell complete fairlead's words."""
-    from fairlead.cli.main import fairlead
+    from fairlead.cli.group import COMPLETION_VARIABLE, fairlead
 
     kind = get_completion_class(shell)
     assert kind is not None, shell
-    click.echo(kind(fairlead, {}, "fairlead", "_FAIRLEAD_COMPLETE").source())
+    click.echo(kind(fairlead, {}, "fairlead", COMPLETION_VARIABLE).source())

@@ -25,5 +25,6 @@ def omitted_text(count: int) -> str:
 
 
 def use_colour() -> bool | None:
-    """Return False where NO_COLOR is set, else None: colour only on a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
+    """Return False where NO_COLOR is set or the terminal is dumb, else None: on a terminal only."""
+    is_unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if is_unwanted else None

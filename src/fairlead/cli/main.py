@@ -1,100 +1,16 @@
-"""The ``fairlead`` command. Every sub-command is imported only when it is called.
+"""The way into ``fairlead``: nothing slow is imported before an interruption can be caught."""
 
-Exit codes: 0 fine, 1 an error or findings, 2 wrong usage, 3 a declared guard is broken.
-"""
-
-import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-import click
-
-from fairlead import __version__
-from fairlead.errors import FairleadError
-
-COMMANDS = {
-    "validate": "fairlead.cli.validate",
-    "queues": "fairlead.cli.queues",
-    "explain": "fairlead.cli.explain",
-    "completion": "fairlead.cli.completion",
-}
-SUMMARIES = {
-    "validate": "Check manifests and list everything that is wrong or doubtful.",
-    "queues": "Show the tree of queues with what each has, wants and is entitled to.",
-    "explain": "Show the arithmetic behind a queue's numbers, step by step.",
-    "completion": "Print the script that lets your shell complete fairlead's words.",
-}
-
-EXAMPLES = """\b
-Examples:
-  fairlead validate -f cluster/
-  fairlead queues -f cluster/ --capacity gpu=64
-  fairlead explain research -f cluster/
-  kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead queues -f -
-"""
-
-
-class LazyGroup(click.Group):
-    """Knows its commands by name and summary; imports one when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which a newcomer meets them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
-
-
-@click.group(
-    cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
-)
-@click.version_option(__version__, message="fairlead %(version)s")
-def fairlead() -> None:
-    """Share a cluster fairly: who gets what, why, and what happens if you change it.
-
-    Fairlead reads the queue objects you already have (KAI-Scheduler, Kueue or ElasticQuota),
-    unchanged, from files, folders or standard input.
-    """
-
 
 def main(arguments: Sequence[str] | None = None, **extra: Any) -> None:
-    """Run the command line and exit; a user's mistake ends in a message, not in a traceback."""
+    """Run the command line and exit; Ctrl-C ends it with a word, whatever it was doing."""
     try:
-        # Without standalone mode, click hands the code of an Exit back instead of raising it.
-        code = fairlead.main(args=arguments, standalone_mode=False, **extra) or 0
-        sys.stdout.flush()  # while a full disk can still be told
-        sys.exit(code)
-    except click.exceptions.Abort:
-        _leave("interrupted", 130)
-    except click.ClickException as wrong:
-        wrong.show()
-        sys.exit(wrong.exit_code)
-    except FairleadError as wrong:
-        _leave(f"error: {wrong}", 1)
-    except BrokenPipeError:
-        _discard_output()  # the reader (head, less) has what it wanted
-        sys.exit(0)
-    except OSError as wrong:
-        _discard_output()
-        _leave(f"error: cannot write the output: {wrong.strerror or wrong}", 1)
+        from fairlead.cli.group import run
 
-
-def _discard_output() -> None:
-    """Let what is still in the buffer go nowhere: Python would complain once more at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _leave(message: str, code: int) -> None:
-    click.echo(message, err=True)
-    sys.exit(code)
+        run(arguments, **extra)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)

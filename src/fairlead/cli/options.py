@@ -76,6 +76,11 @@ def load_files(
     names = [*files, *more_files]
     if not names:
         raise click.UsageError("name what to read: -f FILE, -f FOLDER, or -f - for standard input")
+    if "" in names:
+        raise click.UsageError(
+            "found an empty name among what to read, perhaps of a variable that is not set: "
+            "name a file, a folder, or - for standard input"
+        )
     given = read_standard_input(names) if stdin is None else stdin
     return load(names, policy=policy, strict=strict, stdin=io.BytesIO(given))
 

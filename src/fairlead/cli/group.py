@@ -1,0 +1,112 @@
+"""The ``fairlead`` command. Every sub-command is imported only when it is called.
+
+Exit codes: 0 fine, 1 an error or findings, 2 wrong usage, 3 a declared guard is broken.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from fairlead import __version__
+from fairlead.errors import FairleadError
+
+COMMANDS = {
+    "validate": "fairlead.cli.validate",
+    "queues": "fairlead.cli.queues",
+    "explain": "fairlead.cli.explain",
+    "completion": "fairlead.cli.completion",
+}
+SUMMARIES = {
+    "validate": "Check manifests and list everything that is wrong or doubtful.",
+    "queues": "Show the tree of queues with what each has, wants and is entitled to.",
+    "explain": "Show the arithmetic behind a queue's numbers, step by step.",
+    "completion": "Print the script that lets your shell complete fairlead's words.",
+}
+
+COMPLETION_VARIABLE = "_FAIRLEAD_COMPLETE"
+
+EXAMPLES = """\b
+Examples:
+  fairlead validate -f cluster/
+  fairlead queues -f cluster/ --capacity gpu=64
+  fairlead explain research -f cluster/
+  kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead queues -f -
+"""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and summary; imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+
+@click.group(
+    cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, message="fairlead %(version)s")
+def fairlead() -> None:
+    """Share a cluster fairly: who gets what, why, and what happens if you change it.
+
+    Fairlead reads the queue objects you already have (KAI-Scheduler, Kueue or ElasticQuota),
+    unchanged, from files, folders or standard input.
+    """
+
+
+def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
+    """Run the command line and exit; a user's mistake ends in a message, not in a traceback."""
+    _check_completion()
+    try:
+        # Without standalone mode, click hands the code of an Exit back instead of raising it.
+        code = fairlead.main(args=arguments, standalone_mode=False, **extra) or 0
+        sys.stdout.flush()  # while a full disk can still be told
+        sys.exit(code)
+    except click.exceptions.Abort:
+        _leave("interrupted", 130)
+    except click.ClickException as wrong:
+        wrong.show()
+        sys.exit(wrong.exit_code)
+    except FairleadError as wrong:
+        _leave(f"error: {wrong}", 1)
+    except BrokenPipeError:
+        _discard_output()  # the reader (head, less) has what it wanted
+        sys.exit(0)
+    except OSError as wrong:
+        _discard_output()
+        _leave(f"error: cannot write the output: {wrong.strerror or wrong}", 1)
+
+
+def _check_completion() -> None:
+    """Leave where completion is asked for without what a shell says along with it."""
+    is_asked = os.environ.get(COMPLETION_VARIABLE, "").endswith("_complete")
+    place = os.environ.get("COMP_CWORD", "")
+    if is_asked and not ("COMP_WORDS" in os.environ and place.isdecimal() and place.isascii()):
+        message = f"error: {COMPLETION_VARIABLE} is set, but COMP_WORDS or COMP_CWORD is not: "
+        _leave(f"{message}see fairlead completion --help", 2)
+
+
+def _discard_output() -> None:
+    """Let what is still in the buffer go nowhere: Python would complain once more at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _leave(message: str, code: int) -> None:
+    click.echo(message, err=True)
+    sys.exit(code)
