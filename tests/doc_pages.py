@@ -171,7 +171,7 @@ def run_python(block: Block, names: dict[str, Any], page: str) -> str:
     source = "\n".join(block.lines) + "\n"
     if not any(line.startswith(">>> ") for line in block.lines):
         # Blank lines above make a traceback point at the line of the page.
-        exec(compile("\n" * block.first + source, page, "exec"), names)  # noqa: S102
+        exec(compile("\n" * block.first + source, page, "exec"), names)  # noqa: S102  our own pages
         return ""
     test = doctest.DocTestParser().get_doctest(source, names, page, page, block.first)
     report: list[str] = []

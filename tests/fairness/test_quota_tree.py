@@ -2,6 +2,7 @@
 
 import copy
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -290,7 +291,7 @@ def test_charging_one_queue_never_gives_another_more(
         assert all(now <= was for now, was in zip(tree.available(name), amounts, strict=True))
 
 
-RECORDED = {
+RECORDED: dict[str, Any] = {
     "name": "two queues",
     "cohorts": [{"name": "team"}],
     "clusterQueues": [
@@ -331,9 +332,9 @@ def test_a_recorded_case_passes_and_fails_where_a_figure_is_changed() -> None:
         ("fits", "passed"),
     ]
     changed = copy.deepcopy(RECORDED)
-    changed["result"]["nodes"]["cq:r"]["available"]["spot/x.com/gpu"] = 4  # type: ignore[index]
-    changed["result"]["drs"]["cq:q"]["share"] = 250.00000000000003  # type: ignore[index]
-    changed["result"]["fits"] = False  # type: ignore[index]
+    changed["result"]["nodes"]["cq:r"]["available"]["spot/x.com/gpu"] = 4
+    changed["result"]["drs"]["cq:q"]["share"] = 250.00000000000003
+    changed["result"]["fits"] = False
     outcomes = kueue_nodes.check(changed)
     assert [outcome.status for outcome in outcomes] == ["failed"] * 3
     assert "250.00000000000003" in outcomes[1].expected

@@ -10,6 +10,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.read_share_simulation import is_share_simulation, read_share_simulation
 from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject, Object
 from fairlead.manifest.text.documents import read_bytes
+from fairlead.manifest.text.values import Value
 
 
 def read(body: dict[str, object]) -> tuple[list[Object], list[str]]:
@@ -126,5 +127,5 @@ def test_a_total_must_be_a_number() -> None:
         (None, False),
     ],
 )
-def test_the_body_is_known_by_its_keys(value: object, expected: bool) -> None:
-    assert is_share_simulation(value) is expected  # type: ignore[arg-type]
+def test_the_body_is_known_by_its_keys(value: Value, expected: bool) -> None:
+    assert is_share_simulation(value) is expected

@@ -1,6 +1,8 @@
 """Cycles, orphans and doubles, on trees written as `child < parent`."""
 
 from collections.abc import Sequence
+from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,13 +28,14 @@ def tree(text: str) -> list[Item]:
         name, _, parent = (part.strip() for part in word.partition("<"))
         manifests.append(f"{{metadata: {{name: {name}}}, spec: {{parentQueue: '{parent}'}}}}")
     documents = read_bytes("\n---\n".join(manifests).encode(), "tree.yaml", Findings())
+    values: list[Any] = [each.value for each in documents]
     return [
         Item(
             source=each.source,
-            name=str(each.value["metadata"]["name"]),  # type: ignore[call-overload, index]
-            parent=str(each.value["spec"]["parentQueue"]),  # type: ignore[call-overload, index]
+            name=str(value["metadata"]["name"]),
+            parent=str(value["spec"]["parentQueue"]),
         )
-        for each in documents
+        for each, value in zip(documents, values, strict=True)
     ]
 
 
@@ -138,7 +141,7 @@ def test_both_places_of_a_double_are_those_of_its_name() -> None:
     order=st.randoms(use_true_random=False),
 )
 def test_every_object_is_rooted_orphaned_or_above_all_in_or_below_a_cycle(
-    parents: list[int], order: object
+    parents: list[int], order: Random
 ) -> None:
     """Plain reference: walk up n steps. Order of listing changes nothing."""
     source = read_bytes(b"{a: 1}", "x", Findings())[0].source
@@ -153,7 +156,7 @@ def test_every_object_is_rooted_orphaned_or_above_all_in_or_below_a_cycle(
         return steps
 
     shuffled = list(items)
-    order.shuffle(shuffled)  # type: ignore[attr-defined]
+    order.shuffle(shuffled)
     in_cycle = {each.name for cycle in cycles(shuffled) for each in cycle}
     assert in_cycle == {name for name in above if name in walk(name)[1:]}
     lost = {each.name for group in orphans(shuffled) for each in group}
