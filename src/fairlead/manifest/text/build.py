@@ -6,7 +6,7 @@ everything. Merge keys are honoured as Kubernetes honours them.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
@@ -16,8 +16,11 @@ from fairlead.manifest.text.scalar import NumberError, number_value, plain_value
 from fairlead.manifest.text.values import REFUSED, Mapping, Refused, Scalar, Value, height
 from fairlead.manifest.text.yaml_nodes import TEXT_TAG, TOO_DEEP, UNTAGGED, Tally
 
+Remark: TypeAlias = tuple[str, Path, int, str, str]
+"""Code, path, line counted from 1, message and fix."""
+
 Report = Callable[[str, Path, int, str, str], None]
-"""Takes code, path, line counted from 1, message and fix."""
+"""Takes the parts of a `Remark`."""
 
 MERGE_KEY: Final = "<<"
 

@@ -13,7 +13,7 @@ import msgspec
 
 from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.text.build import Report
+from fairlead.manifest.text.build import Remark, Report
 from fairlead.manifest.text.decode import decode_text
 from fairlead.manifest.text.files import read_inputs
 from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
@@ -117,7 +117,7 @@ def _values(text: str, file: str, findings: Findings) -> Iterator[Placed]:
     must_be_json = file.lower().endswith(".json")
     if must_be_json or looks_like_json(text):
         pieces: list[Placed] = []
-        remarks: list[tuple[str, Path, int, str, str]] = []
+        remarks: list[Remark] = []
         try:
             values = cut_json(text, lambda *remark: remarks.append(remark))
             for line, piece, value in islice(values, MAX_DOCUMENTS + 1):

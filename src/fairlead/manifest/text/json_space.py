@@ -1,8 +1,11 @@
 """White space between the parts of a JSON text."""
 
 import re
+from typing import Final
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+SPACE: Final = r"[ \t\n\r]*+"  # as a part of a pattern
+
+_SPACE = re.compile(SPACE)
 
 
 def after_space(text: str, at: int) -> int:

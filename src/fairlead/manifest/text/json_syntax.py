@@ -6,19 +6,18 @@ says that something is wrong, and this says what.
 
 import re
 
-from fairlead.manifest.text.json_space import after_space
+from fairlead.manifest.text.json_space import SPACE, after_space
 from fairlead.manifest.text.limits import MAX_DEPTH
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.yaml_nodes import TextError, too_deep
 
-_SPACE = r"[ \t\n\r]*+"
 _TEXT = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 _WORD = (
     r"(?:-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?|true|false|null|NaN|-?Infinity)"
     r"(?![-+.0-9A-Za-z_])"
 )
-_FLAT = rf"{_SPACE}(?:{_TEXT}|{_WORD}|\[{_SPACE}\]|\{{{_SPACE}\}}){_SPACE}"
-_TOKEN = re.compile(rf"{_SPACE}(?:(?P<mark>[{{}}\[\],:])|(?P<text>{_TEXT})|(?P<word>{_WORD}))")
+_FLAT = rf"{SPACE}(?:{_TEXT}|{_WORD}|\[{SPACE}\]|\{{{SPACE}\}}){SPACE}"
+_TOKEN = re.compile(rf"{SPACE}(?:(?P<mark>[{{}}\[\],:])|(?P<text>{_TEXT})|(?P<word>{_WORD}))")
 _SHOWN = re.compile(r"[-+.0-9A-Za-z_]+|.", re.DOTALL)
 
 # What may come next; each is shown to the user as it stands here.
@@ -28,8 +27,8 @@ _COLON, _IN_MAPPING, _IN_LIST = ":", ", or }", ", or ]"
 _AFTER_VALUE = ""
 
 _RUNS = {  # of what needs no bracket to be remembered: to step over many at once is a lot faster
-    _IN_MAPPING: re.compile(rf"(?:{_SPACE},{_SPACE}{_TEXT}{_SPACE}:{_FLAT})*+"),
-    _IN_LIST: re.compile(rf"(?:{_SPACE},{_FLAT})*+"),
+    _IN_MAPPING: re.compile(rf"(?:{SPACE},{SPACE}{_TEXT}{SPACE}:{_FLAT})*+"),
+    _IN_LIST: re.compile(rf"(?:{SPACE},{_FLAT})*+"),
 }
 _NEXT = {
     (_VALUE, "text"): _AFTER_VALUE,

@@ -1,12 +1,14 @@
 """Lists of objects to the objects in them: ``kubectl get -o yaml`` writes a ``List``."""
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.values import REFUSED, Mapping, Value
 
-_LIST = "List"
+ITEMS: Final = "items"
 
+_LIST = "List"
 
 Refuse = Callable[[Path, Value], None]
 
@@ -20,19 +22,19 @@ def unfold(value: Value, refuse: Refuse, path: Path = ()) -> Iterator[tuple[Path
     if not isinstance(value, dict) or not is_list(value):
         yield path, value
         return
-    items = value["items"]
+    items = value[ITEMS]
     if not isinstance(items, list):
         if items is not None and items is not REFUSED:
-            refuse((*path, "items"), items)
+            refuse((*path, ITEMS), items)
         return
     for index, item in enumerate(items):
-        yield from unfold(typed(item, value), refuse, (*path, "items", index))
+        yield from unfold(typed(item, value), refuse, (*path, ITEMS, index))
 
 
 def is_list(value: Mapping) -> bool:
     """Tell whether a mapping stands for the objects in its items."""
     kind = value.get("kind")
-    return isinstance(kind, str) and kind.endswith(_LIST) and "items" in value
+    return isinstance(kind, str) and kind.endswith(_LIST) and ITEMS in value
 
 
 def typed(item: Value, of: Mapping) -> Value:

@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from fairlead.manifest.text.build import Builder, Report
+from fairlead.manifest.text.build import Builder, Remark, Report
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.piece import Piece, YamlItemPiece, YamlPiece
-from fairlead.manifest.text.unfold import is_list, typed
+from fairlead.manifest.text.unfold import ITEMS, is_list, typed
 from fairlead.manifest.text.values import REFUSED, Value
-from fairlead.manifest.text.yaml_list import ITEMS, CutList, cut_list
+from fairlead.manifest.text.yaml_list import CutList, cut_list
 from fairlead.manifest.text.yaml_nodes import Tally, TextError, compose_yaml
 
 Placed: TypeAlias = tuple[Piece, Path, Value]
@@ -104,9 +104,9 @@ class _Reader:
 
     def _items(self, cut: CutList, first_line: int) -> list[Placed] | None:
         """Return the items of a list; None if it is none, after all."""
-        remarks: list[tuple[str, Path, int, str, str]] = []
+        remarks: list[Remark] = []
 
-        def note(*remark: *tuple[str, Path, int, str, str]) -> None:
+        def note(*remark: *Remark) -> None:
             remarks.append(remark)
 
         root = compose_yaml(cut.frame, self.tally)

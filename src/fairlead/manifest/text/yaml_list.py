@@ -11,11 +11,10 @@ from typing import NamedTuple
 from yaml.nodes import MappingNode, Node
 
 from fairlead.manifest.text.limits import MAX_DOCUMENTS
-
-ITEMS = "items"
+from fairlead.manifest.text.unfold import ITEMS
 
 _HEAD = re.compile(
-    r"^items:[ \t]*+(?:#[^\n]*+)?\n"  # nothing beside the key
+    rf"^{ITEMS}:[ \t]*+(?:#[^\n]*+)?\n"  # nothing beside the key
     r"(?:[ \t]*+(?:#[^\n]*+)?\n)*+"  # empty lines and comments
     r"(?P<indent> *+)-[ \t\n]",
     re.MULTILINE,
