@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,16 @@ import pytest
 from tests.conformance.__main__ import main
 from tests.conformance.vector_file import check_file
 
+Json = dict[str, Any]
+
 VECTORS = Path(__file__).parent.parent / "vectors"
 DIVISION = VECTORS / "kai-division-public.json"
 
 BUILT = [
     ("kai-division-public.json", {"division": 406}),
+    ("kai-order-public.json", {"order": 300}),
+    ("kai-capacity-public.json", {"capacity": 250}),
+    ("kai-minruntime-public.json", {"minruntime": 150}),
     ("kueue-random-public.json", {"nodes": 500, "drs": 500, "fits": 500}),
     ("kueue-crafted.json", {"nodes": 12, "drs": 12, "fits": 12}),
     ("published-results.json", {"division": 7, "shareWeight": 1, "drs": 8, "decay": 2}),
@@ -65,6 +71,70 @@ def test_only_the_exact_answer_is_right_where_one_is_given(tmp_path: Path) -> No
     assert main([str(file)]) == 1
 
 
+def _another_winner(case: Json) -> None:
+    case["result"]["firstOf"]["a|b"] = "b"
+
+
+def _another_rule(case: Json) -> None:
+    case["result"]["rule"]["a|b"] = 5
+
+
+def _no_winner(case: Json) -> None:
+    case["result"]["firstOf"]["a|b"] = None
+
+
+def _another_first(case: Json) -> None:
+    case["result"]["order"] = ["b", "c", "a"]
+
+
+def _another_gate(case: Json) -> None:
+    case["result"]["nonPreemptibleOnly"] = {"schedulable": False, "reason": "OverLimit"}
+
+
+def _floats_after_all(case: Json) -> None:
+    del case["result"]["exactArithmetic"]
+
+
+def _another_node_answer(case: Json) -> None:
+    case["result"]["exactArithmetic"] = {"firstPodOnNode": {"schedulable": "unknown"}}
+
+
+def _another_length(case: Json) -> None:
+    case["queries"][0]["result"]["reclaimMinRuntimeSeconds"] = 1
+
+
+def _another_candidate(case: Json) -> None:
+    result = case["queries"][-1]["result"]
+    result["preemptCandidate"] = not result["preemptCandidate"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("kai-order-public.json", _another_winner),
+        ("kai-order-public.json", _another_rule),
+        ("kai-order-public.json", _no_winner),
+        ("kai-order-public.json", _another_first),
+        ("kai-capacity-public.json", _another_gate),
+        ("kai-capacity-public.json", _floats_after_all),
+        ("kai-capacity-public.json", _another_node_answer),
+        ("kai-minruntime-public.json", _another_length),
+        ("kai-minruntime-public.json", _another_candidate),
+    ],
+)
+def test_an_answer_that_is_not_ours_fails(
+    tmp_path: Path, name: str, change: Callable[[Json], None]
+) -> None:
+    content = json.loads((VECTORS / name).read_text())
+    content["cases"] = content["cases"][:1]
+    file = tmp_path / "altered.json"
+    file.write_text(json.dumps(content))
+    assert main([str(file)]) == 0
+    change(content["cases"][0])
+    file.write_text(json.dumps(content))
+    assert main([str(file)]) == 1
+
+
 @pytest.mark.parametrize(
     "case", [{}, {"id": "x"}, {"id": "x", "queues": 7}, 7, None, "x", []], ids=repr
 )
@@ -72,10 +142,13 @@ def test_only_the_exact_answer_is_right_where_one_is_given(tmp_path: Path) -> No
     "head",
     [
         {"schema": "kai-oracle/1", "kind": "division"},
+        {"schema": "kai-oracle/1", "kind": "order"},
+        {"schema": "kai-oracle/1", "kind": "capacity"},
+        {"schema": "kai-oracle/1", "kind": "minruntime"},
         {"schema": "kueue-oracle/1"},
         {"schema": "published/1"},
     ],
-    ids=lambda head: str(head["schema"]),
+    ids=lambda head: " ".join(head.values()),
 )
 def test_a_malformed_case_fails_without_a_crash(
     tmp_path: Path, head: dict[str, str], case: object

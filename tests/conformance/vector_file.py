@@ -10,13 +10,26 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.conformance import kai_division, kueue_nodes, published_division, published_kueue
+from tests.conformance import (
+    kai_capacity,
+    kai_division,
+    kai_minruntime,
+    kai_order,
+    kueue_nodes,
+    published_division,
+    published_kueue,
+)
 from tests.conformance.outcome import Outcome
 
 Json = dict[str, Any]
 Check = Callable[[Any], list[Outcome]]
 
-KAI_KINDS: dict[str, Check] = {"division": kai_division.check}
+KAI_KINDS: dict[str, Check] = {
+    "capacity": kai_capacity.check,
+    "division": kai_division.check,
+    "minruntime": kai_minruntime.check,
+    "order": kai_order.check,
+}
 PUBLISHED_KINDS: dict[str, Check] = {
     "division": published_division.check,
     "shareWeight": published_division.check,
