@@ -16,6 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print how many cases agree, file by file and kind by kind; 1 unless all of them do."""
     options = _parser().parse_args(arguments)
     by_file: dict[str, list[Outcome]] = {}
+    kinds: set[str] = set()
     unreadable = False
     for path in options.files:
         try:
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(problem, file=sys.stderr)
             unreadable = True
             continue
+        kinds.update(outcome.kind for outcome in outcomes)
         by_file[str(path)] = [o for o in outcomes if options.only in (None, o.kind)]
     counts = Counter(outcome.status for outcomes in by_file.values() for outcome in outcomes)
     if options.json:
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print_file(name, outcomes)
     compared = counts["passed"] + counts["failed"] + counts["apart"]
     if not compared:
-        print("nothing was compared", file=sys.stderr)
+        print(f"nothing was compared{_without(options.only, kinds)}", file=sys.stderr)
     summary = f"{counts['passed']} passed, {counts['failed']} failed, {counts['apart']} apart"
     print(f"conformance: {summary}", file=sys.stderr if options.json else sys.stdout)
     return int(unreadable or counts["failed"] > 0 or counts["unbuilt"] > 0 or not compared)
@@ -45,6 +47,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="KIND", help="compare this kind of answer alone")
     parser.add_argument("--json", action="store_true", help="print every outcome as JSON")
     return parser
+
+
+def _without(kind: str | None, kinds: set[str]) -> str:
+    """Say which kinds there are, where the one that was asked for is none of them."""
+    if kind is None or kind in kinds or not kinds:
+        return ""
+    return f": no case is of the kind {kind!r}; these are there: {', '.join(sorted(kinds))}"
 
 
 def _print_file(name: str, outcomes: Sequence[Outcome]) -> None:
