@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.notation import notation_of
 from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.objects import KaiQueueObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import Amounts
-from fairlead.model.quantity import show_amount
 
 
 def advise_on_queues(
@@ -52,23 +52,26 @@ def _remark_on_unusable(queue: KaiQueueObject, findings: Findings) -> None:
 def _warn_about_limit(
     queue: KaiQueueObject, axis: str, limit: int, quota: int | None, findings: Findings
 ) -> None:
-    below = "an unlimited quota" if quota is None else f"a quota of {show_amount(axis, quota)}"
-    message = f"found a limit of {show_amount(axis, limit)} beside {below}; the limit holds"
-    fix = "raise the limit (-1: none; one that is left out is 0), or lower the quota"
-    _report(queue, "warning", (axis, "limit"), "no-effect", message, fix, findings)
+    notation = notation_of(queue)
+    below = "an unlimited quota" if quota is None else f"a quota of {notation.amount(axis, quota)}"
+    message = f"found a limit of {notation.amount(axis, limit)} beside {below}; the limit holds"
+    fix = f"raise the limit ({notation.no_ceiling}), or lower the quota"
+    _report(queue, "warning", (axis, notation.ceiling), "no-effect", message, fix, findings)
 
 
 def _advise_on_children(
     parent: KaiQueueObject, children: Sequence[KaiQueueObject], findings: Findings
 ) -> None:
+    notation = notation_of(parent)
     for axis in KAI_AXES:
         own = parent.guaranteed[axis]
         promised = _promised(children, axis)
         if own is not None and promised > own:
-            message = f"found a quota of {show_amount(axis, own)}, but the queues below it are "
-            message += f"guaranteed {show_amount(axis, promised)} together"
+            message = f"found a quota of {notation.amount(axis, own)}, but the queues below it are "
+            message += f"guaranteed {notation.amount(axis, promised)} together"
             fix = "raise this quota, or lower theirs"
-            _report(parent, "advice", (axis, "quota"), "overcommitted", message, fix, findings)
+            at = (axis, notation.guaranteed)
+            _report(parent, "advice", at, "overcommitted", message, fix, findings)
 
 
 def _advise_on_top(queues: Sequence[KaiQueueObject], total: Amounts, findings: Findings) -> None:
@@ -77,11 +80,13 @@ def _advise_on_top(queues: Sequence[KaiQueueObject], total: Amounts, findings: F
         promised = _promised(queues, axis)
         if promised > available:
             largest = max(queues, key=lambda each: (each.guaranteed[axis] or 0, each.name))
-            message = f"found {show_amount(axis, promised)} guaranteed at the top level, but the "
-            message += f"nodes have {show_amount(axis, available)}; the largest quota is that of "
-            message += quote(largest.name)
+            notation = notation_of(largest)
+            message = f"found {notation.amount(axis, promised)} guaranteed at the top level, but "
+            message += f"the nodes have {notation.amount(axis, available)}; the largest quota is "
+            message += f"that of {quote(largest.name)}"
             fix = "lower quotas, or add nodes"
-            _report(largest, "advice", (axis, "quota"), "overcommitted", message, fix, findings)
+            at = (axis, notation.guaranteed)
+            _report(largest, "advice", at, "overcommitted", message, fix, findings)
 
 
 def _promised(queues: Iterable[KaiQueueObject], axis: str) -> int:
@@ -98,4 +103,5 @@ def _report(
     fix: str,
     findings: Findings,
 ) -> None:
-    queue.source.report(findings, severity, code, ("spec", "resources", *below), message, fix)
+    path = (*notation_of(queue).resources, *below)
+    queue.source.report(findings, severity, code, path, message, fix)

@@ -1,7 +1,6 @@
 """Reads KAI's ``Queue`` (scheduling.run.ai/v2) into exact amounts.
 
-KAI writes cpu in millicores, memory in megabytes of 10^6 bytes and gpu in devices. A negative
-number means "no limit", but only -1 does so for cpu and gpu.
+A negative number means "no limit", but only -1 does so for cpu and gpu.
 """
 
 from decimal import Decimal
@@ -10,13 +9,13 @@ from typing import Final
 
 from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.kai.notation import QUEUE
 from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.objects import KaiQueueObject, QueueDemand
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.values import describe
 from fairlead.model.queue import DEFAULT_PRIORITY
 
-_BASE_UNITS: Final = {"cpu": 1, "memory": 10**6, "gpu": 1000}  # in one of what users write
 _ZERO: Final = Decimal(0)
 
 
@@ -35,11 +34,11 @@ def read_kai_queue(top: Cursor) -> KaiQueueObject | None:
         priority=spec.integer("priority", DEFAULT_PRIORITY),
         created_ms=metadata.created_ms,
         guaranteed={
-            axis: read_kai_amount(each, "quota", axis, _BASE_UNITS[axis])
+            axis: read_kai_amount(each, "quota", axis, QUEUE.base_units[axis])
             for axis, each in listed.items()
         },
         ceiling={
-            axis: read_kai_amount(each, "limit", axis, _BASE_UNITS[axis])
+            axis: read_kai_amount(each, "limit", axis, QUEUE.base_units[axis])
             for axis, each in listed.items()
         },
         weights={axis: each.factor("overQuotaWeight", _ZERO) for axis, each in listed.items()},

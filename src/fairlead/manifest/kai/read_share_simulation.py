@@ -11,6 +11,7 @@ from typing import Final
 
 from fairlead.fairness.division_weights import BILLION
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.notation import SIMULATOR
 from fairlead.manifest.kai.quota_axes import KAI_AXES, RESOURCE_OF
 from fairlead.manifest.kai.read_queue import read_kai_amount
 from fairlead.manifest.objects import KaiQueueObject, KaiShardObject, NodeObject, QueueDemand
@@ -21,7 +22,6 @@ from fairlead.policy.kai.settings import KaiSettings
 
 TOTAL_NODE: Final = "totalResource"
 
-_BASE_UNITS: Final = {"cpu": 1, "memory": 1, "gpu": 1000}
 _UNLIMITED: Final = Decimal(-1)
 _USUAL_REQUEST: Final = Decimal(100_000)
 
@@ -118,7 +118,7 @@ def _total(cursor: Cursor, axis: str) -> int:
 
 
 def _amount(cursor: Cursor, key: str, axis: str, usual: Decimal) -> int | None:
-    return read_kai_amount(cursor, key, axis, _BASE_UNITS[axis], usual)
+    return read_kai_amount(cursor, key, axis, SIMULATOR.base_units[axis], usual)
 
 
 def _usual_guarantee(shares: Cursor, axis: str) -> Decimal:

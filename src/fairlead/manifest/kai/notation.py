@@ -1,0 +1,53 @@
+"""How a KAI queue writes its amounts, so that a finding can quote them in the units of its object.
+
+A ``Queue`` has cpu in millicores, memory in megabytes of 10^6 bytes and gpu in devices. What the
+share simulator is sent has memory in bytes, and other names for the fields.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.core.exact_decimal import exact_decimal
+from fairlead.manifest.objects import KaiQueueObject
+from fairlead.manifest.text.path import Path
+
+
+class Notation(msgspec.Struct, frozen=True, kw_only=True):
+    """Names of the fields and sizes of the units, in base units, of one way of writing."""
+
+    resources: Path  # where the resources stand in the object
+    guaranteed: str
+    ceiling: str
+    no_ceiling: str  # how to write that there is no limit
+    base_units: dict[str, int]
+    unit_names: dict[str, str]
+
+    def amount(self, axis: str, amount: int) -> str:
+        """Write base units as the object would, with the unit: ``1500 millicores``."""
+        number = f"{exact_decimal(Fraction(amount, self.base_units[axis])):f}"
+        return f"{number} {self.unit_names[axis]}".rstrip()
+
+
+QUEUE: Final = Notation(
+    resources=("spec", "resources"),
+    guaranteed="quota",
+    ceiling="limit",
+    no_ceiling="-1: none; one that is left out is 0",
+    base_units={"cpu": 1, "memory": 10**6, "gpu": 1000},
+    unit_names={"cpu": "millicores", "memory": "megabytes", "gpu": ""},
+)
+SIMULATOR: Final = Notation(
+    resources=("resourceShare",),
+    guaranteed="deserved",
+    ceiling="maxAllowed",
+    no_ceiling="-1: none",
+    base_units={"cpu": 1, "memory": 1, "gpu": 1000},
+    unit_names={"cpu": "millicores", "memory": "bytes", "gpu": ""},
+)
+
+
+def notation_of(queue: KaiQueueObject) -> Notation:
+    """Return how *queue* was written."""
+    return QUEUE if queue.simulated is None else SIMULATOR
