@@ -1,11 +1,14 @@
 """The line of any path can be found, in YAML and in JSON."""
 
+import gc
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from yaml.nodes import Node
 
+from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.json_locate import JsonLocator
 from fairlead.manifest.text.json_nodes import compose_json
 from fairlead.manifest.text.locate import Locator
@@ -104,3 +107,13 @@ def test_the_quick_way_to_a_line_in_json_equals_the_plain_one(
 def test_a_line_can_be_found_beside_a_number_of_any_size() -> None:
     found, _ = read('{"a": ' + "9" * 5000 + ',\n"b": 1}')
     assert found[0].source.locate(("b",)) == 2
+
+
+def test_a_line_that_was_looked_up_leaves_no_nodes_behind() -> None:
+    """Whoever finds something in each of ten thousand pods would keep the nodes of all of them."""
+    gc.collect()
+    with paused_collector():
+        found, _ = read(LOCATED)
+        assert found[0].source.locate(("spec", "merged")) == 11
+        left = [each for each in gc.get_objects() if isinstance(each, Node)]
+    assert left == []

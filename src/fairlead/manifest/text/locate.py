@@ -1,21 +1,50 @@
-"""The line on which a path stands: looked up only when there is something to say about it."""
+"""The line on which a path stands: looked up only when there is something to say about it.
+
+Nodes are large, and whoever has found something in each of ten thousand pods would keep the nodes
+of all of them. So only an outline is kept: keys, lines, and what lies below.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TypeAlias
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from fairlead.manifest.text.build import is_merge_key
 from fairlead.manifest.text.path import Path
 
-Entries = dict[str, tuple[int, Node]]
-"""Of a mapping: the line of each key, counted from 0, and its value."""
+
+class _Keys:
+    """The outline of a mapping: by key its line, counted from 0, and what lies below it."""
+
+    __slots__ = ("entries", "merged")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, tuple[int, _Outline | None]] = {}
+        self.merged: list[_Keys] = []  # whose keys count too, where they are not given already
+
+
+class _Items:
+    """The outline of a list: the line of each item, counted from 0, and what lies below some."""
+
+    __slots__ = ("below", "lines")
+
+    def __init__(self) -> None:
+        self.lines = array("i")
+        self.below: dict[int, _Outline] = {}
+
+
+_Outline: TypeAlias = _Keys | _Items
 
 
 class Locator:
-    """Finds lines in one tree of nodes. Remembers the keys of the mappings that it has passed."""
+    """Finds lines in one tree of nodes, without keeping the nodes."""
 
     def __init__(self, root: Node) -> None:
-        """Look below *root*."""
-        self._root = root
-        self._entries: dict[int, Entries] = {}  # by node
+        """Look below *root*. Cost: one look at every node."""
+        self._line = int(root.start_mark.line)
+        self._outline = _Outliner().outline(root)
 
     def line_of(self, path: Path) -> int:
         """Return the line, counted from 0, of the key or list item at *path*.
@@ -24,41 +53,81 @@ class Locator:
         mapping or list on the way that does exist. Cost: one look-up per step, after the first
         visit of a mapping.
         """
-        node, line = self._root, int(self._root.start_mark.line)
+        line, outline = self._line, self._outline
         for step in path:
-            found = self._child(node, step)
+            found = _child(outline, step)
             if found is None:
                 break
-            line, node = found
+            line, outline = found
         return line
 
-    def _child(self, node: Node, step: str | int) -> tuple[int, Node] | None:
-        if isinstance(step, str):
-            if id(node) not in self._entries:
-                self._entries[id(node)] = _entries(node)
-            return self._entries[id(node)].get(step)
-        if not isinstance(node, SequenceNode) or step >= len(node.value):
-            return None
-        item = node.value[step]
-        return item.start_mark.line, item
+
+def _child(outline: _Outline | None, step: str | int) -> tuple[int, _Outline | None] | None:
+    if isinstance(outline, _Keys) and isinstance(step, str):
+        if outline.merged:
+            _merge(outline)
+        return outline.entries.get(step)
+    if isinstance(outline, _Items) and isinstance(step, int) and step < len(outline.lines):
+        return outline.lines[step], outline.below.get(step)
+    return None
 
 
-def _entries(node: Node) -> Entries:
-    """List the keys of a mapping, then those of the mappings that are merged into it."""
-    entries: Entries = {}
-    waiting = [node]
-    seen: set[int] = set()  # merges may be circular in a document that was refused
+def _merge(keys: _Keys) -> None:
+    """Take in the keys of all mappings that are merged, be it by way of others."""
+    waiting = keys.merged[::-1]  # the first one listed wins, so it is looked at first
+    keys.merged = []
+    seen = {id(keys)}  # merges may be circular in a document that was refused
     while waiting:
-        mapping = waiting.pop()
-        if not isinstance(mapping, MappingNode) or id(mapping) in seen:
-            continue
-        seen.add(id(mapping))
-        merged: list[Node] = []
-        for key_node, value_node in mapping.value:
+        source = waiting.pop()
+        if id(source) not in seen:
+            seen.add(id(source))
+            for key, entry in source.entries.items():
+                keys.entries.setdefault(key, entry)
+            waiting += reversed(source.merged)
+
+
+class _Outliner:
+    """Makes outlines without recursion; what several aliases name is outlined once."""
+
+    def __init__(self) -> None:
+        self._outlines: dict[int, _Outline] = {}  # by node
+        self._waiting: list[Node] = []  # nodes whose outline is still empty
+
+    def outline(self, root: Node) -> _Outline | None:
+        outline = self._of(root)
+        while self._waiting:
+            node = self._waiting.pop()
+            empty = self._outlines[id(node)]
+            if isinstance(empty, _Keys):
+                self._list_keys(node, empty)
+            else:
+                self._list_items(node, empty)
+        return outline
+
+    def _of(self, node: Node) -> _Outline | None:
+        """Return the outline of a node, which may be filled later; None if nothing is below."""
+        if isinstance(node, ScalarNode) or not node.value:
+            return None
+        known = self._outlines.get(id(node))
+        if known is None:
+            known = _Keys() if isinstance(node, MappingNode) else _Items()
+            self._outlines[id(node)] = known
+            self._waiting.append(node)
+        return known
+
+    def _list_keys(self, node: Node, keys: _Keys) -> None:
+        for key_node, value_node in node.value:
             if is_merge_key(key_node):
                 is_list = isinstance(value_node, SequenceNode)
-                merged += value_node.value if is_list else [value_node]
+                sources = map(self._of, value_node.value if is_list else [value_node])
+                keys.merged += [source for source in sources if isinstance(source, _Keys)]
             elif isinstance(key_node, ScalarNode):
-                entries.setdefault(key_node.value, (key_node.start_mark.line, value_node))
-        waiting += reversed(merged)  # the first one listed wins, so it is looked at first
-    return entries
+                entry = key_node.start_mark.line, self._of(value_node)
+                keys.entries.setdefault(key_node.value, entry)
+
+    def _list_items(self, node: Node, items: _Items) -> None:
+        for index, item in enumerate(node.value):
+            items.lines.append(item.start_mark.line)
+            below = self._of(item)
+            if below is not None:
+                items.below[index] = below
