@@ -313,3 +313,25 @@ def test_rules_without_queues_are_said(tmp_path: Path) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "c.yaml", *CLUSTER), "--policy", "kueue")
     assert ran.exit_code == 1
     assert "no queues for kueue" in ran.err
+
+
+NOBODY_ASKS = "note: nothing in the input asks for anything, so every fair share is 0"
+
+
+@pytest.mark.parametrize("command", [("queues",), ("explain", "a")], ids=" ".join)
+def test_shares_of_0_because_nobody_asks_are_explained_beside_the_answer(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    alone = (NODE, kai_queue("a", quota=1))
+    file = write(tmp_path, "alone.yaml", *alone)
+    ran = run_cli(*command, "-f", file)
+    assert ran.exit_code == 0
+    assert ran.err.startswith(NOBODY_ASKS)
+    asked = write(tmp_path, "asked.yaml", *alone, pod_group("j", "a", 1))
+    assert run_cli(*command, "-f", asked).err == ""
+    assert run_cli("validate", "-f", file).out.endswith("errors: 0, warnings: 0, advice: 0\n")
+
+
+def test_that_nobody_asks_is_said_once_for_two_inputs(tmp_path: Path) -> None:
+    files = [write(tmp_path, f"{name}.yaml", NODE, kai_queue("a")) for name in ("old", "new")]
+    assert run_cli("queues", "--diff", *files).err.count(NOBODY_ASKS) == 1

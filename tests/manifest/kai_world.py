@@ -63,8 +63,7 @@ def sound(text: str) -> ClusterState:
 
 
 def told(text: str) -> list[Finding]:
-    """Return what is said besides that queues on their own ask for nothing."""
-    return [each for each in assemble(text)[1] if each.code != "no-requests"]
+    return assemble(text)[1]
 
 
 def codes(text: str) -> list[str]:

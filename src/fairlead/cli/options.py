@@ -14,6 +14,11 @@ from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
 from fairlead.policy.names import POLICY_NAMES
 
+NOTHING_ASKED = (
+    "note: nothing in the input asks for anything, so every fair share is 0; add pods and pod "
+    "groups, or the queues with their status, as kubectl get -o yaml shows them"
+)
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -103,6 +108,8 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
             raise FairleadError(
                 f"the input has no queues for {each.policy}: name the files that hold them"
             )
+    if any(each.policy == "kai" and not each.state.workloads for each in assembled):
+        click.echo(NOTHING_ASKED, err=True)
     return assembled
 
 

@@ -58,7 +58,6 @@ CODES: Final = MappingProxyType(
         "unknown-version": "a known kind in an API version that we have not seen",
         "unknown-kind": "an object without a kind, or with one that looks misspelt",
         "no-queues": "no queue object of any rule set is in the input",
-        "no-requests": "nobody asks for anything, so every fair share is 0",
         "mixed-families": "queue objects of several rule sets are in one input",
         "left-alone": "objects of another rule set than the one in use",
     }

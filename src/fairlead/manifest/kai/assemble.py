@@ -48,7 +48,6 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     for event in _events(queues, parts):
         state.apply(event)
     advise_on_queues(queues, state.total() if parts.nodes else None, findings)
-    parts.demands.advise(findings)
     return Assembled(state=state, settings=pool.settings)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, NON_PREEMPTIBLE_FROM
 from fairlead.manifest.objects import ByResource, KaiQueueObject, QueueDemand
 from fairlead.model.axes import QueueName, WorkloadName
@@ -30,8 +29,6 @@ class Demands:
             demand = queue.simulated or status
             if demand is not None:
                 self._found.append((queue, demand))
-        self._is_asked = has_jobs or bool(self._found) or not queues
-        self._queues = queues
 
     def amounts(self) -> Iterator[ByResource]:
         """Yield all that is asked for, by resource."""
@@ -49,19 +46,6 @@ class Demands:
             running = _one_pod(f"/{queue.name}/running", queue, _less(allocated, staying))
             yield from _started(running)
             yield from _started(_one_pod(f"/{queue.name}/staying", queue, staying, stays=True))
-
-    def advise(self, findings: Findings) -> None:
-        """Say so once if nobody asks for anything at all."""
-        if not self._is_asked:
-            self._queues[0].source.report(
-                findings,
-                "advice",
-                "no-requests",
-                (),
-                "found queues without pods and without a status that says what is requested; "
-                "nothing is asked for, so every fair share is 0",
-                "add the pods and pod groups, or the queues as kubectl get -o yaml shows them",
-            )
 
 
 def _less(amounts: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
