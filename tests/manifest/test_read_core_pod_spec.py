@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fairlead.manifest.core.pod_requests import pod_requests, with_pod_level
 from fairlead.manifest.core.read_containers import Container
 from fairlead.manifest.core.read_pod_spec import PodSpecRead, read_pod_spec
-from fairlead.model.selector import LabelRequirement, NodeTerm, Toleration
+from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm, Toleration
 from tests.manifest.yaml_text import cursor_of, remarks
 
 GI = 2**30
@@ -16,7 +16,7 @@ GI = 2**30
 def read(text: str) -> PodSpecRead:
     """Read a spec in which nothing is wrong."""
     cursor, findings = cursor_of(text)
-    spec = read_pod_spec(cursor)
+    spec = read_pod_spec(cursor, namespace="ns", labels={"app": "web", "version": "7"})
     cursor.finish()
     assert remarks(findings) == []
     return spec
@@ -149,6 +149,27 @@ def test_where_it_may_run() -> None:
     assert spec.constraints.unsupported == ()
 
 
+def test_which_pods_it_may_be_near() -> None:
+    spec = read("""
+        affinity:
+          podAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: zone, labelSelector: {}, matchLabelKeys: [version]}
+          podAntiAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: host, labelSelector: {matchLabels: {app: web}}, namespaces: [other]}
+    """)
+    same = LabelSelector(
+        requirements=(LabelRequirement(key="version", operator="In", values=("7",)),)
+    )
+    web = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("web",)),))
+    near = PodTerm(topology_key="zone", selector=same, namespaces=("ns",))
+    apart = PodTerm(topology_key="host", selector=web, namespaces=("other",))
+    assert spec.constraints.pod_affinity == (near,)
+    assert spec.constraints.pod_anti_affinity == (apart,)
+    assert spec.constraints.unsupported == ()
+
+
 def test_host_ports_of_containers_that_last() -> None:
     spec = read("""
         containers:
@@ -169,10 +190,6 @@ def test_in_the_network_of_the_host_every_port_is_a_host_port() -> None:
 
 
 UNSUPPORTED = {
-    "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z}]}}":
-        "affinity.podAffinity",
-    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}":
-        "affinity.podAntiAffinity",
     "topologySpreadConstraints: [{whenUnsatisfiable: DoNotSchedule, maxSkew: 1}]":
         "topologySpreadConstraints",
     "volumes: [{name: a, persistentVolumeClaim: {claimName: a}}]": "volumes.persistentVolumeClaim",
@@ -209,7 +226,7 @@ def test_everything_wrong_is_told_at_once_with_its_place() -> None:
         schedulingGates: [{}]
         nodSelector: {a: b}
     """)
-    read_pod_spec(cursor)
+    read_pod_spec(cursor, namespace="ns", labels={})
     cursor.finish()
     assert remarks(findings) == [
         "error bad-quantity $.containers[0].resources.requests.cpu",

@@ -8,6 +8,7 @@ from fairlead.model.selector import (
     LabelSelector,
     NodeTerm,
     Operator,
+    PodTerm,
     Taint,
     Toleration,
 )
@@ -80,3 +81,39 @@ def test_a_toleration_compares_the_value_unless_the_key_is_enough() -> None:
     assert not Toleration(key="other", operator="Exists").tolerates(taint)
     assert Toleration(operator="Exists").tolerates(taint)
     assert not Toleration().tolerates(taint)
+
+
+# Which pods a term means: a pod with the label app=web, in a namespace with the label team=x.
+#   selector  namespaces  namespaces with  pod in a  pod in b
+POD_TERMS = """
+    web         a           -                yes       no
+    web         a,b         -                yes       yes
+    web         -           -                no        no
+    web         -           x                yes       yes
+    web         -           y                no        no
+    web         b           y                no        yes
+    web         -           all              yes       yes
+    all         a           -                yes       no
+    none        a           all              no        no
+    db          a           all              no        no
+"""
+
+
+@pytest.mark.parametrize("row", POD_TERMS.strip().splitlines())
+def test_a_pod_term_means_pods_of_its_namespaces_that_its_selector_finds(row: str) -> None:
+    wanted, names, with_team, *expected = row.split()
+
+    def selector(key: str, value: str) -> LabelSelector | None:
+        if value in ("none", "-"):
+            return None
+        one = LabelRequirement(key=key, operator="In", values=(value,))
+        return LabelSelector(requirements=() if value == "all" else (one,))
+
+    term = PodTerm(
+        topology_key="zone",
+        selector=selector("app", wanted),
+        namespaces=() if names == "-" else tuple(names.split(",")),
+        namespace_selector=selector("team", with_team),
+    )
+    found = [term.matches(namespace, {"team": "x"}, {"app": "web"}) for namespace in ("a", "b")]
+    assert found == [word == "yes" for word in expected]

@@ -145,6 +145,7 @@ class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     min_count: int
     requests: ByResource  # of one pod
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
     constraints: PodConstraints
     admitted: int = 0
     flavors: Mapping[str, str] = msgspec.field(default_factory=dict)

@@ -1,11 +1,14 @@
 """Things that rules look up by name and that no sum runs over."""
 
 from decimal import Decimal
+from typing import Final
 
 import msgspec
 
 from fairlead.model.axes import QueueName
 from fairlead.model.selector import LabelSelector, Taint, Toleration
+
+NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 
 class ResourceFlavor(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,3 +49,8 @@ class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
     local_queues: dict[str, LocalQueue] = msgspec.field(default_factory=dict)
     namespaces: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)  # their labels
     budgets: dict[str, DisruptionBudget] = msgspec.field(default_factory=dict)
+
+    def namespace_labels(self, name: str) -> dict[str, str]:
+        """Return the labels of a namespace; of one that is not known, what the server adds."""
+        known = self.namespaces.get(name)
+        return {NAMESPACE_NAME_LABEL: name} if known is None else known

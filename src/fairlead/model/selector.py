@@ -1,4 +1,4 @@
-"""Label selectors, node selection terms, taints and tolerations, as Kubernetes defines them."""
+"""Label selectors, terms on nodes and pods, taints and tolerations, as Kubernetes defines them."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -63,6 +63,30 @@ class NodeTerm(msgspec.Struct, frozen=True, kw_only=True):
         return all(one.matches(labels) for one in self.labels) and all(
             one.matches(own_name) for one in self.names
         )
+
+
+class PodTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods to be near, or not near: those that a selector finds in some namespaces.
+
+    Near is what has the same value of the node label ``topology_key``. A term knows its namespaces
+    in full: where a manifest names none, its reader puts in the pod's own.
+    """
+
+    topology_key: str
+    selector: LabelSelector | None  # None selects nothing, an empty one everything
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None  # adds the namespaces with such labels
+
+    def matches(
+        self, namespace: str, namespace_labels: Mapping[str, str], labels: Mapping[str, str]
+    ) -> bool:
+        """Return whether the term means a pod with *labels* in *namespace*, wherever it runs."""
+        if self.selector is None or not self.selector.matches(labels):
+            return False
+        if namespace in self.namespaces:
+            return True
+        others = self.namespace_selector
+        return others is not None and others.matches(namespace_labels)
 
 
 class Taint(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.selector import NodeTerm, Toleration
+from fairlead.model.selector import NodeTerm, PodTerm, Toleration
 
 
 class PodId(msgspec.Struct, frozen=True, order=True):
@@ -38,6 +38,8 @@ class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     node_terms: tuple[NodeTerm, ...] | None = None  # None: no required affinity
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
+    pod_affinity: tuple[PodTerm, ...] = ()  # near pods that all of these mean
+    pod_anti_affinity: tuple[PodTerm, ...] = ()  # near no pod that one of these means
     unsupported: tuple[str, ...] = ()
 
 
@@ -113,6 +115,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     name: WorkloadName
     queue: QueueName
+    namespace: str = ""  # of its pods; "": of no matter
     pod_sets: tuple[PodSet, ...]
     min_count: int
     priority: int = 0

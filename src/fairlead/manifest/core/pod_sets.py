@@ -12,12 +12,32 @@ PodSets = Sequence[Sequence[PodObject]]
 Labels = tuple[tuple[str, str], ...]
 
 
-def alike(pods: Iterable[PodObject], also: Callable[[PodObject], object]) -> list[list[PodObject]]:
+def labels_looked_at(pods: Iterable[PodObject]) -> frozenset[str]:
+    """Return the labels of pods that a pod affinity or anti-affinity of any of *pods* asks about.
+
+    Cost: one look at each pod, and at each condition.
+    """
+    terms = {
+        term
+        for pod in pods
+        for term in (*pod.constraints.pod_affinity, *pod.constraints.pod_anti_affinity)
+    }
+    selectors = [term.selector for term in terms if term.selector is not None]
+    return frozenset(one.key for selector in selectors for one in selector.requirements)
+
+
+def alike(
+    pods: Iterable[PodObject],
+    also: Callable[[PodObject], object],
+    *,
+    labels: frozenset[str] = frozenset(),
+) -> list[list[PodObject]]:
     """Return *pods* in sets of those that differ in nothing that scheduling looks at.
 
-    Labels are not compared, because jobs number their pods in them; *also* says what else is to be
-    alike. Sets and pods keep the order of *pods*. Cost: one look at each pod.
+    Of the labels only *labels* are compared, because jobs number their pods in them; *also* says
+    what else is to be alike. Sets and pods keep the order of *pods*. Cost: one look at each pod.
     """
+    compared = sorted(labels)
     sets: dict[object, list[PodObject]] = {}
     for pod in pods:
         likeness = (
@@ -25,6 +45,7 @@ def alike(pods: Iterable[PodObject], also: Callable[[PodObject], object]) -> lis
             pod.constraints,
             pod.gpu_share,
             is_gated(pod),
+            tuple([pod.labels.get(label) for label in compared]),
             also(pod),
         )
         sets.setdefault(likeness, []).append(pod)

@@ -1,12 +1,9 @@
 """Reads a core ``Namespace``, whose labels decide which queues it may use."""
 
-from typing import Final
-
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.objects import NamespaceObject
 from fairlead.manifest.text.cursor import Cursor
-
-NAME_LABEL: Final = "kubernetes.io/metadata.name"
+from fairlead.model.catalogue import NAMESPACE_NAME_LABEL
 
 
 def read_namespace(top: Cursor) -> NamespaceObject | None:
@@ -16,5 +13,5 @@ def read_namespace(top: Cursor) -> NamespaceObject | None:
     top.finish()
     if not metadata.name:
         return None
-    labels = {**metadata.labels, NAME_LABEL: metadata.name}
+    labels = {**metadata.labels, NAMESPACE_NAME_LABEL: metadata.name}
     return NamespaceObject(source=top.source, name=metadata.name, labels=labels)

@@ -36,7 +36,9 @@ def read_pod(top: Cursor) -> PodObject | None:
     """Read a pod; None if it has no usable name."""
     top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
-    spec = read_pod_spec(top.mapping("spec", required=True))
+    spec = read_pod_spec(
+        top.mapping("spec", required=True), namespace=metadata.namespace, labels=metadata.labels
+    )
     status = top.mapping("status")
     status.ignore(*_IGNORED_STATUS)
     phase = status.choice("phase", _PHASES, "Pending")

@@ -4,10 +4,11 @@ A constraint that is not understood must not be forgotten: the pod would be plac
 forbade it. Its field's name goes into ``unsupported`` instead, and the pod waits.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fairlead.manifest.core.read_containers import Container
+from fairlead.manifest.core.read_pod_affinity import read_pod_terms
 from fairlead.manifest.core.read_selector import read_node_terms, read_tolerations
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.selector import NodeTerm
@@ -16,14 +17,6 @@ from fairlead.model.workload import PodConstraints
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _WHEN_UNSATISFIABLE: Final = {"DoNotSchedule": True, "ScheduleAnyway": False}
-_POD_AFFINITY_FIELDS: Final = (
-    "labelSelector",
-    "matchLabelKeys",
-    "mismatchLabelKeys",
-    "namespaceSelector",
-    "namespaces",
-    "topologyKey",
-)
 _SPREAD_FIELDS: Final = (
     "labelSelector",
     "matchLabelKeys",
@@ -70,15 +63,24 @@ _FREE_VOLUMES: Final = (
 )
 
 
-def read_pod_constraints(spec: Cursor, lasting: Iterable[Container]) -> PodConstraints:
-    """Read the constraints of a pod whose *lasting* containers are its main ones and sidecars."""
+def read_pod_constraints(
+    spec: Cursor, lasting: Iterable[Container], *, namespace: str, labels: Mapping[str, str]
+) -> PodConstraints:
+    """Read the constraints of a pod with *labels* in *namespace*.
+
+    Its *lasting* containers are its main ones and sidecars.
+    """
     affinity = spec.mapping("affinity")
     return PodConstraints(
         node_selector=tuple(sorted(spec.text_map("nodeSelector").items())),
         node_terms=_node_terms(affinity.mapping("nodeAffinity")),
         tolerations=read_tolerations(spec, "tolerations"),
         host_ports=tuple(sorted({port for one in lasting for port in one.host_ports})),
-        unsupported=tuple(sorted({*_unsupported_affinity(affinity), *_unsupported_fields(spec)})),
+        pod_affinity=read_pod_terms(affinity, "podAffinity", namespace=namespace, labels=labels),
+        pod_anti_affinity=read_pod_terms(
+            affinity, "podAntiAffinity", namespace=namespace, labels=labels
+        ),
+        unsupported=tuple(sorted(set(_unsupported_fields(spec)))),
     )
 
 
@@ -87,15 +89,6 @@ def _node_terms(affinity: Cursor) -> tuple[NodeTerm, ...] | None:
     is_required = affinity.has(_REQUIRED)
     required = affinity.mapping(_REQUIRED)
     return read_node_terms(required) if is_required else None
-
-
-def _unsupported_affinity(affinity: Cursor) -> Iterator[str]:
-    for kind in ("podAffinity", "podAntiAffinity"):
-        rules = affinity.mapping(kind)
-        rules.ignore(_PREFERRED)
-        for rule in rules.items(_REQUIRED):
-            rule.ignore(*_POD_AFFINITY_FIELDS)
-            yield f"affinity.{kind}"
 
 
 def _unsupported_fields(spec: Cursor) -> Iterator[str]:

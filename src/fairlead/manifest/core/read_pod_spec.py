@@ -62,8 +62,8 @@ class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
     node: str | None
 
 
-def read_pod_spec(spec: Cursor) -> PodSpecRead:
-    """Read the spec at which the cursor stands. What is wrong becomes findings."""
+def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) -> PodSpecRead:
+    """Read the spec of a pod with *labels* in *namespace*. What is wrong becomes findings."""
     spec.ignore(*_IGNORED)
     on_host_network = bool(spec.boolean("hostNetwork", False))
     main = read_containers(spec, "containers", on_host_network=on_host_network)
@@ -72,7 +72,7 @@ def read_pod_spec(spec: Cursor) -> PodSpecRead:
     overhead = spec.quantities("overhead")
     return PodSpecRead(
         requests={**plus(_requests(spec, main, init), overhead), PODS: 1},
-        constraints=read_pod_constraints(spec, lasting),
+        constraints=read_pod_constraints(spec, lasting, namespace=namespace, labels=labels),
         priority=spec.integer("priority", None),
         priority_class=spec.text("priorityClassName", ""),
         preemption_policy=spec.choice("preemptionPolicy", PREEMPTION_POLICIES, None),

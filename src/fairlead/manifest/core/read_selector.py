@@ -4,7 +4,7 @@ They are the same in every family, and Kubernetes refuses the same mistakes in a
 condition with values that needs none, or without values that needs some.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from fairlead.manifest.text.cursor import REQUIRED, Cursor
@@ -46,8 +46,13 @@ def read_label_selector(selector: Cursor) -> LabelSelector:
         for key, value in selector.text_map("matchLabels").items()
     ]
     written = _requirements(selector, "matchExpressions", _LABEL_OPERATORS)
-    conditions = sorted([*plain, *written], key=lambda one: (one.key, one.operator, one.values))
-    return LabelSelector(requirements=tuple(conditions))
+    return sorted_selector([*plain, *written])
+
+
+def sorted_selector(conditions: Iterable[LabelRequirement]) -> LabelSelector:
+    """Return the selector of *conditions*, each once, in an order of its own."""
+    by_key = sorted(set(conditions), key=lambda one: (one.key, one.operator, one.values))
+    return LabelSelector(requirements=tuple(by_key))
 
 
 def read_node_terms(node_selector: Cursor) -> tuple[NodeTerm, ...]:

@@ -36,6 +36,7 @@ class ElasticWorkload:
         created_ms = min(pod.created_ms for pod in gang.pods)
         return Workload(
             name=gang.name,
+            namespace=gang.namespace,
             queue=QueueName(gang.namespace),
             pod_sets=tuple(self._pod_set(pods) for pods in self._sets),
             min_count=gang.min_count,

@@ -12,6 +12,7 @@ from fairlead.manifest.core.node_amounts import (
     model_node,
     resource_names,
 )
+from fairlead.manifest.core.pod_sets import labels_looked_at
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
 from fairlead.manifest.kai.assemble_gpu import SharedGpus
@@ -29,7 +30,8 @@ from fairlead.manifest.objects import (
 )
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName
-from fairlead.model.events import Event, NodeAdded, QueueChanged, UsageChanged
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.events import CatalogueChanged, Event, NodeAdded, QueueChanged, UsageChanged
 from fairlead.model.state import ClusterState
 
 
@@ -70,7 +72,11 @@ class _Parts:
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
         priorities = KaiPriorities(core.priority_classes.values(), findings)
-        self.workloads = [KaiWorkload(job, priorities, findings) for job in self.jobs]
+        looked_at = labels_looked_at(pod for job in self.jobs for pod in job.pods)
+        self.workloads = [
+            KaiWorkload(job, priorities, findings, labels_looked_at=looked_at) for job in self.jobs
+        ]
+        self.namespaces = {name: dict(each.labels) for name, each in core.namespaces.items()}
         self.foreign = pods.foreign
         self.resources = resource_names(
             [
@@ -91,6 +97,8 @@ def _charged(job: Job, shared_gpus: SharedGpus) -> Job:
 
 def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
     """Yield all that is to be known about the cluster, in an order that no listing changes."""
+    if parts.namespaces:
+        yield CatalogueChanged(Catalogue(namespaces=parts.namespaces))
     occupied = held_by_node(parts.foreign, parts.resources)
     for node in parts.nodes:
         yield NodeAdded(model_node(node, parts.resources, occupied))

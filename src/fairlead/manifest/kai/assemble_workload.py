@@ -25,18 +25,25 @@ TOPOLOGY = "topologyConstraint"
 class KaiWorkload:
     """A job as a workload: pods that are alike form a set, sets and pods in the order of names.
 
-    Labels do not make pods different, since jobs number their pods in them; a set has those that
-    all of its pods share.
+    Labels do not make pods different, since jobs number their pods in them, unless some pod's
+    affinity looks at them; a set has those that all of its pods share.
     """
 
-    def __init__(self, job: Job, priorities: KaiPriorities, findings: Findings) -> None:
+    def __init__(
+        self,
+        job: Job,
+        priorities: KaiPriorities,
+        findings: Findings,
+        *,
+        labels_looked_at: frozenset[str],
+    ) -> None:
         """Sort the pods of *job* into sets; what is odd about them becomes findings."""
         self.job = job
         self._findings = findings
         self._minimums = {
             each.name: each.min_member or 0 for each in (job.group.sub_groups if job.group else ())
         }
-        self._sets = alike(job.pods, also=self._sub_group_label)
+        self._sets = alike(job.pods, also=self._sub_group_label, labels=labels_looked_at)
         self._sub_groups = [self._sub_group(pods[0]) for pods in self._sets]
         self._members = Counter[str]()
         for name, pods in zip(self._sub_groups, self._sets, strict=True):
@@ -56,6 +63,7 @@ class KaiWorkload:
         oldest_ms = min(pod.created_ms for pod in self.job.pods)
         return Workload(
             name=WorkloadName(self.job.name),
+            namespace=self.job.pods[0].namespace,
             queue=QueueName(self.job.queue),
             pod_sets=tuple(self._pod_set(at, resources) for at in range(len(self._sets))),
             min_count=group.min_member if group else 1,

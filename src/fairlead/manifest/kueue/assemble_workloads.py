@@ -61,6 +61,7 @@ def model_workload(
     """Return the workload, its requests on *resources*."""
     return Workload(
         name=WorkloadName(f"{found.namespace}/{found.name}"),
+        namespace=found.namespace,
         queue=queue_of(found, objects),
         pod_sets=tuple(_pod_set(each, resources) for each in found.pod_sets),
         min_count=sum(pod_set.min_count for pod_set in found.pod_sets),
@@ -83,6 +84,7 @@ def _pod_set(found: KueuePodSet, resources: tuple[str, ...]) -> PodSet:
         count=found.count,
         min_count=found.min_count,
         requests=amounts_on(resources, found.requests),
+        labels=tuple(sorted(found.labels.items())),
         constraints=found.constraints,
     )
 

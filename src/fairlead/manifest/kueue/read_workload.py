@@ -50,7 +50,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
         namespace=metadata.namespace,
         name=metadata.name,
         local_queue=spec.text("queueName", ""),
-        pod_sets=_pod_sets(spec, admission, read_reclaimable(status)),
+        pod_sets=_pod_sets(spec, metadata.namespace, admission, read_reclaimable(status)),
         priority=spec.integer("priority", None, minimum=-MAX_COUNT - 1, maximum=MAX_COUNT),
         priority_class=priority_class,
         priority_class_path=("spec", *class_path),
@@ -115,13 +115,16 @@ def _priority_class(spec: Cursor) -> tuple[str, Path, PriorityClassKind]:
 
 
 def _pod_sets(
-    spec: Cursor, admission: Admission | None, reclaimable: Mapping[str, int]
+    spec: Cursor,
+    namespace: str,
+    admission: Admission | None,
+    reclaimable: Mapping[str, int],
 ) -> tuple[KueuePodSet, ...]:
     pod_sets: dict[str, KueuePodSet] = {}
     items = spec.items("podSets")
     refused = 0
     for item in items:
-        pod_set = _pod_set(item)
+        pod_set = _pod_set(item, namespace)
         if pod_set is None:
             refused += 1
             continue
@@ -140,11 +143,13 @@ def _pod_sets(
     return tuple(pod_sets.values())
 
 
-def _pod_set(item: Cursor) -> KueuePodSet | None:
+def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
     """Read a pod set; None if its name or count was refused, so that no remark rests on them."""
     template = item.mapping("template", required=True)
-    template.ignore("metadata")
-    pod = read_pod_spec(template.mapping("spec"))
+    metadata = template.mapping("metadata")
+    metadata.ignore(*metadata.keys())  # a template has no name, and what it has is not ours
+    labels = metadata.text_map("labels")
+    pod = read_pod_spec(template.mapping("spec"), namespace=namespace, labels=labels)
     topology = item.mapping("topologyRequest")
     topology.ignore(*topology.keys())
     unsupported = {*pod.constraints.unsupported}
@@ -161,6 +166,7 @@ def _pod_set(item: Cursor) -> KueuePodSet | None:
         count=count,
         min_count=min_count,
         requests=pod.requests,
+        labels=labels,
         constraints=msgspec.structs.replace(
             pod.constraints, unsupported=tuple(sorted(unsupported))
         ),
