@@ -1,0 +1,224 @@
+"""Where the pods are that terms speak of, and where those are that keep others away.
+
+Looking at every placed pod for each pod to place would be too slow, so the answer to each question
+is kept and brought up to date: the change log of the books says which nodes to count again. As
+long as nobody asks and no placed pod keeps others away, nothing is counted at all.
+
+Pods that no term can tell apart are one kind. Terms are tried on kinds, not on pods, each term on
+each kind once, and only on kinds with a label that the term asks for, if it asks for one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.selector import PodTerm
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodSet, Workload
+
+Domain: TypeAlias = tuple[str, str]
+"""A label of nodes that is a topology key, and its value."""
+
+_Label: TypeAlias = tuple[str, str]
+
+_SPARE: Final = 1000  # how much may be remembered needlessly before all is counted anew
+
+
+class Tally:
+    """How many pods there are in each domain of the keys of *terms*.
+
+    Pods that all of the terms mean, or if *is_repelling* pods that have the one term.
+    """
+
+    __slots__ = ("domains", "is_repelling", "keys", "terms")
+
+    def __init__(self, terms: tuple[PodTerm, ...], *, is_repelling: bool) -> None:
+        """Start with no pod."""
+        self.terms = terms
+        self.is_repelling = is_repelling
+        self.keys = tuple(dict.fromkeys(term.topology_key for term in terms))
+        self.domains: dict[Domain, int] = {}  # none with 0
+
+    def add(self, labels: Mapping[str, str], count: int) -> None:
+        """Count pods on a node with *labels*; one without a key is in no domain of it."""
+        for key in self.keys:
+            value = labels.get(key)
+            if value is not None:
+                domain = (key, value)
+                total = self.domains.get(domain, 0) + count
+                if total:
+                    self.domains[domain] = total
+                else:
+                    del self.domains[domain]
+
+
+class _Kind:
+    """Pods that no term tells apart; *tallies* are those that count them."""
+
+    __slots__ = ("labels", "namespace", "nodes", "repelled_by", "tallies")
+
+    def __init__(self, namespace: str, labels: Mapping[str, str], tallies: list[Tally]) -> None:
+        self.namespace = namespace
+        self.labels = labels
+        self.tallies = tallies
+        self.nodes: dict[str, int] = {}
+        self.repelled_by: list[Tally] = []
+
+
+class PodDomains:
+    """The placed pods of a state by what terms ask about them."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Follow *state*; nothing is looked at yet."""
+        self._state = state
+        self._start_anew()
+
+    def has_repelling(self) -> bool:
+        """Return whether a placed pod may keep others away. Cost: a look at what changed."""
+        self._catch_up()
+        return bool(self._repelling)
+
+    def meant_by(self, terms: tuple[PodTerm, ...]) -> Tally:
+        """Return where the placed pods are that all of *terms* mean, for now.
+
+        Cost: a look at what changed, and when *terms* are new, at the kinds they may mean.
+        """
+        self._wake()
+        found = self._asked.get(terms)
+        if found is None:
+            found = self._asked[terms] = self._new_tally(terms, is_repelling=False)
+        return found
+
+    def repelling(self, workload: Workload, pod_set: int) -> list[Tally]:
+        """Return, per term by which placed pods keep such a pod away, where those are, for now."""
+        self._wake()
+        return self._kinds_of(workload)[pod_set].repelled_by
+
+    def means(self, terms: tuple[PodTerm, ...], namespace: str, labels: Mapping[str, str]) -> bool:
+        """Return whether all of *terms* mean a pod with *labels* in *namespace*."""
+        about = self._catalogue.namespace_labels(namespace)
+        return all(term.matches(namespace, about, labels) for term in terms)
+
+    def _start_anew(self) -> None:
+        self._catalogue = self._state.catalogue
+        self._moment = 0
+        self._is_awake = False
+        self._most_remembered = _SPARE
+        self._asked: dict[tuple[PodTerm, ...], Tally] = {}
+        self._repelling: dict[PodTerm, Tally] = {}
+        self._kinds: dict[object, _Kind] = {}
+        self._tallies_by_label: defaultdict[_Label | None, list[Tally]] = defaultdict(list)
+        self._kinds_by_label: defaultdict[_Label | None, list[_Kind]] = defaultdict(list)
+        self._known: dict[WorkloadName, tuple[Workload, list[_Kind]]] = {}
+        self._counted: dict[str, tuple[Mapping[str, str], Mapping[_Kind, int]]] = {}
+
+    def _wake(self) -> None:
+        """Count everything from now on."""
+        self._catch_up()
+        if not self._is_awake:
+            self._is_awake = True
+            for node in self._state.books.booked():
+                self._recount(node)
+            self._most_remembered = 2 * len(self._kinds) + _SPARE
+
+    def _catch_up(self) -> None:
+        remembered = len(self._kinds) + len(self._asked)
+        if remembered > self._most_remembered or self._catalogue is not self._state.catalogue:
+            self._start_anew()
+        log = self._state.books.changes
+        if log.moment == self._moment:
+            return
+        changed = log.since(self._moment)
+        self._moment = log.moment
+        if self._is_awake:
+            for node in changed:
+                self._recount(node)
+        elif any(map(self._has_repelling_pod, changed)):
+            self._wake()
+
+    def _has_repelling_pod(self, node: str) -> bool:
+        workloads = self._state.workloads
+        for name, pod in self._state.books.use(node).pods:
+            if workloads[name].pod_sets[pod.pod_set].constraints.pod_anti_affinity:
+                return True
+        return False
+
+    def _recount(self, node: str) -> None:
+        labels, kinds = self._counted.pop(node, ({}, {}))
+        for kind, count in kinds.items():
+            del kind.nodes[node]
+            for tally in kind.tallies:
+                tally.add(labels, -count)
+        facts = self._state.nodes.get(node)
+        if facts is None:
+            return  # nothing is known of where the node is
+        kinds = self._kinds_on(node)
+        for kind, count in kinds.items():
+            kind.nodes[node] = count
+            for tally in kind.tallies:
+                tally.add(facts.labels, count)
+        self._counted[node] = (facts.labels, kinds)
+
+    def _kinds_on(self, node: str) -> Mapping[_Kind, int]:
+        workloads = self._state.workloads
+        pods = self._state.books.use(node).pods
+        return Counter([self._kinds_of(workloads[name])[pod.pod_set] for name, pod in pods])
+
+    def _kinds_of(self, workload: Workload) -> list[_Kind]:
+        """Return the kind of each pod set."""
+        known = self._known.get(workload.name)
+        if known is not None and known[0] is workload:
+            return known[1]
+        kinds = [self._kind(workload.namespace, pod_set) for pod_set in workload.pod_sets]
+        self._known[workload.name] = (workload, kinds)
+        return kinds
+
+    def _kind(self, namespace: str, pod_set: PodSet) -> _Kind:
+        repels = pod_set.constraints.pod_anti_affinity
+        key = (namespace, pod_set.labels, repels)
+        kind = self._kinds.get(key)
+        if kind is None:
+            tallies = [self._tally_of_repelling(term) for term in repels]
+            kind = self._kinds[key] = _Kind(namespace, dict(pod_set.labels), tallies)
+            for label in (None, *pod_set.labels):
+                self._kinds_by_label[label].append(kind)
+                for tally in self._tallies_by_label.get(label, ()):
+                    self._introduce(tally, kind)
+        return kind
+
+    def _tally_of_repelling(self, term: PodTerm) -> Tally:
+        tally = self._repelling.get(term)
+        if tally is None:
+            tally = self._repelling[term] = self._new_tally((term,), is_repelling=True)
+        return tally
+
+    def _new_tally(self, terms: tuple[PodTerm, ...], *, is_repelling: bool) -> Tally:
+        tally = Tally(terms, is_repelling=is_repelling)
+        for label in _labels_asked_for(terms):
+            self._tallies_by_label[label].append(tally)
+            for kind in self._kinds_by_label.get(label, ()):
+                self._introduce(tally, kind)
+        return tally
+
+    def _introduce(self, tally: Tally, kind: _Kind) -> None:
+        """Let *tally* and *kind* know of each other if the terms mean the kind."""
+        if not self.means(tally.terms, kind.namespace, kind.labels):
+            return
+        if tally.is_repelling:
+            kind.repelled_by.append(tally)
+            return
+        kind.tallies.append(tally)
+        for node, count in kind.nodes.items():
+            tally.add(self._counted[node][0], count)
+
+
+def _labels_asked_for(terms: tuple[PodTerm, ...]) -> tuple[_Label | None, ...]:
+    """Return labels of which whoever all *terms* mean has exactly one; None is had by all."""
+    for term in terms:
+        if term.selector is None:
+            return ()  # it means nobody
+        for one in term.selector.requirements:
+            if one.operator == "In":
+                return tuple((one.key, value) for value in dict.fromkeys(one.values))
+    return (None,)

@@ -1,0 +1,109 @@
+"""Pods with affinities in short, on nodes that are in a zone.
+
+A term is written ``key/selector`` or ``key/selector@namespaces``. The selector is ``app=web``,
+``app=web|db``, ``app!=web``, ``*`` (everything) or ``none``; namespaces are a list, ``*`` for all, or
+``team=x`` by label.
+"""
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.events import (
+    CatalogueChanged,
+    NodeAdded,
+    Placement,
+    WorkloadAdded,
+    WorkloadStarted,
+)
+from fairlead.model.node import Node
+from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodConstraints, PodId, PodSet, Workload
+from tests.model.worlds import AXES, RESOURCES
+from tests.text_table import rows
+
+NAMESPACES = {"ns": {"team": "x"}, "other": {"team": "y"}}
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Read ``a=b,c=d``; ``-`` is nothing."""
+    return dict(each.split("=") for each in text.split(",") if each != "-")
+
+
+def selector(text: str) -> LabelSelector | None:
+    if text == "none":
+        return None
+    found = {} if text == "*" else pairs(text)
+    return LabelSelector(
+        requirements=tuple(
+            LabelRequirement(
+                key=key.removesuffix("!"),
+                operator="NotIn" if key.endswith("!") else "In",
+                values=tuple(value.split("|")),
+            )
+            for key, value in found.items()
+        )
+    )
+
+
+def term(text: str) -> PodTerm:
+    about, _, where = text.partition("@")
+    key, _, wanted = about.partition("/")
+    is_list = where != "*" and "=" not in where
+    return PodTerm(
+        topology_key=key,
+        selector=selector(wanted),
+        namespaces=tuple((where or "ns").split("+")) if is_list else (),
+        namespace_selector=None if is_list else selector(where),
+    )
+
+
+def terms(text: str) -> tuple[PodTerm, ...]:
+    """Read terms with a ``;`` between them; ``-`` is none."""
+    return tuple(term(each) for each in text.split(";") if each != "-")
+
+
+def workload(name: str, row: dict[str, str], *, count: int = 1) -> Workload:
+    """Return pods with what *row* says of labels, near, apart and namespace."""
+    pod_set = PodSet(
+        name="main",
+        count=count,
+        min_count=count,
+        requests=(0, 0),
+        labels=tuple(sorted(pairs(row.get("labels", "-")).items())),
+        constraints=PodConstraints(
+            pod_affinity=terms(row.get("near", "-")),
+            pod_anti_affinity=terms(row.get("apart", "-")),
+        ),
+    )
+    return Workload(
+        name=WorkloadName(name),
+        namespace=row.get("namespace", "ns"),
+        queue=QueueName("q"),
+        pod_sets=(pod_set,),
+        min_count=count,
+    )
+
+
+def node(name: str, labels: dict[str, str]) -> Node:
+    return Node(name=name, allocatable=(0, 0), occupied=(0, 0), labels=labels)
+
+
+def start(name: str, on: str, ordinal: int = 0) -> WorkloadStarted:
+    place = Placement(PodId(0, ordinal), on)
+    return WorkloadStarted(workload=WorkloadName(name), placements=(place,), at_ms=0)
+
+
+def state_of(nodes: str, pods: str = "pod") -> ClusterState:
+    """Return nodes by table (node, labels), and pods by table (pod, node and what else they have).
+
+    A pod on the node ``-`` waits.
+    """
+    state = ClusterState(RESOURCES, AXES)
+    state.apply(CatalogueChanged(Catalogue(namespaces=NAMESPACES)))
+    for row in rows(nodes):
+        state.apply(NodeAdded(node(row["node"], pairs(row["labels"]))))
+    for row in rows(pods):
+        state.apply(WorkloadAdded(workload(row["pod"], row)))
+        if row["node"] != "-":
+            state.apply(start(row["pod"], row["node"]))
+    return state

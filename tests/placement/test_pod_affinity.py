@@ -1,0 +1,346 @@
+"""The rules of Kubernetes for pods that want to be near others, or away from them."""
+
+import pytest
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import (
+    Event,
+    NodeChanged,
+    NodeRemoved,
+    Placement,
+    WorkloadAdded,
+    WorkloadChanged,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadReserved,
+    WorkloadStopped,
+)
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, Workload
+from fairlead.placement import pod_domains
+from fairlead.placement.pod_affinity import PodAffinity
+from tests.placement.affinity_world import node, start, state_of, workload
+from tests.placement.reference_pod_affinity import is_allowed
+
+POD = PodId(0, 0)
+NODES = """
+    node  labels
+    a1    zone=a,host=a1
+    a2    zone=a,host=a2
+    b1    zone=b,host=b1
+    out   -
+"""
+
+# The pod p is to be placed among the others; may: the nodes that take it.
+SCENARIOS = {
+    "a pod without terms among pods without terms goes anywhere": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  -              -              a1,a2,b1,out
+        q    a1    app=web  -              -              -
+    """,
+    "near a pod: the same zone": """
+        pod  node  labels   near           apart          may
+        p    -     -        zone/app=db    -              a1,a2
+        q    a2    app=db   -              -              -
+    """,
+    "near a pod: the same host": """
+        pod  node  labels   near           apart          may
+        p    -     -        host/app=db    -              a2
+        q    a2    app=db   -              -              -
+    """,
+    "near any one of several": """
+        pod  node  labels   near           apart          may
+        p    -     -        host/app=db    -              a2,b1
+        q    a2    app=db   -              -              -
+        r    b1    app=db   -              -              -
+    """,
+    "nobody to be near, and not itself what it asks for": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  zone/app=db    -              -
+        q    a2    app=web  -              -              -
+    """,
+    "the first of its kind needs only a node that is in a zone": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  zone/app=web   -              a1,a2,b1
+        q    a2    app=db   -              -              -
+    """,
+    "the second of its kind joins the first": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  zone/app=web   -              b1
+        q    b1    app=web  zone/app=web   -              -
+    """,
+    "one of its kind on a node outside all zones leaves it the first": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  zone/app=web   -              a1,a2,b1
+        q    out   app=web  -              -              -
+    """,
+    "each term by its own key, and one pod must be meant by all of them": """
+        pod  node  labels        near                      apart  may
+        p    -     -             zone/app=db;host/tier=hot -      a1
+        q    a1    app=db,tier=hot  -                      -      -
+        r    b1    app=db        -                         -      -
+        s    b1    tier=hot      -                         -      -
+    """,
+    "two pods that are meant by one term each are not enough": """
+        pod  node  labels   near                      apart  may
+        p    -     -        zone/app=db;zone/tier=hot -      -
+        q    a1    app=db   -                         -      -
+        r    a1    tier=hot -                         -      -
+    """,
+    "the first of its kind must be meant by all of its own terms": """
+        pod  node  labels   near                      apart  may
+        p    -     app=db   zone/app=db;zone/tier=hot -      -
+        q    a1    -        -                         -      -
+    """,
+    "away from a pod: other zones, and nodes that are in none": """
+        pod  node  labels   near           apart          may
+        p    -     -        -              zone/app=db    b1,out
+        q    a1    app=db   -              -              -
+    """,
+    "away from a pod: other hosts": """
+        pod  node  labels   near           apart          may
+        p    -     -        -              host/app=db    a2,b1,out
+        q    a1    app=db   -              -              -
+    """,
+    "every term keeps away on its own": """
+        pod  node  labels   near           apart                    may
+        p    -     -        -              host/app=db;zone/app=web a2,out
+        q    a1    app=db   -              -                        -
+        r    b1    app=web  -              -                        -
+    """,
+    "a pod outside all zones keeps nobody away": """
+        pod  node  labels   near           apart          may
+        p    -     -        -              zone/app=db    a1,a2,b1,out
+        q    out   app=db   -              -              -
+    """,
+    "a placed pod keeps away whom its anti-affinity means": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  -              -              b1,out
+        q    a1    app=db   -              zone/app=web   -
+    """,
+    "and lets others come": """
+        pod  node  labels   near           apart          may
+        p    -     app=api  -              -              a1,a2,b1,out
+        q    a1    app=db   -              zone/app=web   -
+    """,
+    "the affinity of a placed pod binds nobody else": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  -              -              a1,a2,b1,out
+        q    a1    app=db   zone/app=web   -              -
+    """,
+    "one per host: pods that exclude their own kind": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  -              host/app=web   b1,out
+        q    a1    app=web  -              host/app=web   -
+        r    a2    app=web  -              host/app=web   -
+    """,
+    "near one kind and away from another": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  zone/app=db    host/app=db    a2
+        q    a1    app=db   -              -              -
+        r    b1    app=db   -              -              -
+    """,
+    "a pod that waits neither attracts nor keeps away": """
+        pod  node  labels   near           apart          may
+        p    -     app=web  -              host/app=db    a1,a2,b1,out
+        q    -     app=db   -              host/app=web   -
+    """,
+    "a selector of everything means every pod of the namespace": """
+        pod  node  labels   near           apart          may
+        p    -     -        -              zone/*         b1,out
+        q    a1    -        -              -              -
+    """,
+    "a selector may leave pods out, and who lacks the label stays in": """
+        pod  node  labels   near           apart          may
+        p    -     -        -              host/app!=db   a1,out
+        q    a1    app=db   -              -              -
+        r    a2    app=web  -              -              -
+        s    b1    -        -              -              -
+    """,
+    "or take in several": """
+        pod  node  labels   near              apart       may
+        p    -     -        host/app=db|web   -           a1,a2
+        q    a1    app=db   -                 -           -
+        r    a2    app=web  -                 -           -
+        s    b1    app=api  -                 -           -
+    """,
+    "no selector means no pod": """
+        pod  node  labels   near           apart          may
+        p    -     -        zone/none      -              -
+        q    a1    -        -              zone/none      -
+    """,
+    "pods of other namespaces are not meant": """
+        pod  node  namespace  labels   near         apart        may
+        p    -     ns         app=web  -            zone/app=db  a1,a2,b1,out
+        q    a1    other      app=db   -            zone/app=web@other -
+    """,
+    "unless they are listed": """
+        pod  node  namespace  labels   near         apart              may
+        p    -     ns         app=web  -            zone/app=db@other  b1,out
+        q    a1    other      app=db   -            -                  -
+        r    b1    ns         app=db   -            -                  -
+    """,
+    "or found by their labels": """
+        pod  node  namespace  labels   near         apart              may
+        p    -     ns         app=web  -            zone/*@team=y      b1,out
+        q    a1    other      app=db   -            -                  -
+        r    b1    ns         app=db   -            -                  -
+    """,
+    "or all": """
+        pod  node  namespace  labels   near         apart              may
+        p    -     ns         app=web  -            host/app=db@*      a2,out
+        q    a1    other      app=db   -            -                  -
+        r    b1    ns         app=db   -            -                  -
+    """,
+    "the first of its kind counts only where it means its own namespace": """
+        pod  node  namespace  labels   near                apart  may
+        p    -     ns         app=web  zone/app=web@other  -      -
+        q    a1    ns         app=web  -                   -      -
+    """,
+}
+
+
+def takers(judge: PodAffinity, state: ClusterState, asked: Workload) -> list[str]:
+    """Return the nodes that may take a pod, of which the plain version thinks the same."""
+    around = judge.around(asked, 0)
+    found = [name for name, each in state.nodes.items() if around.defect(each) is None]
+    plain = [name for name, each in state.nodes.items() if is_allowed(state, asked, 0, each)]
+    assert found == plain
+    assert not around.allow_all or len(found) == len(state.nodes)
+    return found
+
+
+def waiting(state: ClusterState, name: str = "p") -> Workload:
+    return state.workloads[WorkloadName(name)]
+
+
+@pytest.mark.parametrize("table", SCENARIOS.values(), ids=SCENARIOS.keys())
+def test_where_a_pod_may_go(table: str) -> None:
+    state = state_of(NODES, table)
+    expected = table.strip().splitlines()[1].split()[-1]
+    found = takers(PodAffinity(state), state, waiting(state))
+    assert ",".join(found) == ("" if expected == "-" else expected)
+
+
+DEFECTS = """
+    pod  node  labels   near         apart
+    p    -     app=web  -            -
+    n    -     app=web  zone/app=db  -
+    f    -     app=api  zone/app=api -
+    x    -     app=job  -            zone/app=db
+    q    a1    app=db   -            host/app=web
+"""
+
+
+@pytest.mark.parametrize(
+    ("pod", "on", "text"),
+    [
+        ("n", "out", "lack the label zone of the pod affinity"),
+        ("n", "b1", "are in no zone with a pod that the pod affinity asks for"),
+        ("n", "a1", "are in one host with a pod whose anti-affinity excludes this one"),
+        ("n", "a2", None),
+        ("f", "out", "lack the label zone of the pod affinity"),
+        ("f", "b1", None),
+        ("x", "a2", "are in one zone with a pod that the pod anti-affinity excludes"),
+        ("p", "a1", "are in one host with a pod whose anti-affinity excludes this one"),
+    ],
+)
+def test_what_is_told_goes_on_after_the_number_of_nodes(pod: str, on: str, text: str) -> None:
+    state = state_of(NODES, DEFECTS)
+    assert PodAffinity(state).around(waiting(state, pod), 0).defect(state.nodes[on]) == text
+
+
+ONE_BY_ONE = """
+    pod  node  labels   near         apart
+    p    -     app=web  zone/app=db  -
+    q    a1    app=db   -            -
+"""
+GONE = WorkloadStopped(workload=WorkloadName("q"), pods=(POD,))
+CHANGES: dict[str, tuple[list[Event], str]] = {
+    "who is leaving is still there": (
+        [WorkloadLeaving(workload=WorkloadName("q"), pods=(POD,))],
+        "a1,a2",
+    ),
+    "who has left is not": ([GONE], ""),
+    "who came back is where it is now": ([GONE, start("q", "b1")], "b1"),
+    "who has a reservation counts": (
+        [
+            GONE,
+            WorkloadReserved(
+                workload=WorkloadName("q"), placements=(Placement(POD, "b1"),), at_ms=0
+            ),
+        ],
+        "b1",
+    ),
+    "a node moves to another zone with its pods": (
+        [NodeChanged(node("a1", {"zone": "b"}))],
+        "a1,b1",
+    ),
+    "a node that is not known any more is nowhere": ([NodeRemoved("a1")], ""),
+    "a pod gets other labels": ([WorkloadChanged(workload("q", {"labels": "app=api"}))], ""),
+}
+
+
+@pytest.mark.parametrize(("events", "expected"), CHANGES.values(), ids=CHANGES.keys())
+def test_what_was_remembered_follows_what_happens(events: list[Event], expected: str) -> None:
+    state = state_of(NODES, ONE_BY_ONE)
+    judge = PodAffinity(state)
+    assert takers(judge, state, waiting(state)) == ["a1", "a2"]
+    with state.trial():
+        for event in events:
+            state.apply(event)
+        assert ",".join(sorted(takers(judge, state, waiting(state)))) == expected
+    assert sorted(takers(judge, state, waiting(state))) == ["a1", "a2"]
+
+
+def test_a_gang_of_one_pod_per_host_spreads_pod_by_pod() -> None:
+    state = state_of(NODES)
+    gang = workload("g", {"labels": "app=g", "apart": "host/app=g"}, count=3)
+    state.apply(WorkloadAdded(gang))
+    judge = PodAffinity(state)
+    for ordinal, expected in enumerate([["a1", "a2", "b1"], ["a2", "b1"], ["b1"]]):
+        assert takers(judge, state, gang) == [*expected, "out"]
+        state.apply(start("g", expected[0], ordinal))
+    assert takers(judge, state, gang) == ["out"]
+
+
+def test_of_two_defects_the_same_is_told_whoever_came_first() -> None:
+    table = """
+        pod  node  labels   near  apart
+        p    -     app=web  -     -
+        q    -     -        -     zone/app=web
+        r    -     -        -     host/app=web
+    """
+    for order in ("qr", "rq"):
+        state = state_of(NODES, table)
+        judge = PodAffinity(state)
+        for name in order:
+            state.apply(start(name, "a1"))
+            judge.around(waiting(state), 0)
+        told = judge.around(waiting(state), 0).defect(state.nodes["a1"])
+        assert told == "are in one host with a pod whose anti-affinity excludes this one"
+
+
+def test_who_is_gone_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every job has a label of its own, and none of them comes back."""
+    monkeypatch.setattr(pod_domains, "_SPARE", 5)
+    state = state_of(NODES)
+    judge = PodAffinity(state)
+    for at in range(50):
+        own = f"job=j{at}"
+        job = workload(f"w{at}", {"labels": own, "near": f"zone/{own}", "apart": f"host/{own}"})
+        state.apply(WorkloadAdded(job))
+        assert takers(judge, state, job) == ["a1", "a2", "b1"]
+        state.apply(start(f"w{at}", "a1"))
+        state.apply(WorkloadFinished(WorkloadName(f"w{at}")))
+    # One job has 3 entries: its kind and two questions. 50 jobs would have 150.
+    assert len(judge._domains._kinds) + len(judge._domains._asked) <= 5 + 3
+
+
+def test_without_terms_nothing_is_asked_of_the_nodes() -> None:
+    state = state_of(NODES, "pod node labels\n q a1 app=db\n p - app=web")
+    judge = PodAffinity(state)
+    assert judge.around(waiting(state), 0).allow_all
+    # Nothing was counted either: a state without terms pays for none.
+    assert judge._domains._counted == {}
+    assert judge._domains._kinds == {}

@@ -1,0 +1,138 @@
+"""What is remembered about pod affinities equals looking at every pod, whatever happens."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.events import (
+    CatalogueChanged,
+    NodeAdded,
+    NodeChanged,
+    NodeRemoved,
+    WorkloadAdded,
+    WorkloadChanged,
+    WorkloadLeaving,
+    WorkloadStopped,
+)
+from fairlead.model.journal import Mark
+from fairlead.model.workload import PodId
+from fairlead.placement import pod_domains
+from fairlead.placement.pod_affinity import PodAffinity
+from tests.placement.affinity_world import node, start, state_of, workload
+from tests.placement.reference_pod_affinity import is_allowed
+
+NAMES = ["n1", "n2", "n3"]
+PODS = ["p", "q", "r", "s"]
+
+node_labels = st.fixed_dictionaries(
+    {}, optional={"zone": st.sampled_from("ab"), "host": st.sampled_from("xyz")}
+)
+terms = st.builds(
+    "{}/{}@{}".format,
+    st.sampled_from(["zone", "host"]),
+    st.sampled_from(
+        ["app=a", "app=b", "tier=a", "app=b|a", "app!=a", "app!=b,tier=a", "*", "none"]
+    ),
+    st.sampled_from(["ns", "other", "ns+other", "*", "team=x"]),
+)
+some_terms = st.lists(terms, max_size=2).map(lambda found: ";".join(found) or "-")
+facts = st.fixed_dictionaries(
+    {
+        "labels": st.sampled_from(["-", "app=a", "app=b", "app=a,tier=a"]),
+        "near": some_terms,
+        "apart": some_terms,
+        "namespace": st.sampled_from(["ns", "other"]),
+    }
+)
+
+
+class AffinityMachine(RuleBasedStateMachine):
+    """Random events and trials; one judge follows them, another is made anew for each question."""
+
+    @initialize(labels=st.lists(node_labels, min_size=3, max_size=3), pods=st.lists(facts))
+    def begin(self, labels: list[dict[str, str]], pods: list[dict[str, str]]) -> None:
+        self.state = state_of("node labels")
+        self.judge = PodAffinity(self.state)
+        self.marks: list[Mark] = []
+        for name, each in zip(NAMES, labels, strict=True):
+            self.state.apply(NodeAdded(node(name, each)))
+        for name, row in zip(PODS, pods, strict=False):
+            self.state.apply(WorkloadAdded(workload(name, row, count=2)))
+
+    @rule(pod=st.sampled_from(PODS), ordinal=st.integers(0, 1), on=st.sampled_from(NAMES))
+    def place_or_stop(self, pod: str, ordinal: int, on: str) -> None:
+        name, which = WorkloadName(pod), PodId(0, ordinal)
+        if name not in self.state.workloads:
+            return
+        run = self.state.runs.get(name)
+        if run is None or which not in run.pods:
+            self.state.apply(start(pod, on, ordinal))
+        elif run.pods[which].phase == "running" and on == "n1":
+            self.state.apply(WorkloadLeaving(workload=name, pods=(which,)))
+        else:
+            self.state.apply(WorkloadStopped(workload=name, pods=(which,)))
+
+    @rule(pod=st.sampled_from(PODS), row=facts)
+    def change_a_workload(self, pod: str, row: dict[str, str]) -> None:
+        new = workload(pod, row, count=2)
+        is_known = new.name in self.state.workloads
+        self.state.apply(WorkloadChanged(new) if is_known else WorkloadAdded(new))
+
+    @rule(name=st.sampled_from(NAMES), labels=st.none() | node_labels)
+    def change_a_node(self, name: str, labels: dict[str, str] | None) -> None:
+        is_known = name in self.state.nodes
+        if labels is None:
+            if is_known:
+                self.state.apply(NodeRemoved(name))
+            return
+        new = node(name, labels)
+        self.state.apply(NodeChanged(new) if is_known else NodeAdded(new))
+
+    @rule(team=st.sampled_from("xy"))
+    def change_the_namespaces(self, team: str) -> None:
+        catalogue = Catalogue(namespaces={"ns": {"team": team}, "other": {"team": "x"}})
+        self.state.apply(CatalogueChanged(catalogue))
+
+    @rule()
+    def begin_a_trial(self) -> None:
+        self.marks.append(self.state.mark())
+
+    @rule(keep=st.booleans())
+    def end_a_trial(self, keep: bool) -> None:
+        if self.marks:
+            mark = self.marks.pop()
+            if keep:
+                self.state.keep(mark)
+            else:
+                self.state.roll_back(mark)
+
+    @invariant()
+    def equals_looking_at_every_pod(self) -> None:
+        fresh = PodAffinity(self.state)
+        for asked in self.state.workloads.values():
+            around, anew = self.judge.around(asked, 0), fresh.around(asked, 0)
+            told = [around.defect(each) for each in self.state.nodes.values()]
+            assert told == [anew.defect(each) for each in self.state.nodes.values()]
+            plain = [is_allowed(self.state, asked, 0, each) for each in self.state.nodes.values()]
+            assert [each is None for each in told] == plain
+            assert not around.allow_all or all(plain)
+
+
+class ForgetfulMachine(AffinityMachine):
+    """The same where hardly anything may be remembered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._spare = pod_domains._SPARE
+        pod_domains._SPARE = 1  # type: ignore[misc]
+
+    def teardown(self) -> None:
+        pod_domains._SPARE = self._spare  # type: ignore[misc]
+
+
+TestAffinity = AffinityMachine.TestCase
+TestAffinity.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestForgetting = ForgetfulMachine.TestCase
+TestForgetting.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
