@@ -51,7 +51,7 @@ def facts(state: ClusterState) -> dict[str, object]:
 
 
 # The log of changes is among it: undoing is a change as well.
-_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books", "changes")
+_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books", "changes", "moment")
 
 
 def a_team() -> ClusterState:

@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from fairlead.model.axes import Amounts
+
 SHARED_GPU: Final = "nvidia.com/gpu"  # the only resource whose devices are shared
 WHOLE_DEVICE_E9: Final = 10**9
 
@@ -22,3 +24,8 @@ class DeviceShare(msgspec.Struct, frozen=True, kw_only=True):
 
     devices: tuple[int, ...]
     part_e9: int
+
+
+def besides_shares(requests: Amounts, shared_gpu: int) -> Amounts:
+    """Return what a pod that shares devices asks for besides; *shared_gpu* is their resource."""
+    return (*requests[:shared_gpu], 0, *requests[shared_gpu + 1 :])

@@ -12,7 +12,7 @@ import msgspec
 from fairlead.errors import StateError
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.change_log import ChangeLog
-from fairlead.model.device_share import SHARED_GPU, DeviceShare
+from fairlead.model.device_share import SHARED_GPU, DeviceShare, besides_shares
 from fairlead.model.journal import Journal
 from fairlead.model.node import Node
 from fairlead.model.run import Phase, Placed
@@ -136,7 +136,7 @@ class NodeBooks:
         gpu = self._shared_gpu
         if share is None or gpu is None:
             return requests
-        return (*requests[:gpu], 0, *requests[gpu + 1 :])
+        return besides_shares(requests, gpu)
 
     def _unused(self) -> NodeUse:
         zero = self._zero

@@ -62,6 +62,7 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     count: int
     of: int
+    things: str = "nodes"
     what: str
 
 
@@ -72,6 +73,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     queue: QueueName | None = None  # where in the tree it was decided
     comparisons: tuple[Comparison, ...] = ()
     tallies: tuple[Tally, ...] = ()
+    names: tuple[str, ...] = ()  # what it is about: a constraint that no filter knows, ...
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, tag="start"):

@@ -74,9 +74,12 @@ def parse_quantity(text: str) -> Fraction:
 
 def scale_of(resource: str) -> int:
     """How many base units make one of the unit that users write: 1000 for cpu and GPUs, else 1."""
-    if resource in ("cpu", "gpu") or resource.endswith("/gpu"):
-        return _THOUSANDTHS
-    return 1
+    return _THOUSANDTHS if resource == "cpu" or is_gpu(resource) else 1
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether *resource* is a kind of GPU, of whatever vendor, counted in devices."""
+    return resource == "gpu" or resource.endswith("/gpu")
 
 
 def base_units(resource: str, value: Fraction) -> tuple[int, bool]:

@@ -18,6 +18,10 @@ class QueueLists:
         """Return what is listed under *queue*, in no order that means anything."""
         return self._by_queue.get(queue, ())
 
+    def queues(self) -> Iterable[QueueName]:
+        """Return the queues, known or not, under which something is listed."""
+        return self._by_queue
+
     def has(self, queue: QueueName, workload: WorkloadName) -> bool:
         """Return whether *workload* is listed under *queue*."""
         return workload in self._by_queue.get(queue, ())

@@ -39,6 +39,7 @@ class ClusterState:
         self.workloads: dict[WorkloadName, Workload] = {}
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
+        self.moment = 0  # grows with every change, and with every undoing
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
         self._waiting = QueueLists(self._journal)
@@ -86,6 +87,10 @@ class ClusterState:
         """Return the workloads of *queue* of which some pod has no place, by name."""
         return sorted(self._waiting.of(queue))
 
+    def waited_for(self) -> list[QueueName]:
+        """Return the queues, known or not, for which workloads wait, by name."""
+        return sorted(self._waiting.queues())
+
     def requested(self, queue: QueueName) -> Amounts:
         """Return what is allocated to *queue* or waits in it, on the quota axes."""
         sums = self.sums[queue]
@@ -102,6 +107,7 @@ class ClusterState:
 
     def roll_back(self, mark: Mark) -> None:
         """Undo everything since *mark*, exactly."""
+        self.moment += 1
         self._journal.roll_back(mark)
 
     def keep(self, mark: Mark) -> None:
@@ -119,6 +125,7 @@ class ClusterState:
 
     def apply(self, event: ev.Event) -> None:
         """Take in what happened. Refuses a contradiction with `StateError`, changing nothing."""
+        self.moment += 1
         self._handlers[type(event)](event)
 
     def _workload_added(self, event: ev.WorkloadAdded) -> None:

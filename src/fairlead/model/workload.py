@@ -63,6 +63,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     gpu_share: GpuShare | None = None
     gated: bool = False  # not to be scheduled yet, so not requested either
     sub_group: str = ""  # that of a KAI PodGroup to which the pods belong; "": none
+    start_order: int | None = None  # in its job, the highest first; None: after all that have one
 
     def pod_name(self, ordinal: int) -> str:
         """Return the name of the pod at *ordinal*."""

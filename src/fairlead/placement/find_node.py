@@ -1,0 +1,142 @@
+"""The node for one pod: the most preferred one that has room and nothing against it.
+
+A node fits if there is room *later*; of those that fit, one with room now goes before all that
+would make the pod wait. That is the only thing that comes before the order of the index.
+"""
+
+from collections import Counter
+from operator import le
+from typing import NamedTuple
+
+from fairlead.model.axes import Amounts
+from fairlead.model.device_share import DeviceShare, besides_shares
+from fairlead.model.node import Node
+from fairlead.model.plan import Tally
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodConstraints, PodSet, Workload
+from fairlead.placement.host_ports import port_room
+from fairlead.placement.node_filters import node_defect
+from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.node_room import NodeRoom
+from fairlead.placement.pod_affinity import PodAffinity, PodsAround
+from fairlead.placement.shared_devices import DeviceRule, choose_devices, fits_devices
+
+
+class Spot(NamedTuple):
+    """A place for a pod; one that is not there now is there once others have left."""
+
+    node: str
+    share: DeviceShare | None
+    now: bool
+
+
+class NodeFinder:
+    """Finds nodes in one state, through all its changes, and remembers what cannot change."""
+
+    def __init__(self, state: ClusterState, index: NodeIndex, devices: DeviceRule) -> None:
+        """Search *index*, which is that of *state*; *devices* says how devices are shared."""
+        self._state = state
+        self._index = index
+        self._devices = devices
+        self._affinity = PodAffinity(state)
+        self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
+
+    def find(self, workload: Workload, pod_set: int) -> Spot | None:
+        """Return the place that one more pod of a set of *workload* gets; None if there is none.
+
+        Law: the same as looking at every node. Cost: mostly one node; more where the first ones
+        lack something other than what the index is sorted by.
+        """
+        asked = workload.pod_sets[pod_set]
+        requests = self._besides_shares(asked)
+        around = self._affinity.around(workload, pod_set)
+        second: Spot | None = None
+        for room in self._index.preferred(requests, self._gpu_thousandths(asked)):
+            if not all(map(le, requests, room.later)):
+                continue
+            if self._rule_defect(room.node, asked, around) is not None:
+                continue
+            if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus):
+                continue
+            if self._has_room_now(room, asked, requests):
+                return self._spot(room, asked, now=True)
+            second = second or self._spot(room, asked, now=False)
+        return second
+
+    def tallies(self, workload: Workload, pod_set: int) -> tuple[Tally, ...]:
+        """Return how many nodes lack what, the most frequent first. Cost: a look at each node."""
+        asked = workload.pod_sets[pod_set]
+        around = self._affinity.around(workload, pod_set)
+        defects = Counter(
+            self._why_not(node, asked, around) or "have room" for node in self._state.nodes.values()
+        )
+        of = len(self._state.nodes)
+        return tuple(
+            Tally(count=count, of=of, what=what)
+            for what, count in sorted(defects.items(), key=lambda each: (-each[1], each[0]))
+        )
+
+    def _has_room_now(self, room: NodeRoom, asked: PodSet, requests: Amounts) -> bool:
+        """Return whether a node that has room later has it now."""
+        if not all(map(le, requests, room.idle)):
+            return False
+        share, ports = asked.gpu_share, asked.constraints.host_ports
+        if share and not fits_devices(room, share, self._index.gpus, now=True):
+            return False
+        return not ports or port_room(self._state, room.node.name, ports) == "free"
+
+    def _spot(self, room: NodeRoom, asked: PodSet, *, now: bool) -> Spot:
+        """Return the place on a node with room; the devices may make a pod wait all the same."""
+        if asked.gpu_share is None:
+            return Spot(room.node.name, None, now)
+        share, devices_now = choose_devices(room, asked.gpu_share, self._index.gpus, self._devices)
+        return Spot(room.node.name, share, now and devices_now)
+
+    def _rule_defect(self, node: Node, asked: PodSet, around: PodsAround) -> str | None:
+        """Return what speaks against *node* other than room."""
+        defect = self._node_defect(node, asked.constraints)
+        if defect is None and not around.allow_all:
+            defect = around.defect(node)
+        if defect is None and asked.constraints.host_ports:
+            ports = port_room(self._state, node.name, asked.constraints.host_ports)
+            defect = "have a host port taken" if ports == "taken" else None
+        return defect
+
+    def _node_defect(self, node: Node, constraints: PodConstraints) -> str | None:
+        known = self._defects.setdefault(constraints, {})
+        entry = known.get(node.name)
+        if entry is None or entry[0] is not node:
+            entry = known[node.name] = (node, node_defect(node, constraints))
+        return entry[1]
+
+    def _why_not(self, node: Node, asked: PodSet, around: PodsAround) -> str | None:
+        defect = self._rule_defect(node, asked, around)
+        if defect is not None:
+            return defect
+        room = self._index.rooms()[node.name]
+        lacking = [
+            resource
+            for resource, need, free in zip(
+                self._state.resources, self._besides_shares(asked), room.later, strict=True
+            )
+            if need > free
+        ]
+        if lacking:
+            *others, last = lacking
+            return f"lack {', '.join(others)} and {last}" if others else f"lack {last}"
+        if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus, now=False):
+            return "lack a device with so much free"
+        return None
+
+    def _besides_shares(self, asked: PodSet) -> Amounts:
+        """Return what a pod asks for besides its parts of shared devices."""
+        gpu = self._index.gpus.shared
+        if asked.gpu_share is None or gpu is None:
+            return asked.requests
+        return besides_shares(asked.requests, gpu)
+
+    def _gpu_thousandths(self, asked: PodSet) -> int:
+        """Return below how much of GPUs no node can have room; above 0 if any are asked for."""
+        if asked.gpu_share is None:
+            return self._index.gpus.asked(asked.requests)
+        return max(1, (asked.gpu_share.thousandths or 0) * asked.gpu_share.devices)

@@ -1,0 +1,91 @@
+"""The nodes of a state by the room they have, kept up to date as pods come and go.
+
+A search for a node asks for those that have enough of the scarcest thing, in the order in which
+they are preferred, and mostly ends at the first. The books' change log says which nodes to look at
+again, so keeping the index costs what happened and not what exists.
+"""
+
+from collections.abc import Iterator
+
+from fairlead.model.axes import Amounts
+from fairlead.model.device_share import SHARED_GPU
+from fairlead.model.node import Node
+from fairlead.model.quantity import is_gpu
+from fairlead.model.state import ClusterState
+from fairlead.placement.node_room import GpuResources, NodeRoom, node_room
+from fairlead.placement.sorted_nodes import SortedNodes
+
+
+class NodeIndex:
+    """Rooms of all nodes that are ready, and their order by what is free later."""
+
+    def __init__(self, state: ClusterState, *, spread_gpus: bool, spread_cpus: bool) -> None:
+        """Index the nodes of *state*, which may go on changing. Cost: one look at each node."""
+        resources = state.resources
+        self.gpus = GpuResources(
+            kinds=tuple(at for at, resource in enumerate(resources) if is_gpu(resource)),
+            shared=resources.index(SHARED_GPU) if SHARED_GPU in resources else None,
+        )
+        self._cpu = resources.index("cpu") if "cpu" in resources else None
+        self._books = state.books
+        self._spread_gpus = spread_gpus
+        self._spread_cpus = spread_cpus
+        self._rooms: dict[str, NodeRoom] = {}
+        self._offers: dict[str, tuple[Node, Amounts]] = {}
+        self._by_gpu = SortedNodes()
+        self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # without GPUs, and with
+        self._read_at = 0
+
+    def rooms(self) -> dict[str, NodeRoom]:
+        """Return the room on every node that is ready, as of now."""
+        self._catch_up()
+        return self._rooms
+
+    def preferred(self, requests: Amounts, gpu_thousandths: int) -> Iterator[NodeRoom]:
+        """Yield nodes that may have room for so much, the most preferred first.
+
+        Who asks for GPUs is shown nodes with enough of them, the least (or, spreading, the most)
+        left first, then by name. Who does not is shown those without GPUs first, by what is left
+        of cpu. The state must not change meanwhile.
+        """
+        self._catch_up()
+        if gpu_thousandths:
+            yield from self._walk(self._by_gpu, gpu_thousandths, spread=self._spread_gpus)
+            return
+        cpu = 0 if self._cpu is None else requests[self._cpu]
+        for has_gpus in (False, True):
+            yield from self._walk(self._by_cpu[has_gpus], cpu, spread=self._spread_cpus)
+
+    def _walk(self, nodes: SortedNodes, least: int, *, spread: bool) -> Iterator[NodeRoom]:
+        names = nodes.between(None, -least) if spread else nodes.between(least, None)
+        return map(self._rooms.__getitem__, names)
+
+    def _catch_up(self) -> None:
+        changes = self._books.changes
+        if self._read_at != changes.moment:
+            for name in changes.since(self._read_at):
+                self._read(name)
+            self._read_at = changes.moment
+
+    def _read(self, name: str) -> None:
+        node = self._books.nodes.get(name)
+        if node is None or not node.ready:
+            self._forget(name)
+            return
+        known = self._offers.get(name)
+        if known is None or known[0] is not node:
+            self._forget(name)  # it may have got GPUs, or lost them
+            known = self._offers[name] = (node, node.offered())
+        room = node_room(node, known[1], self._books.use(name), self.gpus)
+        self._rooms[name] = room
+        has_gpus = self.gpus.asked(node.allocatable) > 0
+        if has_gpus:
+            self._by_gpu.put(name, -room.gpu_later if self._spread_gpus else room.gpu_later)
+        cpu = 0 if self._cpu is None else room.later[self._cpu]
+        self._by_cpu[has_gpus].put(name, -cpu if self._spread_cpus else cpu)
+
+    def _forget(self, name: str) -> None:
+        self._rooms.pop(name, None)
+        self._offers.pop(name, None)
+        for nodes in (self._by_gpu, *self._by_cpu.values()):
+            nodes.drop(name)
