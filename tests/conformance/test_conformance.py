@@ -10,6 +10,7 @@ import pytest
 
 from tests.conformance.__main__ import main
 from tests.conformance.vector_file import check_file
+from tests.shared_folder import shared_file
 
 Json = dict[str, Any]
 
@@ -21,6 +22,7 @@ BUILT = [
     ("kai-order-public.json", {"order": 300}),
     ("kai-capacity-public.json", {"capacity": 250}),
     ("kai-minruntime-public.json", {"minruntime": 150}),
+    ("kai-cycle-public.json", {"fairShare": 300, "allocate": 300}),
     ("kueue-random-public.json", {"nodes": 500, "drs": 500, "fits": 500}),
     ("kueue-crafted.json", {"nodes": 12, "drs": 12, "fits": 12}),
     ("published-results.json", {"division": 7, "shareWeight": 1, "drs": 8, "decay": 2}),
@@ -32,6 +34,13 @@ def test_every_recorded_answer_that_is_built_is_ours(name: str, kinds: dict[str,
     outcomes = [outcome for outcome in check_file(VECTORS / name) if outcome.kind in kinds]
     assert [outcome for outcome in outcomes if outcome.status != "passed"] == []
     assert Counter(outcome.kind for outcome in outcomes) == kinds
+
+
+def test_every_row_of_the_peers_own_tables_that_is_built_is_ours() -> None:
+    outcomes = check_file(shared_file("vectors/kai-suite.json"))
+    built = [outcome for outcome in outcomes if outcome.kind == "allocate"]
+    assert [outcome for outcome in built if outcome.status != "passed"] == []
+    assert len(built) == 73
 
 
 def some_cases(folder: Path, *, count: int = 2, **changes: Any) -> Path:
@@ -135,6 +144,45 @@ def test_an_answer_that_is_not_ours_fails(
     assert main([str(file)]) == 1
 
 
+def _one_more_bound(case: Json) -> None:
+    case["result"]["allocate"].setdefault("bound", {})["p1"] = 9
+
+
+def _more_allocated(case: Json) -> None:
+    case["result"]["allocate"]["allocated"]["q0"][0] += 1
+
+
+def _another_reason(case: Json) -> None:
+    case["result"]["allocate"]["reasons"] = {"p1": "OverLimit"}
+
+
+def _another_fair_share(case: Json) -> None:
+    case["fairShare"]["q0"][0] += 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("allocate", _one_more_bound),
+        ("allocate", _more_allocated),
+        ("allocate", _another_reason),
+        ("fairShare", _another_fair_share),
+    ],
+)
+def test_another_cycle_than_ours_fails(
+    tmp_path: Path, kind: str, change: Callable[[Json], None]
+) -> None:
+    content = json.loads((VECTORS / "kai-cycle-public.json").read_text())
+    (case,) = (each for each in content["cases"] if each["id"] == "kc-0003")
+    content["cases"] = [case]
+    file = tmp_path / "altered.json"
+    file.write_text(json.dumps(content))
+    assert main([str(file), "--only", kind]) == 0
+    change(case)
+    file.write_text(json.dumps(content))
+    assert main([str(file), "--only", kind]) == 1
+
+
 @pytest.mark.parametrize(
     "case", [{}, {"id": "x"}, {"id": "x", "queues": 7}, 7, None, "x", []], ids=repr
 )
@@ -145,6 +193,8 @@ def test_an_answer_that_is_not_ours_fails(
         {"schema": "kai-oracle/1", "kind": "order"},
         {"schema": "kai-oracle/1", "kind": "capacity"},
         {"schema": "kai-oracle/1", "kind": "minruntime"},
+        {"schema": "kai-cycle/1"},
+        {"schema": "kai-suite/1"},
         {"schema": "kueue-oracle/1"},
         {"schema": "published/1"},
     ],

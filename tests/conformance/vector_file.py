@@ -12,9 +12,11 @@ from typing import Any
 
 from tests.conformance import (
     kai_capacity,
+    kai_cycle,
     kai_division,
     kai_minruntime,
     kai_order,
+    kai_suite,
     kueue_nodes,
     published_division,
     published_kueue,
@@ -54,6 +56,10 @@ def check_file(path: Path) -> list[Outcome]:
     match schema:
         case "kai-oracle/1":
             return _flat(_check_kind(case, str(content.get("kind")), KAI_KINDS) for case in cases)
+        case "kai-cycle/1":
+            return _flat(kai_cycle.check(case) for case in cases)
+        case "kai-suite/1":
+            return _flat(kai_suite.check(case) for case in cases)
         case "kueue-oracle/1":
             return _flat(_check_kueue(case) for case in cases)
         case "published/1":

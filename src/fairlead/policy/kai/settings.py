@@ -37,8 +37,10 @@ class KaiSettings(msgspec.Struct, frozen=True, kw_only=True):
     usage: UsageWindow | None = None  # None: history is not asked for
     gpu_placement: PackOrSpread = "binpack"
     cpu_placement: PackOrSpread = "binpack"
+    device_placement: PackOrSpread | None = None  # of parts on devices; None: as gpu_placement
     actions: tuple[str, ...] = ACTIONS
     queue_depth: tuple[tuple[str, int], ...] = ()  # action and number of jobs
+    faithful: bool = False  # as the peer does, also where we would do better
     node_pool: str = ""
     preempt_min_runtime_ms: int = 0
     reclaim_min_runtime_ms: int = 0

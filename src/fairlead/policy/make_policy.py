@@ -1,0 +1,28 @@
+"""From settings to the rule set that plans under them."""
+
+from typing import Protocol
+
+from fairlead.errors import FairleadError
+from fairlead.model.plan import Plan
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.names import Settings, policy_of
+
+
+class Policy(Protocol):
+    """A rule set: the same state gives the same plan, and is left as it was."""
+
+    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+        """Return what to do about *state*."""
+
+
+def make_policy(settings: Settings) -> Policy:
+    """Return the policy that *settings* are for."""
+    match settings:
+        case KaiSettings():
+            return KaiPolicy(settings)
+        case _:
+            raise FairleadError(
+                f"planning under the rules of {policy_of(settings)} is not built yet"
+            )
