@@ -1,4 +1,4 @@
-"""``fairlead explain``: the arithmetic behind a queue's numbers."""
+"""``fairlead explain``: the arithmetic behind a queue's numbers, or why a job starts or waits."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import click
 from fairlead.cli.options import (
     capacity_option,
     load_files,
+    now_option,
     output_option,
     read_capacity,
     reads_manifests,
@@ -14,44 +15,59 @@ from fairlead.cli.options import (
 )
 from fairlead.cli.table import table_text
 from fairlead.explain.explanation import Explanation, Section
-from fairlead.explain.queue_answers import explain_queue, queue_named
+from fairlead.explain.queue_answers import (
+    explain_job,
+    explain_queue,
+    is_queue,
+    job_named,
+    queue_named,
+)
 
 EPILOG = """\b
 Examples:
   fairlead explain research -f cluster/
+  fairlead explain team-vision/detector -f cluster/
   fairlead explain vision -f queues.yaml --capacity gpu=100
   fairlead explain cohort/all -f kueue/ -o json
 """
 
 
 @click.command(epilog=EPILOG)
-@click.argument("queue")
+@click.argument("name", metavar="QUEUE|JOB")
 @reads_manifests
 @capacity_option
+@now_option
 @output_option("text", "json", "yaml")
 def command(
-    queue: str,
+    name: str,
     files: tuple[str, ...],
     more_files: tuple[str, ...],
     policy: Any,
     strict: bool,
     capacity: str | None,
+    now: int,
     output: str,
 ) -> None:
-    """Show the arithmetic behind a queue's numbers, step by step.
+    """Show why a queue's numbers are what they are, or why a job starts or waits.
 
-    The queue is marked with * among its siblings. A Cohort is named cohort/NAME.
+    Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
+    named cohort/NAME. Of a job, named NAMESPACE/NAME: the turns before it, the gates, the nodes.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state, settings = assembled.state, assembled.settings
     given = read_capacity(capacity, assembled)
-    explanation = explain_queue(state, settings, given, queue_named(state, queue))
+    job = None if is_queue(state, name) else job_named(state, name)
+    if job is not None:
+        explanation, kind = explain_job(state, settings, job, now), "JobExplanation"
+    else:
+        queue = queue_named(state, name)
+        explanation, kind = explain_queue(state, settings, given, queue), "QueueExplanation"
     if output == "text":
         click.echo(_text(explanation))
         return
     from fairlead.cli.output import print_document
 
-    document = {"apiVersion": "fairlead/v1", "kind": "QueueExplanation"}
+    document = {"apiVersion": "fairlead/v1", "kind": kind}
     print_document({**document, "answer": explanation.answer, **explanation.data}, output)
 
 

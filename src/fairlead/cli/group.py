@@ -17,12 +17,14 @@ from fairlead.errors import FairleadError
 COMMANDS = {
     "validate": "fairlead.cli.validate",
     "queues": "fairlead.cli.queues",
+    "plan": "fairlead.cli.plan",
     "explain": "fairlead.cli.explain",
     "completion": "fairlead.cli.completion",
 }
 SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
+    "plan": "Show which jobs start now and where, which wait, and exactly why.",
     "explain": "Show the arithmetic behind a queue's numbers, step by step.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }

@@ -1,7 +1,9 @@
 """Options that several commands share, and what they mean together."""
 
 import io
+import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
@@ -64,6 +66,28 @@ def capacity_option(command: Command) -> Command:
         metavar="gpu=N,cpu=N,memory=N",
         help="What there is to share, instead of the nodes in the input.",
     )(command)
+
+
+def now_option(command: Command) -> Command:
+    """Add ``--now``."""
+    return click.option(
+        "--now",
+        metavar="TIME",
+        callback=_read_time,
+        help="Plan as of this time, such as 2026-11-16T09:00:00Z; by default now.",
+    )(command)
+
+
+def _read_time(_context: click.Context, _option: click.Parameter, text: str | None) -> int:
+    if text is None:
+        return time.time_ns() // 10**6
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as wrong:
+        raise click.BadParameter(f"found {text!r}, expected 2026-11-16T09:00:00Z") from wrong
+    if moment.tzinfo is None:
+        raise click.BadParameter(f"found {text!r} without a time zone: end it with Z")
+    return int(moment.timestamp() * 1000)
 
 
 def load_files(

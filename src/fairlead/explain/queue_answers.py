@@ -2,6 +2,7 @@
 
 from fairlead.errors import FairleadError
 from fairlead.explain.explain_elastic_quota import explain_elastic_quota
+from fairlead.explain.explain_job import explain_kai_job
 from fairlead.explain.explain_kai import explain_kai_queue
 from fairlead.explain.explain_kueue import explain_kueue_queue
 from fairlead.explain.explanation import Explanation
@@ -10,7 +11,7 @@ from fairlead.explain.report_kai import kai_report
 from fairlead.explain.report_kueue import kueue_report
 from fairlead.explain.share_report import ShareReport
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import cohort_queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -19,7 +20,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares
-from fairlead.policy.names import Settings
+from fairlead.policy.names import Settings, policy_of
 
 
 def share_report(state: ClusterState, settings: Settings, capacity: Amounts | None) -> ShareReport:
@@ -52,8 +53,36 @@ def queue_named(state: ClusterState, text: str) -> QueueName:
     for name in (QueueName(text), cohort_queue(text)):
         if name in known:
             return name
-    guess = did_you_mean(text, known)
-    raise FairleadError(f"no queue is named {text!r}. {guess or 'fairlead queues lists them'}")
+    guess = did_you_mean(text, known | set(state.workloads))
+    what = guess or "fairlead queues lists the queues, fairlead plan the jobs that wait"
+    raise FairleadError(f"no queue or job is named {text!r}. {what}")
+
+
+def is_queue(state: ClusterState, text: str) -> bool:
+    """Return whether *text* names a queue, or a cohort without its prefix."""
+    return not state.queues.keys().isdisjoint((QueueName(text), cohort_queue(text)))
+
+
+def explain_job(
+    state: ClusterState, settings: Settings, job: WorkloadName, now_ms: int
+) -> Explanation:
+    """Return what a cycle at *now_ms* weighs for *job*, and what comes of it."""
+    match settings:
+        case KaiSettings():
+            return explain_kai_job(state, settings, job, now_ms)
+        case _:
+            rules = policy_of(settings)
+            raise FairleadError(f"explaining a job under the rules of {rules} is not built yet")
+
+
+def job_named(state: ClusterState, text: str) -> WorkloadName | None:
+    """Return the job that *text* names, with its namespace or without; None if there is none."""
+    if text in state.workloads:
+        return WorkloadName(text)
+    found = sorted(name for name in state.workloads if name.rpartition("/")[2] == text)
+    if len(found) > 1:
+        raise FairleadError(f"several jobs are named {text!r}: choose one of {', '.join(found)}")
+    return found[0] if found else None
 
 
 def _kai_shares(state: ClusterState, settings: KaiSettings, capacity: Amounts | None) -> KaiShares:

@@ -1,0 +1,97 @@
+"""``fairlead plan``: who starts now and where, who waits, and exactly why."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from fairlead.cli.options import (
+    load_files,
+    now_option,
+    output_option,
+    reads_manifests,
+    states_or_exit,
+)
+from fairlead.cli.table import table_text
+from fairlead.errors import FairleadError
+from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.explain.plan_report import PlanRow, decision_documents, plan_document, plan_rows
+from fairlead.model.plan import Plan
+from fairlead.model.state import ClusterState
+from fairlead.policy.make_policy import make_policy
+
+EPILOG = """\b
+Examples:
+  fairlead plan -f cluster/
+  fairlead plan -f cluster/ --cycles 10
+  kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@reads_manifests
+@click.option(
+    "--cycles",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Carry out up to N plans, one after the other, until nothing changes.",
+)
+@now_option
+@output_option("table", "json", "yaml")
+def command(
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    cycles: int,
+    now: int,
+    output: str,
+) -> None:
+    """Show which jobs start now and where, which wait, and exactly why.
+
+    Reads nodes, queues, pod groups and pods, and decides as one scheduling cycle would. Nothing is
+    changed anywhere.
+    """
+    (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
+    state = assembled.state
+    if not state.nodes:
+        raise FairleadError("there is nowhere to run: the input has no Node. Add the nodes")
+    planner = make_policy(assembled.settings)
+    if output == "table":
+        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles)
+        return
+    from fairlead.cli.output import print_document
+
+    plans = [
+        (plan, decision_documents(state, plan)) for plan in plan_cycles(planner, state, now, cycles)
+    ]
+    print_document(plan_document(assembled.policy, plans), output)
+
+
+def _print_tables(state: ClusterState, plans: Iterable[Plan], cycles: int) -> None:
+    for number, plan in enumerate(plans, start=1):
+        if cycles > 1:
+            click.echo(f"{'' if number == 1 else chr(10)}cycle {number}\n")
+        click.echo(_table(state, plan))
+
+
+def _table(state: ClusterState, plan: Plan) -> str:
+    rows = plan_rows(state, plan)
+    if not rows:
+        return "nothing waits"
+    head = ("DECISION", "JOB", "QUEUE", "PODS", "NODES", "WHY")
+    table = table_text([head, *map(_cells, rows)], left=len(head))
+    return f"{table}\n\n{_summary(rows)}"
+
+
+def _cells(row: PlanRow) -> tuple[str, ...]:
+    return (row.decision, row.workload, row.queue, row.pods, row.where, row.why)
+
+
+def _summary(rows: list[PlanRow]) -> str:
+    jobs: dict[str, set[str]] = {}
+    for row in rows:
+        jobs.setdefault(row.decision, set()).add(row.workload)
+    return ", ".join(f"{word}: {len(names)}" for word, names in jobs.items())

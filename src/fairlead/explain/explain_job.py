@@ -1,0 +1,112 @@
+"""Why a job starts or waits: gate by gate, node by node, and who had a turn before it."""
+
+from collections import Counter
+
+from fairlead.explain.amount_text import amount_text
+from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, TurnBefore
+from fairlead.explain.plan_report import decision_documents
+from fairlead.explain.reason_text import reason_text, tallies_text
+from fairlead.model.axes import WorkloadName
+from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.settings import KaiSettings
+
+SHOWN_TURNS = 10
+"""How many of the turns before a job are listed, the nearest ones."""
+
+
+def explain_kai_job(
+    state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
+) -> Explanation:
+    """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
+    with state.trial():
+        watch = JobWatch(KaiCycle(state, settings, now_ms), job)
+        watch.run()
+    sections = [_places(state, job)] if job in state.runs else []
+    if watch.own is not None:
+        sections += [_order(watch.own, watch.before), _gates(watch.own), _nodes(watch.own)]
+    decisions = decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(watch.decisions)))
+    return Explanation(
+        answer=_answer(state, job, watch.decisions),
+        sections=tuple(sections),
+        data={
+            "job": job,
+            "queue": state.workloads[job].queue,
+            "decisions": decisions,
+            "turn": watch.own,
+            "before": watch.before,
+        },
+    )
+
+
+def _answer(state: ClusterState, job: WorkloadName, decisions: list[Decision]) -> str:
+    total = state.workloads[job].pod_count()
+    started = sum(len(each.placements) for each in decisions if isinstance(each, Start))
+    reserved = sum(len(each.placements) for each in decisions if isinstance(each, Reserve))
+    parts = []
+    if started:
+        parts.append(f"starts {started} of its {total} pods")
+    if reserved:
+        parts.append(f"has room reserved for {reserved} of its {total} pods, when others have left")
+    for each in decisions:
+        if isinstance(each, Wait):
+            rest = "its other pods wait" if parts else "waits"
+            parts.append(f"{rest}: {reason_text(each.reason)}")
+    if not parts:
+        parts.append("has a place for all of its pods, so there is nothing to decide")
+    return f"{job} {'; '.join(parts)}."
+
+
+def _places(state: ClusterState, job: WorkloadName) -> Section:
+    """Say where the pods are that have a place already."""
+    pods = state.runs[job].pods.values()
+    counts = Counter((placed.node or "no node", placed.phase) for placed in pods)
+    rows = [(node, phase, str(count)) for (node, phase), count in sorted(counts.items())]
+    return Section(
+        title="Pods that have a place already", table=(("NODE", "", "PODS"), *rows), words=2
+    )
+
+
+def _order(own: OwnTurn, before: list[TurnBefore]) -> Section:
+    shown = before[-SHOWN_TURNS:]
+    rows = [(str(each.turn), each.workload, each.queue, each.why) for each in shown]
+    left_out = len(before) - len(shown)
+    remarks = [f"{left_out} earlier turns are left out."] if left_out else []
+    title = f"Its turn was number {own.turn}"
+    if not before:
+        return Section(title=f"{title}: nobody was before it")
+    table = (("TURN", "JOB", "QUEUE", "WAS BEFORE IT BECAUSE"), *rows)
+    return Section(title=title, table=table, words=len(table[0]), remarks=tuple(remarks))
+
+
+def _gates(own: OwnTurn) -> Section:
+    head = ("QUEUE", "RESOURCE", "GATES", "ALLOCATED", "REQUEST", "LIMIT", "QUOTA", "FAIR SHARE")
+    pods = f"{len(own.pods)} pods together" if len(own.pods) > 1 else "1 pod"
+    return Section(
+        title=f"What its queue and those above allow, for {pods}",
+        table=(head, *map(_gate_row, own.gates)),
+        words=3,
+    )
+
+
+def _gate_row(line: GateLine) -> tuple[str, ...]:
+    refused = []
+    if not line.is_within_limit:
+        refused.append("over the limit")
+    if line.is_within_quota is False:
+        held = amount_text(line.axis, line.non_preemptible)
+        refused.append(f"over the quota, of which {held} is held for good")
+    numbers = (line.allocated, line.request, line.limit, line.quota, line.fair_share)
+    return (
+        line.queue,
+        str(line.axis),
+        " and ".join(refused) or "pass",
+        *(amount_text(line.axis, number) for number in numbers),
+    )
+
+
+def _nodes(own: OwnTurn) -> Section:
+    pod = own.pods[0]
+    return Section(title=f"What the nodes are to {pod}", remarks=(f"{tallies_text(own.nodes)}.",))

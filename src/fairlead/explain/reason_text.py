@@ -1,0 +1,84 @@
+"""Reasons in sentences. Everything said here is in the reason as data; nothing is looked up."""
+
+from typing import Final
+
+from fairlead.explain.amount_text import amount_text
+from fairlead.explain.axis_order import by_interest
+from fairlead.model.axes import Axis
+from fairlead.model.plan import Comparison, Reason, Tally, Term
+
+_PHRASES: Final = {
+    "WithinQuota": "within the quota of {queue}: {first}",
+    "OverQuota": "on idle room beyond the quota of {queue}: {first}",
+    "OverLimit": "over the limit: {all} at {queue}",
+    "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
+    "NoNodeFits": "fits no node: {tallies}",
+    "UnsupportedConstraint": "has a constraint that is not supported: {names}",
+    "QueueDoesNotExist": "queue {queue} does not exist",
+    "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
+    "NotReady": "not complete: {tallies}",
+    "Suspended": "held back by its owner",
+    "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
+}
+
+_OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does"}
+
+
+def reason_text(reason: Reason) -> str:
+    """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
+    phrase = _PHRASES.get(reason.code, reason.code)
+    return phrase.format(
+        queue=reason.queue,
+        first=comparisons_text(_most_interesting(reason.comparisons)),
+        all=comparisons_text(reason.comparisons),
+        tallies=tallies_text(reason.tallies),
+        names=", ".join(reason.names),
+    )
+
+
+def comparisons_text(comparisons: tuple[Comparison, ...]) -> str:
+    """Return comparisons as sums: ``gpu: allocated 14 + request 4 > limit 16``."""
+    return "; ".join(map(_comparison_text, comparisons))
+
+
+def tallies_text(tallies: tuple[Tally, ...]) -> str:
+    """Return counts in words: ``3 of 8 nodes lack memory, 5 lack cpu``."""
+    texts = []
+    before: Tally | None = None
+    for tally in tallies:
+        is_same = before is not None and (before.of, before.things) == (tally.of, tally.things)
+        whole = "" if is_same else f" of {tally.of} {tally.things}"
+        texts.append(f"{tally.count}{whole} {_verb_agrees(tally)}")
+        before = tally
+    return ", ".join(texts)
+
+
+def _verb_agrees(tally: Tally) -> str:
+    verb, space, rest = tally.what.partition(" ")
+    return _OF_ONE.get(verb, verb) + space + rest if tally.count == 1 else tally.what
+
+
+def _most_interesting(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
+    """Return the one that people look at first, which is that of the scarcest resource."""
+    of_axis = {each.axis: each for each in comparisons if each.axis is not None}
+    for axis in by_interest(of_axis):
+        return (of_axis[axis],)
+    return comparisons[:1]
+
+
+def _comparison_text(comparison: Comparison) -> str:
+    axis = comparison.axis
+    left = " + ".join(_term_text(axis, term) for term in comparison.left)
+    name = f"{axis}: " if axis else ""
+    return f"{name}{left} {comparison.relation} {_term_text(axis, comparison.right)}"
+
+
+def _term_text(axis: Axis | None, term: Term) -> str:
+    owner = f" of {term.queue}" if term.queue else ""
+    match term.amount:
+        case None:
+            return f"no {term.name}{owner}"
+        case int() if axis is not None:
+            return f"{term.name}{owner} {amount_text(axis, term.amount)}"
+        case _:
+            return f"{term.name}{owner} {term.amount}"
