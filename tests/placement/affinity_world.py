@@ -1,8 +1,8 @@
 """Pods with affinities in short, on nodes that are in a zone.
 
 A term is written ``key/selector`` or ``key/selector@namespaces``. The selector is ``app=web``,
-``app=web|db``, ``app!=web``, ``*`` (everything) or ``none``; namespaces are a list with ``+``, ``*``
-for all, or ``team=x`` by label.
+``app=web|db``, ``app!=web``, ``*`` (everything) or ``none``; namespaces are ``a+b``, ``*`` for all,
+or ``team=x`` by label.
 """
 
 from fairlead.model.axes import QueueName, WorkloadName
