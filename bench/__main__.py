@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.harness import Benchmark, Figure, measure, registered, table
+from bench.harness import Benchmark, Figure, InputAbsent, measure, registered, table
 
 REPEATS = 25  # beside other work, the best of 7 was up to a third slower than the best of these
 
@@ -27,11 +27,12 @@ def main() -> int:
     if not chosen:
         print(f"no benchmark has {arguments.only!r} in its name", file=sys.stderr)
         return 1
-    figures = [figure for each in chosen if (figure := _attempt(each, arguments.repeats))]
+    outcomes = [_attempt(each, arguments.repeats) for each in chosen]
+    figures = [outcome for outcome in outcomes if isinstance(outcome, Figure)]
     print(table(figures))
     if arguments.json is not None:
         arguments.json.write_bytes(_as_json(figures))
-    return 0 if len(figures) == len(chosen) else 1
+    return 1 if None in outcomes else 0
 
 
 def _arguments() -> argparse.Namespace:
@@ -50,10 +51,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _attempt(each: Benchmark, repeats: int) -> Figure | None:
+def _attempt(each: Benchmark, repeats: int) -> Figure | InputAbsent | None:
+    """Measure; what cannot be measured here is said, and None is what does not run."""
     print(f"measuring {each.name}", file=sys.stderr)
     try:
         return measure(each, repeats)
+    except InputAbsent as absent:
+        print(f"left out {each.name}: {absent}", file=sys.stderr)
+        return absent
     except Exception:  # noqa: BLE001 - one that breaks must not hide the figures of the others
         print(f"{each.name} failed:\n{traceback.format_exc()}", file=sys.stderr)
         return None

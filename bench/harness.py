@@ -17,6 +17,10 @@ Preparation = Callable[[], Work]
 BATCH_NS = 10_000_000  # a run shorter than this is repeated within one measurement
 
 
+class InputAbsent(Exception):
+    """What a benchmark measures on is not on this machine; the message says what and where."""
+
+
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """A named piece of work with the figure that it should reach."""
 
