@@ -193,7 +193,8 @@ def test_a_workload_waits_in_the_cluster_queue_of_its_local_queue() -> None:
     state = sound(cluster_queue("a"), local_queue("jobs", "a"), workload("w", more="active: false"))
     found = state.workloads[WorkloadName("team/w")]
     assert (found.queue, found.active, found.preemptible, found.min_count) == ("a", False, True, 1)
-    assert found.extension == KueueWorkload(namespace="team", local_queue="jobs")
+    assert found.namespace == "team"
+    assert found.extension == KueueWorkload(local_queue="jobs")
     assert state.runs == {}
 
 

@@ -91,7 +91,6 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     """What only a Kueue Workload has."""
 
-    namespace: str
     local_queue: str
     requeued_ms: int | None = None  # orders it instead of its creation
     evicted: bool = False
@@ -101,7 +100,6 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
 class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"):
     """What only pods under an ElasticQuota have."""
 
-    namespace: str
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
     nominated_node: str | None = None
     min_resources: Amounts | None = None

@@ -64,7 +64,6 @@ class ElasticWorkload:
         nominated = {pod.nominated_node for pod in self._gang.pods if not is_placed(pod)}
         least = group.min_resources if group else None
         return ElasticPods(
-            namespace=self._gang.namespace,
             preemption_policy=_preemption_policy(self._importance),
             nominated_node=nominated.pop() if len(nominated) == 1 else None,
             min_resources=None if least is None else amounts_on(self._resources, least),

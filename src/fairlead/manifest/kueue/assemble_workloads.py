@@ -69,7 +69,6 @@ def model_workload(
         active=found.active,
         created_ms=found.created_ms,
         extension=KueueWorkload(
-            namespace=found.namespace,
             local_queue=found.local_queue,
             requeued_ms=found.requeued_ms,
             evicted=found.evicted,
