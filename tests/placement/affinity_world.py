@@ -14,6 +14,7 @@ from fairlead.model.events import (
     WorkloadAdded,
     WorkloadStarted,
 )
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
@@ -84,8 +85,17 @@ def workload(name: str, row: dict[str, str], *, count: int = 1) -> Workload:
     )
 
 
-def node(name: str, labels: dict[str, str]) -> Node:
-    return Node(name=name, allocatable=(0, 0), occupied=(0, 0), labels=labels)
+def foreign(row: dict[str, str]) -> ForeignPod:
+    """Return a pod that is not ours with what *row* says of labels, apart and namespace."""
+    return ForeignPod(
+        namespace=row.get("namespace", "ns"),
+        labels=tuple(sorted(pairs(row.get("labels", "-")).items())),
+        pod_anti_affinity=terms(row.get("apart", "-")),
+    )
+
+
+def node(name: str, labels: dict[str, str], *others: ForeignPod) -> Node:
+    return Node(name=name, allocatable=(0, 0), occupied=(0, 0), labels=labels, foreign=others)
 
 
 def start(name: str, on: str, ordinal: int = 0) -> WorkloadStarted:
@@ -93,15 +103,16 @@ def start(name: str, on: str, ordinal: int = 0) -> WorkloadStarted:
     return WorkloadStarted(workload=WorkloadName(name), placements=(place,), at_ms=0)
 
 
-def state_of(nodes: str, pods: str = "pod") -> ClusterState:
+def state_of(nodes: str, pods: str = "pod", others: str = "node") -> ClusterState:
     """Return nodes by table (node, labels), and pods by table (pod, node and what else they have).
 
-    A pod on the node ``-`` waits.
+    A pod on the node ``-`` waits. *others* are pods that are not ours, by node.
     """
     state = ClusterState(RESOURCES, AXES)
     state.apply(CatalogueChanged(Catalogue(namespaces=NAMESPACES)))
     for row in rows(nodes):
-        state.apply(NodeAdded(node(row["node"], pairs(row["labels"]))))
+        there = [foreign(each) for each in rows(others) if each["node"] == row["node"]]
+        state.apply(NodeAdded(node(row["node"], pairs(row["labels"]), *there)))
     for row in rows(pods):
         state.apply(WorkloadAdded(workload(row["pod"], row)))
         if row["node"] != "-":

@@ -1,6 +1,7 @@
 """Pod affinity and anti-affinity judged plainly: every placed pod is looked at for every node."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from fairlead.model.node import Node
 from fairlead.model.selector import PodTerm
@@ -14,14 +15,16 @@ def is_allowed(state: ClusterState, workload: Workload, pod_set: int, node: Node
     return (
         _is_near(state, workload, asked, node)
         and not any(
-            _means(state, term, other, its_set) and _is_same_domain(term, node, place)
+            _means(state, term, other.namespace, other.labels)
+            and _is_same_domain(term, node, other.place)
             for term in asked.constraints.pod_anti_affinity
-            for other, its_set, place in _placed(state)
+            for other in _placed(state)
         )
         and not any(
-            _means(state, term, workload, asked) and _is_same_domain(term, node, place)
-            for _, its_set, place in _placed(state)
-            for term in its_set.constraints.pod_anti_affinity
+            _means(state, term, workload.namespace, dict(asked.labels))
+            and _is_same_domain(term, node, other.place)
+            for other in _placed(state)
+            for term in other.apart
         )
     )
 
@@ -31,29 +34,44 @@ def _is_near(state: ClusterState, workload: Workload, asked: PodSet, node: Node)
     if any(term.topology_key not in node.labels for term in terms):
         return False
     wanted = [
-        place
-        for other, its_set, place in _placed(state)
-        if all(_means(state, term, other, its_set) for term in terms)
+        other.place
+        for other in _placed(state)
+        if all(_means(state, term, other.namespace, other.labels) for term in terms)
     ]
     if all(any(_is_same_domain(term, node, place) for place in wanted) for term in terms):
         return True
     is_alone = not any(term.topology_key in place for term in terms for place in wanted)
-    return is_alone and all(_means(state, term, workload, asked) for term in terms)
+    labels = dict(asked.labels)
+    return is_alone and all(_means(state, term, workload.namespace, labels) for term in terms)
 
 
-def _placed(state: ClusterState) -> Iterator[tuple[Workload, PodSet, Mapping[str, str]]]:
-    """Yield every pod on a known node, with the labels of that node."""
+class _Pod(NamedTuple):
+    """A pod on a node; *place* is the labels of the node."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    apart: tuple[PodTerm, ...]
+    place: Mapping[str, str]
+
+
+def _placed(state: ClusterState) -> Iterator[_Pod]:
+    """Yield every pod on a known node, ours or not."""
     for name, run in state.runs.items():
         workload = state.workloads[name]
         for pod, placed in run.pods.items():
             if placed.node in state.nodes:
-                labels = state.nodes[placed.node].labels
-                yield workload, workload.pod_sets[pod.pod_set], labels
+                own = workload.pod_sets[pod.pod_set]
+                apart = own.constraints.pod_anti_affinity
+                place = state.nodes[placed.node].labels
+                yield _Pod(workload.namespace, dict(own.labels), apart, place)
+    for node in state.nodes.values():
+        for each in node.foreign:
+            labels = dict(each.labels)
+            yield _Pod(each.namespace, labels, each.pod_anti_affinity, node.labels)
 
 
-def _means(state: ClusterState, term: PodTerm, workload: Workload, pod_set: PodSet) -> bool:
-    about = state.catalogue.namespace_labels(workload.namespace)
-    return term.matches(workload.namespace, about, dict(pod_set.labels))
+def _means(state: ClusterState, term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:
+    return term.matches(namespace, state.catalogue.namespace_labels(namespace), labels)
 
 
 def _is_same_domain(term: PodTerm, node: Node, place: Mapping[str, str]) -> bool:

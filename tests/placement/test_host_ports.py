@@ -1,9 +1,11 @@
 """A host port is held by who runs, until it has left, and by who has a reservation."""
 
+import msgspec
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
+    NodeChanged,
     Placement,
     WorkloadAdded,
     WorkloadLeaving,
@@ -11,6 +13,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId, PodSet, Workload
 from fairlead.placement.host_ports import Port, port_room
@@ -100,3 +103,18 @@ def test_what_a_trial_opened_is_free_after_it() -> None:
         place(state, "w", "n1", "running")
         assert port_room(state, "n1", (("TCP", 80),)) == "taken"
     assert port_room(state, "n1", (("TCP", 80),)) == "free"
+
+
+@pytest.mark.parametrize(
+    ("asks", "room"),
+    [("TCP:80", "taken"), ("TCP:22", "later"), ("TCP:22,TCP:80", "taken"), ("UDP:80", "free")],
+)
+def test_pods_of_other_schedulers_hold_their_ports(asks: str, room: str) -> None:
+    leaving = ForeignPod(namespace="ns", host_ports=ports("TCP:22"), leaving=True)
+    staying = ForeignPod(namespace="ns", host_ports=ports("TCP:80"))
+    empty = node("n1")
+    state = state_with(empty, node("n2"))
+    assert port_room(state, "n1", ports(asks)) == "free"
+    state.apply(NodeChanged(msgspec.structs.replace(empty, foreign=(leaving, staying))))
+    assert port_room(state, "n1", ports(asks)) == room
+    assert port_room(state, "n2", ports(asks)) == "free"

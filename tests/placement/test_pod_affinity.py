@@ -19,8 +19,9 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
-from tests.placement.affinity_world import node, start, state_of, workload
+from tests.placement.affinity_world import foreign, node, start, state_of, workload
 from tests.placement.reference_pod_affinity import is_allowed
+from tests.text_table import rows
 
 POD = PodId(0, 0)
 NODES = """
@@ -220,6 +221,42 @@ def test_where_a_pod_may_go(table: str) -> None:
     expected = table.strip().splitlines()[1].split()[-1]
     found = takers(PodAffinity(state), state, waiting(state))
     assert ",".join(found) == ("" if expected == "-" else expected)
+
+
+# The pod p, and one on the node a1 that is not ours to schedule; may: the nodes that take p.
+FOREIGN = """
+    labels   near         apart        its-labels  its-apart     may
+    app=web  -            -            app=db      -             a1,a2,b1,out
+    -        zone/app=db  -            app=db      -             a1,a2
+    app=db   zone/app=db  -            app=db      -             a1,a2
+    app=db   zone/app=db  -            app=web     -             a1,a2,b1
+    -        -            zone/app=db  app=db      -             b1,out
+    -        -            host/*       -           -             a2,b1,out
+    app=web  -            -            -           zone/app=web  b1,out
+    app=api  -            -            -           zone/app=web  a1,a2,b1,out
+"""
+
+
+@pytest.mark.parametrize("row", rows(FOREIGN), ids=lambda row: " ".join(row.values()))
+def test_pods_of_other_schedulers_are_around_like_ours(row: dict[str, str]) -> None:
+    theirs = f"node labels apart\n a1 {row['its-labels']} {row['its-apart']}"
+    ours = f"pod node labels near apart\n p - {row['labels']} {row['near']} {row['apart']}"
+    state = state_of(NODES, ours, theirs)
+    assert takers(PodAffinity(state), state, waiting(state)) == row["may"].split(",")
+
+
+def test_a_pod_of_another_scheduler_comes_and_goes_with_its_node() -> None:
+    state = state_of(NODES, "pod node labels\n p - app=web")
+    judge = PodAffinity(state)
+    repelling = foreign({"apart": "zone/app=web"})
+    assert judge.around(waiting(state), 0).allow_all
+    state.apply(NodeChanged(node("a1", {"zone": "a"}, repelling)))
+    assert takers(judge, state, waiting(state)) == ["b1", "out"]
+    with state.trial():
+        state.apply(NodeChanged(node("b1", {"zone": "b"}, repelling)))
+        assert takers(judge, state, waiting(state)) == ["out"]
+    state.apply(NodeRemoved("a1"))
+    assert takers(judge, state, waiting(state)) == ["a2", "b1", "out"]
 
 
 DEFECTS = """

@@ -16,11 +16,12 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.journal import Mark
 from fairlead.model.workload import PodId
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
-from tests.placement.affinity_world import node, start, state_of, workload
+from tests.placement.affinity_world import foreign, node, start, state_of, workload
 from tests.placement.reference_pod_affinity import is_allowed
 
 NAMES = ["n1", "n2", "n3"]
@@ -46,18 +47,24 @@ facts = st.fixed_dictionaries(
         "namespace": st.sampled_from(["ns", "other"]),
     }
 )
+others = st.lists(facts.map(foreign), max_size=2)
 
 
 class AffinityMachine(RuleBasedStateMachine):
     """Random events and trials; one judge follows them, another is made anew for each question."""
 
-    @initialize(labels=st.lists(node_labels, min_size=3, max_size=3), pods=st.lists(facts))
-    def begin(self, labels: list[dict[str, str]], pods: list[dict[str, str]]) -> None:
+    @initialize(
+        nodes=st.lists(st.tuples(node_labels, others), min_size=3, max_size=3),
+        pods=st.lists(facts),
+    )
+    def begin(
+        self, nodes: list[tuple[dict[str, str], list[ForeignPod]]], pods: list[dict[str, str]]
+    ) -> None:
         self.state = state_of("node labels")
         self.judge = PodAffinity(self.state)
         self.marks: list[Mark] = []
-        for name, each in zip(NAMES, labels, strict=True):
-            self.state.apply(NodeAdded(node(name, each)))
+        for name, (labels, there) in zip(NAMES, nodes, strict=True):
+            self.state.apply(NodeAdded(node(name, labels, *there)))
         for name, row in zip(PODS, pods, strict=False):
             self.state.apply(WorkloadAdded(workload(name, row, count=2)))
 
@@ -80,14 +87,16 @@ class AffinityMachine(RuleBasedStateMachine):
         is_known = new.name in self.state.workloads
         self.state.apply(WorkloadChanged(new) if is_known else WorkloadAdded(new))
 
-    @rule(name=st.sampled_from(NAMES), labels=st.none() | node_labels)
-    def change_a_node(self, name: str, labels: dict[str, str] | None) -> None:
+    @rule(name=st.sampled_from(NAMES), labels=st.none() | node_labels, there=others)
+    def change_a_node(
+        self, name: str, labels: dict[str, str] | None, there: list[ForeignPod]
+    ) -> None:
         is_known = name in self.state.nodes
         if labels is None:
             if is_known:
                 self.state.apply(NodeRemoved(name))
             return
-        new = node(name, labels)
+        new = node(name, labels, *there)
         self.state.apply(NodeChanged(new) if is_known else NodeAdded(new))
 
     @rule(team=st.sampled_from("xy"))

@@ -95,7 +95,7 @@ class NodeAdded(msgspec.Struct, frozen=True, tag=True):
 
 
 class NodeChanged(msgspec.Struct, frozen=True, tag=True):
-    """A node's size, labels, taints or readiness changed."""
+    """A node's size, labels, taints, readiness, or the pods there that are not ours changed."""
 
     node: Node
 

@@ -4,7 +4,7 @@ A port is a protocol and a number. The address that a port may be bound to is no
 pods that open one port on different addresses of a node are kept apart; that is rare, and safe.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Literal, TypeAlias
 
 from fairlead.model.state import ClusterState
@@ -19,16 +19,26 @@ def port_room(state: ClusterState, node: str, ports: Collection[Port]) -> PortRo
     """Return whether all of *ports* are free on *node*, now or later.
 
     Who is leaving holds its ports until it has left; who has a reservation holds them already.
-    Law: more ports, or more pods on the node, never make a port freer. Cost: nothing without ports,
-    else one look at each pod on the node.
+    Pods that are not ours hold theirs in the same way. Law: more ports, or more pods on the node,
+    never make a port freer. Cost: nothing without ports, else one look at each pod on the node.
     """
     if not ports:
         return "free"
     room: PortRoom = "free"
-    for name, pod in state.books.use(node).pods:
-        held = state.workloads[name].pod_sets[pod.pod_set].constraints.host_ports
+    for held, is_leaving in _held_on(state, node):
         if any(port in ports for port in held):
-            if state.runs[name].pods[pod].phase != "leaving":
+            if not is_leaving:
                 return "taken"
             room = "later"
     return room
+
+
+def _held_on(state: ClusterState, node: str) -> Iterator[tuple[Collection[Port], bool]]:
+    """Yield what each pod on *node* opens, and whether it is leaving."""
+    for name, pod in state.books.use(node).pods:
+        held = state.workloads[name].pod_sets[pod.pod_set].constraints.host_ports
+        yield held, state.runs[name].pods[pod].phase == "leaving"
+    facts = state.nodes.get(node)
+    if facts is not None:
+        for foreign in facts.foreign:
+            yield foreign.host_ports, foreign.leaving

@@ -6,7 +6,7 @@ pod in any domain and the pod is itself what it asks for, it is the first and ne
 those labels. A pod with anti-affinity goes where no pod is in the domain that the term means, and
 keeps such pods away once it is there, whatever they ask for. A node without the label is in no
 domain, so it fails every affinity and passes every anti-affinity. Pods count while they hold a
-node: those that are leaving, and those that have a reservation.
+node, whoever schedules them: also those that are leaving, and those that have a reservation.
 """
 
 from collections.abc import Sequence

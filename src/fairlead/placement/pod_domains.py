@@ -5,7 +5,8 @@ is kept and brought up to date: the change log of the books says which nodes to 
 long as nobody asks and no placed pod keeps others away, nothing is counted at all.
 
 Pods that no term can tell apart are one kind. Terms are tried on kinds, not on pods, each term on
-each kind once, and only on kinds with a label that the term asks for, if it asks for one.
+each kind once, and only on kinds with a label that the term asks for, if it asks for one. Pods that
+are not ours are of the same kinds: they come and go with changes of their node.
 """
 
 from collections import Counter, defaultdict
@@ -13,9 +14,11 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.node import Node
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodSet, Workload
+from fairlead.model.workload import Workload
 
 Domain: TypeAlias = tuple[str, str]
 """A label of nodes that is a topology key, and its value."""
@@ -111,6 +114,7 @@ class PodDomains:
         self._tallies_by_label: defaultdict[_Label | None, list[Tally]] = defaultdict(list)
         self._kinds_by_label: defaultdict[_Label | None, list[_Kind]] = defaultdict(list)
         self._known: dict[WorkloadName, tuple[Workload, list[_Kind]]] = {}
+        self._known_foreign: dict[str, tuple[tuple[ForeignPod, ...], list[_Kind]]] = {}
         self._counted: dict[str, tuple[Mapping[str, str], Mapping[_Kind, int]]] = {}
 
     def _wake(self) -> None:
@@ -118,7 +122,8 @@ class PodDomains:
         self._catch_up()
         if not self._is_awake:
             self._is_awake = True
-            for node in self._state.books.booked():
+            with_foreign = [each.name for each in self._state.nodes.values() if each.foreign]
+            for node in dict.fromkeys([*self._state.books.booked(), *with_foreign]):
                 self._recount(node)
             self._most_remembered = 2 * len(self._kinds) + _SPARE
 
@@ -142,7 +147,8 @@ class PodDomains:
         for name, pod in self._state.books.use(node).pods:
             if workloads[name].pod_sets[pod.pod_set].constraints.pod_anti_affinity:
                 return True
-        return False
+        facts = self._state.nodes.get(node)
+        return facts is not None and any(each.pod_anti_affinity for each in facts.foreign)
 
     def _recount(self, node: str) -> None:
         labels, kinds = self._counted.pop(node, ({}, {}))
@@ -153,35 +159,51 @@ class PodDomains:
         facts = self._state.nodes.get(node)
         if facts is None:
             return  # nothing is known of where the node is
-        kinds = self._kinds_on(node)
+        kinds = self._kinds_on(facts)
         for kind, count in kinds.items():
             kind.nodes[node] = count
             for tally in kind.tallies:
                 tally.add(facts.labels, count)
         self._counted[node] = (facts.labels, kinds)
 
-    def _kinds_on(self, node: str) -> Mapping[_Kind, int]:
+    def _kinds_on(self, node: Node) -> Mapping[_Kind, int]:
         workloads = self._state.workloads
-        pods = self._state.books.use(node).pods
-        return Counter([self._kinds_of(workloads[name])[pod.pod_set] for name, pod in pods])
+        pods = self._state.books.use(node.name).pods
+        ours = [self._kinds_of(workloads[name])[pod.pod_set] for name, pod in pods]
+        return Counter(ours + self._foreign_kinds(node) if node.foreign else ours)
 
     def _kinds_of(self, workload: Workload) -> list[_Kind]:
         """Return the kind of each pod set."""
         known = self._known.get(workload.name)
         if known is not None and known[0] is workload:
             return known[1]
-        kinds = [self._kind(workload.namespace, pod_set) for pod_set in workload.pod_sets]
+        kinds = [
+            self._kind(workload.namespace, each.labels, each.constraints.pod_anti_affinity)
+            for each in workload.pod_sets
+        ]
         self._known[workload.name] = (workload, kinds)
         return kinds
 
-    def _kind(self, namespace: str, pod_set: PodSet) -> _Kind:
-        repels = pod_set.constraints.pod_anti_affinity
-        key = (namespace, pod_set.labels, repels)
+    def _foreign_kinds(self, node: Node) -> list[_Kind]:
+        """Return the kind of each pod on *node* that is not ours."""
+        known = self._known_foreign.get(node.name)
+        if known is not None and known[0] is node.foreign:
+            return known[1]
+        kinds = [
+            self._kind(each.namespace, each.labels, each.pod_anti_affinity) for each in node.foreign
+        ]
+        self._known_foreign[node.name] = (node.foreign, kinds)
+        return kinds
+
+    def _kind(
+        self, namespace: str, labels: tuple[_Label, ...], repels: tuple[PodTerm, ...]
+    ) -> _Kind:
+        key = (namespace, labels, repels)
         kind = self._kinds.get(key)
         if kind is None:
             tallies = [self._tally_of_repelling(term) for term in repels]
-            kind = self._kinds[key] = _Kind(namespace, dict(pod_set.labels), tallies)
-            for label in (None, *pod_set.labels):
+            kind = self._kinds[key] = _Kind(namespace, dict(labels), tallies)
+            for label in (None, *labels):
                 self._kinds_by_label[label].append(kind)
                 for tally in self._tallies_by_label.get(label, ()):
                     self._introduce(tally, kind)
