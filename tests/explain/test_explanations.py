@@ -82,12 +82,12 @@ def test_what_leaving_pods_still_hold_counts_as_used() -> None:
 
 
 def test_a_name_that_no_queue_has() -> None:
-    state = load_or_raise([str(EXAMPLES / "kai")]).state
-    with pytest.raises(FairleadError, match="no queue is named"):
+    state = load_or_raise([str(EXAMPLES / "kai" / "monday")]).state
+    with pytest.raises(FairleadError, match="no queue or job is named"):
         queue_named(state, "nobody")
 
 
-@pytest.mark.parametrize("family", ["kai", "kueue", "elastic-quota"])
+@pytest.mark.parametrize("family", ["kai/monday", "kueue", "elastic-quota"])
 def test_the_report_lists_parents_before_children(family: str) -> None:
     report = reported(family)
     seen: set[str] = set()

@@ -25,7 +25,7 @@ SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
     "plan": "Show which jobs start now and where, which wait, and exactly why.",
-    "explain": "Show the arithmetic behind a queue's numbers, step by step.",
+    "explain": "Show why a queue's numbers are what they are, or why a job starts or waits.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }
 
@@ -35,6 +35,7 @@ EXAMPLES = """\b
 Examples:
   fairlead validate -f cluster/
   fairlead queues -f cluster/ --capacity gpu=64
+  fairlead plan -f cluster/
   fairlead explain research -f cluster/
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead queues -f -
 """
