@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from fairlead.manifest.text.fields import FieldError, decimal_of, duration_of, quantity_of
+from fairlead.manifest.text.scalar import plain_value
+from fairlead.manifest.text.values import describe
 
 READERS: dict[str, Callable[[str], object]] = {
     "number": decimal_of,
@@ -39,3 +41,20 @@ def test_a_wrong_text_is_told_with_its_cure(row: str) -> None:
         READERS[reader](text)
     wrong = caught.value
     assert [wrong.code, wrong.message, wrong.fix] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("0.0000005", "0.0000005"),
+        ("-0.00000010", "-0.00000010"),
+        ("5e-7", "0.0000005"),  # the same number; nobody can tell how it was written
+        ("1e30", "1e30"),
+        ("-1.5E3", "-1.5e3"),
+        ("2.50", "2.50"),
+        ("1.25e-300", "1.25e-300"),  # some 300 zeros are not to be read
+        ("1" * 41, "11111111111111111111... (41 characters)"),
+    ],
+)
+def test_a_number_is_quoted_as_people_write_it(text: str, shown: str) -> None:
+    assert describe(plain_value(text)) == f"the number {shown}"

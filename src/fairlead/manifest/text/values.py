@@ -19,6 +19,8 @@ class Refused:
 
 REFUSED: Final = Refused()
 
+_MOST_DIGITS: Final = 40  # that are shown
+
 Scalar: TypeAlias = bool | int | Decimal | str | None
 Value: TypeAlias = "Scalar | Refused | list[Value] | dict[str, Value]"
 Mapping: TypeAlias = dict[str, Value]
@@ -32,7 +34,7 @@ def describe(value: Value) -> str:
         case bool():
             return f"the boolean {str(value).lower()}"
         case int() | Decimal():
-            return f"the number {_short(str(value))}"
+            return f"the number {_short(_digits(value))}"
         case str():
             return f"the text {quote(value)}"
         case list():
@@ -60,5 +62,15 @@ def height(value: Value) -> int:
     return levels
 
 
+def _digits(number: int | Decimal) -> str:
+    """Write a number as people do: 0.0000005 and 1e30, where Decimal has 5E-7 and 1E+30."""
+    written = str(number)
+    if "E-" in written and len(plain := f"{number:f}") <= _MOST_DIGITS:
+        return plain
+    return written.lower().replace("e+", "e")
+
+
 def _short(digits: str) -> str:
-    return digits if len(digits) <= 40 else f"{digits[:20]}... ({len(digits)} characters)"
+    if len(digits) <= _MOST_DIGITS:
+        return digits
+    return f"{digits[:20]}... ({len(digits)} characters)"
