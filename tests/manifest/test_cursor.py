@@ -342,6 +342,23 @@ def test_asking_whether_a_field_is_there_does_not_count_as_reading_it() -> None:
     assert shown(findings) == ["1 warning unknown-field $.spec"]
 
 
+def test_a_reader_can_ask_what_was_refused_so_that_it_adds_nothing() -> None:
+    top, findings = stand_in("{sound: [a], wrong: 5, mixed: [a, 5], number: .nan, spec: 5}")
+    for key in ("sound", "wrong", "mixed", "absent"):
+        top.texts(key)
+    top.integer("number")
+    spec = top.mapping("spec")
+    assert [key for key in (*top.keys(), "absent") if top.is_refused(key)] == [
+        "wrong",
+        "mixed",
+        "number",
+        "spec",
+    ]
+    assert spec.is_refused("anything")
+    assert not top.mapping("absent").is_refused("anything")
+    assert len(findings) == 4
+
+
 def test_a_reader_can_report_at_a_key_or_a_path_of_its_own() -> None:
     top, findings = stand_in("kind: List\nitems:\n- spec:\n    min: 5\n    max: 3\n")
     spec = top.mapping("spec")

@@ -269,6 +269,16 @@ GOOD_RESOURCE = "{name: cpu, nominalQuota: 4}"
 # One mistake within resourceGroups, and the one place at which it is told.
 ONE_MISTAKE = {
     "[just a text]": "error wrong-type [0]",
+    f"[{{coveredResources: 5, flavors: [{{name: f, resources: [{GOOD_RESOURCE}]}}]}}]": (
+        "error wrong-type [0].coveredResources"
+    ),
+    f"[{{coveredResources: [5], flavors: [{{name: f, resources: [{GOOD_RESOURCE}]}}]}}]": (
+        "error wrong-type [0].coveredResources[0]"
+    ),
+    "[{coveredResources: [cpu], flavors: 5}]": "error wrong-type [0].flavors",
+    "[{coveredResources: [cpu], flavors: [{name: f, resources: 5}]}]": (
+        "error wrong-type [0].flavors[0].resources"
+    ),
     "[{coveredResources: [cpu], flavors: [text]}]": "error wrong-type [0].flavors[0]",
     "[{coveredResources: [cpu], flavors: [{name: f, resources: [text]}]}]": (
         "error wrong-type [0].flavors[0].resources[0]"

@@ -236,6 +236,8 @@ def test_a_required_topology_is_no_constraint_that_we_know() -> None:
 
 WRONG = {
     "no pod sets": ("queueName: jobs", "{}", "error missing-field $.spec.podSets"),
+    "an empty list of pod sets": ("podSets: []", "{}", "error missing-field $.spec.podSets"),
+    "pod sets that are no list": ("podSets: 5", "{}", "error wrong-type $.spec.podSets"),
     "a name twice": (
         "podSets: [{count: 1, template: {spec: {}}}, {count: 2, template: {spec: {}}}]",
         "{}",

@@ -129,7 +129,8 @@ def _requirement(item: Cursor, operators: Mapping[str, Operator]) -> LabelRequir
     if not is_given or operator is None:  # reported, and the values have nothing to agree with
         return LabelRequirement(key=key, operator="In", values=values)
     requirement = LabelRequirement(key=key, operator=operator, values=values)
-    _check_values(item, requirement)
+    if not item.is_refused("values"):
+        _check_values(item, requirement)
     return requirement
 
 

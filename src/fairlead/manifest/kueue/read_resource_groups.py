@@ -46,7 +46,7 @@ def read_resource_groups(spec: Cursor, owner: QuotaOwner) -> ResourceGroups:
     for item in items:
         covered = _covered_resources(item, seen_resources)
         flavors = item.items("flavors") if _is_there(item, "flavors") else []
-        if not flavors and item.has("flavors"):
+        if not flavors and item.has("flavors") and not item.is_refused("flavors"):
             item.error("flavors", "missing-field", "found no flavors, expected one", "add flavors")
         _warn_if_many(item, "flavors", len(flavors), _MOST_ENTRIES)
         names = []
@@ -63,6 +63,8 @@ def _covered_resources(group: Cursor, seen: set[str]) -> tuple[str, ...]:
     if not _is_there(group, "coveredResources"):
         return ()
     listed = group.texts("coveredResources")
+    if group.is_refused("coveredResources"):
+        return ()
     if not listed:
         group.error(
             "coveredResources",
@@ -95,7 +97,8 @@ def _flavor_quotas(
         return []
     quotas = [_quota(item, name, owner) for item in flavor.items("resources")]
     listed = tuple(quota.resource for quota in quotas)
-    if covered and all(listed) and listed != covered:  # else what is wrong is told already
+    is_told = not covered or not all(listed) or flavor.is_refused("resources")
+    if listed != covered and not is_told:
         flavor.error(
             "resources",
             "contradiction",

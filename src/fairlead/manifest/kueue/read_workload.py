@@ -136,7 +136,7 @@ def _pod_sets(
                 "rename or remove one of the two",
             )
         pod_sets[pod_set.name] = _granted(item, pod_set, admission, reclaimable)
-    if not items:
+    if not items and not spec.is_refused("podSets"):
         spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
     if admission and not refused:
         _warn_of_unknown(admission, pod_sets)

@@ -74,6 +74,7 @@ class Cursor:
         "_key",
         "_parent",
         "_read",
+        "_refused",
         "_value",
         "source",
     )
@@ -96,6 +97,7 @@ class Cursor:
         self._key = key
         self._is_quiet = is_quiet  # stands for something whose mistake is told already
         self._read: set[str] = set()
+        self._refused: frozenset[str] = frozenset()  # few have any, so no set of its own each
         self._children: list[Cursor] = []
 
     @classmethod
@@ -219,6 +221,13 @@ class Cursor:
         """Tell whether a field is there and not null. Does not count as reading it."""
         return self._value.get(key) is not None
 
+    def is_refused(self, key: str) -> bool:
+        """Tell whether a field that was read is wrong, whole or in part, and told already.
+
+        All fields are where there should be a mapping and is none.
+        """
+        return self._is_quiet or key in self._refused
+
     def keys(self) -> tuple[str, ...]:
         """Return the fields that are there, as written. Does not count as reading them."""
         return tuple(self._value)
@@ -276,13 +285,13 @@ class Cursor:
 
     def _convert(self, at: Path, value: Value, convert: Callable[[Value], T]) -> T | Refused:
         """Return what *convert* makes of the value, or `REFUSED` when it is reported."""
-        if value is REFUSED:
-            return REFUSED
-        try:
-            return convert(value)
-        except FieldError as wrong:
-            self.error(at, wrong.code, wrong.message, wrong.fix)
-            return REFUSED
+        if value is not REFUSED:
+            try:
+                return convert(value)
+            except FieldError as wrong:
+                self.error(at, wrong.code, wrong.message, wrong.fix)
+        self._refuse(at)
+        return REFUSED
 
     def _amount_reader(self, at: str | Path, resource: str) -> Callable[[Value], int]:
         def read(value: Value) -> int:
@@ -333,6 +342,10 @@ class Cursor:
         if value is not REFUSED:
             message = f"found {describe(value)}, expected {expected}"
             self.error(at, "wrong-type", message, fix)
+        self._refuse(at)
+
+    def _refuse(self, at: Path) -> None:
+        self._refused |= {str(at[0])}
 
     def _missing(self, key: str) -> None:
         if not self._is_quiet:
