@@ -14,9 +14,9 @@ show() {
 }
 
 tell "KAI-Scheduler: two departments share 32 GPUs by guarantee, weight and priority"
-show validate -f examples/kai
-show queues -f examples/kai
-show explain research -f examples/kai
+show validate -f examples/kai/monday
+show queues -f examples/kai/monday
+show explain research -f examples/kai/monday
 
 tell "KAI's share simulator: the same division from a body of numbers"
 show queues -f examples/share-simulation

@@ -19,7 +19,8 @@ INK, FAINT, HELD, DUE, OWN = "#24292f", "#8c959f", "#2a7ab0", "#e8a33d", "#5a9e6
 
 def shares() -> list[dict[str, object]]:
     """Ask fairlead itself."""
-    command = [sys.executable, "-m", "fairlead", "queues", "-f", "examples/kai", "-o", "json"]
+    arguments = ["queues", "-f", "examples/kai/monday", "-o", "json"]
+    command = [sys.executable, "-m", "fairlead", *arguments]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     queues: list[dict[str, object]] = json.loads(ran.stdout)["queues"]
     return queues

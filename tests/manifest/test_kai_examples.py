@@ -16,7 +16,7 @@ GPU = 2  # the place of the axis
 STORIES = {
     # research 16 + 2 and the unit lost in rounding, product 12 + 1; vision 8 + 2, language 8 + 1;
     # serving 4 + 1, perception 8; interns have a lower priority than those who take all
-    "kai": """
+    "kai/monday": """
         queue       allocated  requested  fair share
         interns     1          5          0
         language    16         16         9
@@ -55,8 +55,8 @@ def test_an_example_tells_what_comes_out_for_gpus(story: str) -> None:
 
 
 def test_the_comment_in_the_example_has_the_same_figures() -> None:
-    comment = (EXAMPLES / "kai" / "queues.yaml").read_text().partition("apiVersion")[0]
-    for line in STORIES["kai"].strip().splitlines()[1:]:
+    comment = (EXAMPLES / "kai" / "monday" / "queues.yaml").read_text().partition("apiVersion")[0]
+    for line in STORIES["kai/monday"].strip().splitlines()[1:]:
         queue, *figures = line.split()
         (row,) = [each for each in comment.splitlines() if f" {queue}  " in each]
         assert row.split()[-3:] == figures
