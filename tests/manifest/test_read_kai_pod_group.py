@@ -85,6 +85,23 @@ def test_the_preemption_delay_may_stand_in_an_annotation() -> None:
     assert spec("{preemptionDelay: 5s}", annotated)[0].preemption_delay_ms == 5000
 
 
+@pytest.mark.parametrize(
+    ("text", "metadata", "place"),
+    [
+        ("{preemptionDelay: -5s}", "{name: a}", "$.spec.preemptionDelay"),
+        (
+            "{}",
+            '{name: a, annotations: {kai.scheduler/preemption-delay: "-5s"}}',
+            '$.metadata.annotations["kai.scheduler/preemption-delay"]',
+        ),
+    ],
+)
+def test_a_negative_delay_is_told_and_counts_as_none(text: str, metadata: str, place: str) -> None:
+    group, (finding,) = spec(text, metadata)
+    assert group.preemption_delay_ms == 0
+    assert f'warning: {place}: found "-5s", which is taken as 0s [out-of-range]' in finding
+
+
 def test_an_unreadable_annotation_is_told_and_left_out() -> None:
     group, found = spec("{}", "{name: a, annotations: {kai.scheduler/last-start-timestamp: noon}}")
     assert group.started_ms is None

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.path import Path, quote
 from fairlead.model.duration import format_duration
 
 D = TypeVar("D")
@@ -17,7 +17,7 @@ def positive_ms(cursor: Cursor, key: str, default_ms: int, why: str = "", fix: s
     length_ms = cursor.duration(key, default_ms)
     if length_ms > 0:
         return length_ms
-    message = f"found {_as_written(cursor, key)}, expected more than 0{why}"
+    message = f"found {quote(cursor.text(key, ''))}, expected more than 0{why}"
     usual = f"remove it, or write the usual {format_duration(default_ms)}"
     cursor.error(key, "out-of-range", message, fix or usual)
     return default_ms
@@ -28,11 +28,11 @@ def protection_ms(cursor: Cursor, key: str, default_ms: D) -> int | D:
     length_ms = cursor.duration(key, default_ms)
     if not isinstance(length_ms, int) or length_ms >= 0:
         return length_ms
-    message = f"found {_as_written(cursor, key)}, which is taken as 0s"
-    cursor.warn(key, "out-of-range", message, "write 0s or more")
+    warn_of_negative(cursor, key, cursor.text(key, ""))
     return 0
 
 
-def _as_written(cursor: Cursor, key: str) -> str:
-    """Quote a field that was read as a duration, and so is a text."""
-    return quote(cursor.text(key, ""))
+def warn_of_negative(cursor: Cursor, at: str | Path, text: str) -> None:
+    """Tell that the duration *text* is negative, and counts as 0."""
+    message = f"found {quote(text)}, which is taken as 0s"
+    cursor.warn(at, "out-of-range", message, "write 0s or more")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias, TypeVar
 
+from fairlead.manifest.core.read_length import protection_ms, warn_of_negative
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.kai.read_sub_groups import least_pods, read_sub_groups, requires_topology
 from fairlead.manifest.objects import KaiPodGroupObject
@@ -46,7 +47,7 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
     if min_member is not None and min_sub_group is not None:
         message = "found minSubGroup beside minMember, expected one of the two"
         spec.error("minSubGroup", "contradiction", message, "remove one of the two")
-    delay_ms = spec.duration("preemptionDelay", None)
+    delay_ms = protection_ms(spec, "preemptionDelay", None)
     queue, queue_path = _queue(spec, metadata)
     group = KaiPodGroupObject(
         source=top.source,
@@ -97,7 +98,11 @@ def _check_backoff(spec: Cursor) -> None:
 
 def _preemption_delay_ms(top: Cursor, metadata: Metadata) -> int:
     found = _annotated(top, metadata, PREEMPTION_DELAY, duration_of)
-    return found[0] if found else 0
+    delay_ms = found[0] if found else 0
+    if delay_ms < 0:
+        place = ("metadata", "annotations", PREEMPTION_DELAY)
+        warn_of_negative(top, place, metadata.annotations[PREEMPTION_DELAY])
+    return max(0, delay_ms)
 
 
 def _annotated(top: Cursor, metadata: Metadata, key: str, convert: Callable[[str], T]) -> T | None:
