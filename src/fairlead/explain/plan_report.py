@@ -26,8 +26,8 @@ from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 
-MOST_NODES = 3
-"""How many nodes a row names before it counts the rest."""
+MOST_NAMES = 3
+"""How many nodes or jobs a row names before it counts the rest."""
 
 
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,8 +95,17 @@ def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
         queue=workload.queue,
         pods=f"{len(pods)}/{workload.pod_count()}" if pods else "",
         where=_where(places),
-        why=reason_text(decision.reason),
+        why=_why(decision),
     )
+
+
+def _why(decision: Decision) -> str:
+    """Return the reason in a sentence; of a reservation also who has to leave first."""
+    text = reason_text(decision.reason)
+    if not isinstance(decision, Reserve) or not decision.waits_for:
+        return text
+    names = _first_few(decision.waits_for)
+    return f"{text}; when {names} {'has' if len(decision.waits_for) == 1 else 'have'} left"
 
 
 def _pods(decision: Decision) -> Sequence[PodId]:
@@ -113,9 +122,12 @@ def _where(places: Sequence[Placement]) -> str:
     """Return nodes with how many pods each gets, the first few by name."""
     counts = Counter(place.node for place in places if place.node is not None)
     named = [name if n == 1 else f"{name} x{n}" for name, n in sorted(counts.items())]
-    if len(named) > MOST_NODES:
-        named = [*named[:MOST_NODES], f"and {len(named) - MOST_NODES} more"]
-    return ", ".join(named)
+    return _first_few(named)
+
+
+def _first_few(names: Sequence[str]) -> str:
+    left_out = len(names) - MOST_NAMES
+    return ", ".join([*names[:MOST_NAMES], *([f"and {left_out} more"] if left_out > 0 else ())])
 
 
 def _name(decision: Decision) -> str:

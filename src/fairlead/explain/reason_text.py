@@ -47,10 +47,15 @@ def tallies_text(tallies: tuple[Tally, ...]) -> str:
     before: Tally | None = None
     for tally in tallies:
         is_same = before is not None and (before.of, before.things) == (tally.of, tally.things)
-        whole = "" if is_same else f" of {tally.of} {tally.things}"
+        whole = "" if is_same else f" of {tally.of} {_noun_agrees(tally)}"
         texts.append(f"{tally.count}{whole} {_verb_agrees(tally)}")
         before = tally
     return ", ".join(texts)
+
+
+def _noun_agrees(tally: Tally) -> str:
+    noun, space, rest = tally.things.partition(" ")
+    return noun.removesuffix("s") + space + rest if tally.of == 1 else tally.things
 
 
 def _verb_agrees(tally: Tally) -> str:
