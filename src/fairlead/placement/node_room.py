@@ -17,7 +17,7 @@ DEVICE = 1000  # in thousandths
 
 
 class DeviceRoom(NamedTuple):
-    """What is free of a device that pods share, in billionths."""
+    """What is free of a device that pods share, in billionths, never below 0."""
 
     number: int
     idle_e9: int  # 0 on one that is only reserved: nobody has opened it yet
@@ -52,40 +52,47 @@ def node_room(node: Node, offered: Amounts, use: NodeUse, gpus: GpuResources) ->
     if any(use.leaving) or any(use.reserved):
         changes = zip(idle, use.leaving, use.reserved, strict=True)
         later = [free + leaving - reserved for free, leaving, reserved in changes]
-    devices = _device_rooms(use)
-    free_parts = 0
-    if devices and gpus.shared is not None:
+    devices: tuple[DeviceRoom, ...] = ()
+    if use.devices and gpus.shared is not None:
         idle, later = list(idle), list(later)
-        for each, (held, leaving, reserved) in zip(devices, _by_number(use), strict=True):
+        for held, leaving, reserved in use.devices.values():
             idle[gpus.shared] -= DEVICE if held else 0
-            if held - leaving + reserved:
-                later[gpus.shared] -= DEVICE
-                free_parts += each.later_e9 // THOUSANDTH_E9
+            later[gpus.shared] -= DEVICE if held - leaving + reserved else 0
+        devices = _device_rooms(use, idle[gpus.shared], later[gpus.shared])
     clipped = _not_negative(later)
     return NodeRoom(
         node=node,
         idle=clipped if later is idle else _not_negative(idle),
         later=clipped,
-        gpu_later=gpus.asked(clipped) + free_parts,
+        gpu_later=gpus.asked(clipped) + _free_parts(devices),
         devices=devices,
     )
 
 
-def _by_number(use: NodeUse) -> list[list[int]]:
-    return [use.devices[number] for number in sorted(use.devices)]
+def _device_rooms(use: NodeUse, idle: int, later: int) -> tuple[DeviceRoom, ...]:
+    """Return the room on shared devices; *idle* and *later* are what is left of whole ones.
 
-
-def _device_rooms(use: NodeUse) -> tuple[DeviceRoom, ...]:
-    if not use.devices:
-        return ()
+    Where that is less than nothing, the node has lost devices and does not say which: then none of
+    those that are shared has room.
+    """
     return tuple(
         DeviceRoom(
             number=number,
-            idle_e9=WHOLE_DEVICE_E9 - held if held else 0,
-            later_e9=WHOLE_DEVICE_E9 - held + leaving - reserved,
+            idle_e9=max(0, WHOLE_DEVICE_E9 - held) if held and idle >= 0 else 0,
+            later_e9=max(0, WHOLE_DEVICE_E9 - held + leaving - reserved) if later >= 0 else 0,
         )
         for number, (held, leaving, reserved) in sorted(use.devices.items())
     )
+
+
+def _free_parts(devices: tuple[DeviceRoom, ...]) -> int:
+    """Return what is free later of devices that stay shared, in thousandths.
+
+    Rounded up for each, so that a node with anything left is not taken for a full one. A device
+    that everybody is leaving counts among the whole ones.
+    """
+    later = [each.later_e9 for each in devices if each.later_e9 < WHOLE_DEVICE_E9]
+    return sum([-(-free_e9 // THOUSANDTH_E9) for free_e9 in later])
 
 
 def _not_negative(amounts: Sequence[int]) -> Amounts:
