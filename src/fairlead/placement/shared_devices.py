@@ -71,13 +71,22 @@ def choose_devices(
 
 
 def _with_room(room: NodeRoom, part: int, gpu: int, *, now: bool) -> tuple[list[DeviceRoom], int]:
-    """Return the shared devices with room for *part*, and how many are not shared at all."""
-    opened = [each for each in room.devices if each.later_e9 >= part]
-    whole = room.later[gpu]
+    """Return the shared devices with room for *part*, and how many are not shared at all.
+
+    A device that everybody is leaving is one of the whole ones later. So it counts once, and not
+    at all where the whole ones have been promised.
+    """
+    if part > WHOLE_DEVICE_E9:
+        return [], 0
+    whole = room.later[gpu] // DEVICE
+    opened = [each for each in room.devices if part <= each.later_e9 < WHOLE_DEVICE_E9]
+    emptied = [each for each in room.devices if each.later_e9 == WHOLE_DEVICE_E9]
+    unopened = max(0, whole - len(emptied))
     if now:
         opened = [each for each in opened if each.idle_e9 >= part]
-        whole = min(whole, room.idle[gpu])
-    return opened, whole // DEVICE
+        emptied = [each for each in emptied if each.idle_e9 >= part]
+        unopened = min(unopened, room.idle[gpu] // DEVICE)
+    return [*opened, *emptied[:whole]], unopened
 
 
 def _has_room_now(room: NodeRoom, chosen: tuple[int, ...], part: int, gpu: int) -> bool:
