@@ -1,0 +1,229 @@
+"""Random nodes, pods and events, so few and small that everything meets everything."""
+
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+from hypothesis import strategies as st
+
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.device_share import DeviceShare
+from fairlead.model.events import (
+    NodeAdded,
+    NodeChanged,
+    NodeRemoved,
+    Placement,
+    WorkloadAdded,
+    WorkloadChanged,
+    WorkloadLeaving,
+    WorkloadRemoved,
+    WorkloadReserved,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.journal import Mark
+from fairlead.model.node import Node
+from fairlead.model.selector import (
+    LabelRequirement,
+    LabelSelector,
+    NodeTerm,
+    PodTerm,
+    Taint,
+    Toleration,
+)
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
+from fairlead.placement.find_node import Spot
+from fairlead.placement.shared_devices import DeviceRule
+from tests.placement.plain_search import Rules
+
+Any = TypeVar("Any")
+
+RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu")
+AXES = QuotaAxes([Axis("cpu")])
+PODS = 3  # of each workload
+TAINT = Taint(key="dedicated", value="ml", effect="NoSchedule")
+IN_ZONE_A = NodeTerm(labels=(LabelRequirement(key="zone", operator="In", values=("a",)),))
+
+
+def near(app: str) -> PodTerm:
+    """Return the term that means pods of *app* in the same zone."""
+    wanted = LabelRequirement(key="app", operator="In", values=(app,))
+    selector = LabelSelector(requirements=(wanted,))
+    return PodTerm(topology_key="zone", selector=selector, namespaces=("",))
+
+
+def rarely(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from([usual] * (4 * len(others)) + list(others))
+
+
+nodes = st.builds(
+    Node,
+    name=st.sampled_from([f"n{number}" for number in range(8)]),
+    allocatable=st.tuples(
+        st.sampled_from([4000, 3000, 1000, 0]),
+        st.sampled_from([4, 2]),
+        st.sampled_from([2000, 1000, 3000, 0]),
+        rarely(0, 1000),
+    ),
+    occupied=rarely((0, 0, 0, 0), (500, 0, 0, 0), (0, 1, 1000, 0)),
+    labels=st.sampled_from([{"zone": "a"}, {"zone": "b"}, {}]),
+    taints=rarely((), (TAINT,)),
+    ready=rarely(True, False),
+    cordoned=rarely(False, True),
+    gpu_memory_mib=st.sampled_from([3, 10, 40_000, None]),
+)
+shares = st.builds(
+    lambda devices, part: GpuShare(devices=devices, thousandths=part[0], memory_mib=part[1]),
+    st.sampled_from([1, 1, 2]),
+    st.sampled_from([(500, None), (250, None), (750, None), (None, 1), (None, 5), (None, 39_990)]),
+)
+constraints = st.builds(
+    PodConstraints,
+    node_selector=rarely((), (("zone", "a"),)),
+    node_terms=rarely(None, (IN_ZONE_A,)),
+    tolerations=rarely((), (Toleration(operator="Exists"),)),
+    host_ports=rarely((), (("TCP", 80),), (("TCP", 80), ("UDP", 53))),
+    pod_affinity=rarely((), (near("a"),)),
+    pod_anti_affinity=rarely((), (near("b"),)),
+)
+
+
+def _pods(
+    amounts: tuple[int, int],
+    gpus: tuple[int, int] | GpuShare,
+    app: str,
+    where: PodConstraints,
+) -> PodSet:
+    share, whole = (gpus, (500, 0)) if isinstance(gpus, GpuShare) else (None, gpus)
+    return PodSet(
+        name="main",
+        count=PODS,
+        min_count=1,
+        requests=(*amounts, *whole),
+        labels=(("app", app),) if app else (),
+        constraints=where,
+        gpu_share=share,
+    )
+
+
+pod_sets = st.builds(
+    _pods,
+    st.tuples(st.sampled_from([0, 500, 1000, 2000]), st.sampled_from([0, 0, 1, 2])),
+    st.sampled_from([(0, 0), (1000, 0), (2000, 0), (0, 1000)]) | shares | shares,
+    st.sampled_from(["", "", "a", "b"]),
+    st.just(PodConstraints()) | constraints,
+)
+rules = st.builds(
+    Rules, st.booleans(), st.booleans(), st.builds(DeviceRule, st.booleans(), st.booleans())
+)
+
+Verb: TypeAlias = Literal["place", "force", "leave", "stop", "rewrite", "node", "trial", "end"]
+
+
+class Step(NamedTuple):
+    """One thing that happens; what it does not fit is turned into something that it fits."""
+
+    verb: Verb
+    workload: int
+    ordinal: int
+    odd: bool
+    pods: PodSet
+    node: Node
+
+
+VERBS: list[Verb] = ["place", "place", "force", "leave", "leave", "stop", "rewrite", "node"]
+VERBS += ["place", "place", "trial", "end"]
+steps = st.builds(
+    Step,
+    st.sampled_from(VERBS),
+    st.integers(0, 9),
+    st.integers(0, PODS - 1),
+    st.booleans(),
+    pod_sets,
+    nodes,
+)
+
+
+class SearchWorld:
+    """A state to which steps happen."""
+
+    def __init__(self, start_nodes: list[Node], start_pods: list[PodSet]) -> None:
+        self.state = ClusterState(RESOURCES, AXES)
+        self.marks: list[Mark] = []
+        for node in start_nodes:
+            self.state.apply(NodeAdded(node))
+        for at, pods in enumerate(start_pods):
+            self.state.apply(WorkloadAdded(_workload(f"w{at}", pods)))
+
+    def happen(self, step: Step) -> None:
+        """Let a step happen, other than the placing of pods that are searched a place for."""
+        match step.verb:
+            case "force":
+                self.force(step)
+            case "leave" | "stop":
+                self.give_up(step)
+            case "rewrite":
+                self.rewrite(step)
+            case "node":
+                self.change_node(step)
+            case "trial":
+                self.marks.append(self.state.mark())
+            case "end" if self.marks:
+                (self.state.keep if step.odd else self.state.roll_back)(self.marks.pop())
+
+    def asked(self, step: Step) -> Workload:
+        known = self.state.workloads
+        return known[sorted(known)[step.workload % len(known)]]
+
+    def waiting(self, workload: Workload) -> PodId | None:
+        """Return a pod without a place."""
+        run = self.state.runs.get(workload.name)
+        placed = run.pods if run else {}
+        return next((pod for pod in workload.pods() if pod not in placed), None)
+
+    def take(self, workload: Workload, pod: PodId, spot: Spot) -> None:
+        kind = WorkloadStarted if spot.now else WorkloadReserved
+        places = (Placement(pod, spot.node, spot.share),)
+        self.state.apply(kind(workload=workload.name, placements=places, at_ms=0))
+
+    def force(self, step: Step) -> None:
+        """Place a pod whether or not there is room: facts are facts."""
+        workload = self.asked(step)
+        pod = self.waiting(workload)
+        if pod is not None:
+            devices = (step.ordinal,) if step.odd else (0, 1)
+            is_share = workload.pod_sets[0].gpu_share is not None
+            share = DeviceShare(devices=devices, part_e9=600_000_000) if is_share else None
+            self.take(workload, pod, Spot(step.node.name, share, step.odd))
+
+    def give_up(self, step: Step) -> None:
+        workload = self.asked(step)
+        pod = PodId(0, step.ordinal)
+        run = self.state.runs.get(workload.name)
+        if run is None or pod not in run.pods:
+            return
+        if step.verb == "stop":
+            self.state.apply(WorkloadStopped(workload=workload.name, pods=(pod,)))
+        elif run.pods[pod].phase == "running":
+            self.state.apply(WorkloadLeaving(workload=workload.name, pods=(pod,)))
+
+    def rewrite(self, step: Step) -> None:
+        """Change what a workload asks for while it runs, or put another in its place."""
+        old = self.asked(step)
+        new = _workload(old.name, step.pods)
+        if step.odd:
+            self.state.apply(WorkloadChanged(new))
+        else:
+            self.state.apply(WorkloadRemoved(old.name))
+            self.state.apply(WorkloadAdded(new))
+
+    def change_node(self, step: Step) -> None:
+        if step.node.name not in self.state.nodes:
+            self.state.apply(NodeAdded(step.node))
+        elif step.odd:
+            self.state.apply(NodeChanged(step.node))
+        else:
+            self.state.apply(NodeRemoved(step.node.name))
+
+
+def _workload(name: str, pods: PodSet) -> Workload:
+    return Workload(name=WorkloadName(name), queue=QueueName("q"), pod_sets=(pods,), min_count=1)
