@@ -58,6 +58,10 @@ def command(
     given = read_capacity(capacity, assembled)
     job = None if is_queue(state, name) else job_named(state, name)
     if job is not None:
+        if given is not None:
+            raise click.BadParameter(
+                "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
+            )
         explanation, kind = explain_job(state, settings, job, now), "JobExplanation"
     else:
         queue = queue_named(state, name)

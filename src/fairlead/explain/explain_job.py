@@ -9,6 +9,7 @@ from fairlead.explain.plan_report import decision_documents
 from fairlead.explain.reason_text import reason_text, tallies_text
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
+from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings
@@ -35,7 +36,7 @@ def explain_kai_job(
             "job": job,
             "queue": state.workloads[job].queue,
             "decisions": decisions,
-            "turn": watch.own,
+            "turn": _turn_document(watch.own),
             "before": watch.before,
         },
     )
@@ -110,3 +111,33 @@ def _gate_row(line: GateLine) -> tuple[str, ...]:
 def _nodes(own: OwnTurn) -> Section:
     pod = own.pods[0]
     return Section(title=f"What the nodes are to {pod}", remarks=(f"{tallies_text(own.nodes)}.",))
+
+
+def _turn_document(own: OwnTurn | None) -> dict[str, object] | None:
+    """Return the turn as programs read it; None where the job had none."""
+    if own is None:
+        return None
+    gates = [_gate_document(line) for line in own.gates]
+    return {"turn": own.turn, "pods": own.pods, "gates": gates, "nodes": own.nodes}
+
+
+def _gate_document(line: GateLine) -> dict[str, object]:
+    amounts = {
+        "allocated": line.allocated,
+        "nonPreemptible": line.non_preemptible,
+        "request": line.request,
+        "limit": line.limit,
+        "quota": line.quota,
+        "fairShare": line.fair_share,
+    }
+    texts = {
+        name: None if amount is None else format_amount(line.axis.resource, amount)
+        for name, amount in amounts.items()
+    }
+    return {
+        "queue": line.queue,
+        "resource": str(line.axis),
+        **texts,
+        "withinLimit": line.is_within_limit,
+        "withinQuota": line.is_within_quota,
+    }
