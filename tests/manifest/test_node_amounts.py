@@ -8,6 +8,7 @@ from fairlead.manifest.core.node_amounts import amounts_on, held_by_node, model_
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import NodeObject, PodObject
 from fairlead.manifest.text.documents import Source, read_bytes
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.workload import ANYWHERE
 
 
@@ -66,10 +67,13 @@ def test_pods_hold_their_node_until_they_are_finished() -> None:
 
 
 def test_a_node_offers_what_others_leave() -> None:
+    daemon = ForeignPod(namespace="kube-system", labels=(("app", "dns"),))
     node = NodeObject(
         source=source(), name="a", allocatable={"cpu": 8}, labels={"zone": "x"}, gpu_memory_mib=7
     )
-    found = model_node(node, ("cpu", "gpu"), {"a": (3, 0)})
+    found = model_node(node, ("cpu", "gpu"), occupied={"a": (3, 0)}, foreign={"a": (daemon,)})
     assert (found.allocatable, found.occupied, found.offered()) == ((8, 0), (3, 0), (5, 0))
     assert (found.labels, found.gpu_memory_mib, found.ready) == ({"zone": "x"}, 7, True)
-    assert model_node(node, ("cpu",), {}).occupied == (0,)
+    assert found.foreign == (daemon,)
+    alone = model_node(node, ("cpu",), occupied={}, foreign={"b": (daemon,)})
+    assert (alone.occupied, alone.foreign) == ((0,), ())

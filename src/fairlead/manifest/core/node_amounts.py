@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.objects import ByResource, NodeObject, PodObject
 from fairlead.model.axes import Amounts
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 
 
@@ -38,9 +39,16 @@ def held_by_node(pods: Iterable[PodObject], resources: tuple[str, ...]) -> dict[
 
 
 def model_node(
-    node: NodeObject, resources: tuple[str, ...], occupied: Mapping[str, Amounts]
+    node: NodeObject,
+    resources: tuple[str, ...],
+    *,
+    occupied: Mapping[str, Amounts],
+    foreign: Mapping[str, tuple[ForeignPod, ...]],
 ) -> Node:
-    """Return the node on *resources*; *occupied* is what pods not ours hold, by node's name."""
+    """Return the node on *resources*.
+
+    By node's name, *occupied* is what pods not ours hold, and *foreign* those that matter besides.
+    """
     return Node(
         name=node.name,
         allocatable=amounts_on(resources, node.allocatable),
@@ -50,4 +58,5 @@ def model_node(
         ready=node.ready,
         cordoned=node.cordoned,
         gpu_memory_mib=node.gpu_memory_mib,
+        foreign=foreign.get(node.name, ()),
     )

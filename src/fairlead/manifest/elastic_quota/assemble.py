@@ -64,7 +64,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     for quota in quotas.values():
         state.apply(QueueChanged(_queue(quota, state.axes)))
     for node in parts.nodes:
-        state.apply(NodeAdded(model_node(node, parts.resources, {})))
+        state.apply(NodeAdded(model_node(node, parts.resources, occupied={}, foreign={})))
     for workload in workloads:
         for event in workload.events():
             state.apply(event)

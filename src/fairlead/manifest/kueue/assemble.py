@@ -5,10 +5,12 @@ Nodes are known all the same: for advice, and for placing pods later. Pods that 
 manage take their part of them.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.foreign_pods import foreign_by_node
 from fairlead.manifest.core.node_amounts import held_by_node, model_node, resource_names
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_advice import advise_kueue
@@ -23,6 +25,7 @@ from fairlead.manifest.kueue.assemble_workloads import (
 from fairlead.manifest.objects import PodObject
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import CatalogueChanged, NodeAdded, QueueChanged, WorkloadAdded
+from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 
 _KUEUE_PREFIX: Final = "kueue.x-k8s.io/"
@@ -62,15 +65,26 @@ def _state(found: KueueObjects) -> ClusterState:
     state.apply(CatalogueChanged(_catalogue(found)))
     for queue in model_queues(found, axes):
         state.apply(QueueChanged(queue))
-    occupied = held_by_node(foreign, resources)
-    for node in found.core.nodes.values():
-        state.apply(NodeAdded(model_node(node, resources, occupied)))
+    for node in _nodes(found, foreign, resources):
+        state.apply(NodeAdded(node))
     for workload in found.workloads.values():
         state.apply(WorkloadAdded(model_workload(workload, found, resources)))
         start = started(workload)
         if start:
             state.apply(start)
     return state
+
+
+def _nodes(
+    found: KueueObjects, foreign: Sequence[PodObject], resources: tuple[str, ...]
+) -> Iterator[Node]:
+    occupied = held_by_node(foreign, resources)
+    around = foreign_by_node(
+        foreign,
+        (each.constraints for workload in found.workloads.values() for each in workload.pod_sets),
+    )
+    for node in found.core.nodes.values():
+        yield model_node(node, resources, occupied=occupied, foreign=around)
 
 
 def _is_managed(pod: PodObject) -> bool:
