@@ -2,14 +2,18 @@
 
 A job is one group of pods with a minimum, or sub-groups with a minimum each. Below a minimum only
 all that is missing is of use; above, every single pod is. Pods that are to leave no longer count.
+
+Where only some of the sub-groups must start (see `sub_groups`), the others are optional: their pods
+start one by one once those that are needed have their minimum.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
 from fairlead.model.run import Run
-from fairlead.model.workload import KaiJob, PodId, SubGroup, Workload
+from fairlead.model.workload import KaiJob, PodId, Workload
+from fairlead.policy.kai.sub_groups import Branch, fewest_pods, needed_leaves, needs_all, tree_of
 
 
 class PodGroup(NamedTuple):
@@ -30,23 +34,27 @@ class Fullness(IntEnum):
 class Gang:
     """The groups of one job, which stay the same for as long as its workload does."""
 
-    __slots__ = ("groups",)
+    __slots__ = ("_choice", "groups")
 
     def __init__(self, workload: Workload) -> None:
         """Sort the pods of *workload* that may start into its groups."""
-        self.groups = _groups(workload)
+        self.groups, self._choice = _groups(workload)
 
     def next_pods(self, run: Run | None) -> tuple[PodId, ...]:
         """Return the pods that would start next, given what has a place; none: the job waits.
 
-        Below a minimum that is all that is missing, in every group. Where a group has too few
-        pods left for that, nothing starts. Else it is the first pod without a place.
+        Below a minimum that is all that is missing, in every group that is needed. Where one has
+        too few pods left for that, nothing starts. Else it is the first pod without a place, of
+        the groups that are needed before the others.
         """
         placed = run.pods if run else {}
         waiting = [[pod for pod in group.pods if pod not in placed] for group in self.groups]
-        lacking = self._lacking(_held(run))
+        counts = self._counts(run)
+        needed = self._needed(counts)
+        lacking = self._lacking(counts, needed)
         if not any(lacking):
-            return tuple(next(((pods[0],) for pods in waiting if pods), ()))
+            order = sorted(range(len(waiting)), key=lambda at: at not in needed)
+            return tuple(next(((waiting[at][0],) for at in order if waiting[at]), ()))
         pairs = list(zip(lacking, waiting, strict=True))
         if any(lack > len(pods) for lack, pods in pairs):
             return ()
@@ -54,63 +62,66 @@ class Gang:
 
     def fullness(self, run: Run | None) -> Fullness:
         """Return whether the pods that have a place are fewer or more than the minimums."""
-        held = _held(run)
-        if any(self._lacking(held)):
+        counts = self._counts(run)
+        needed = self._needed(counts)
+        if any(self._lacking(counts, needed)):
             return Fullness.BELOW
-        spare = len(held) > sum([group.minimum for group in self.groups])
+        spare = sum(counts) > sum([self.groups[at].minimum for at in needed])
         return Fullness.ABOVE if spare else Fullness.AT
 
     def must_wait(self, run: Run) -> bool:
-        """Return whether a group rests on a reservation: then no pod of the job may start.
+        """Return whether a group that is needed rests on a reservation: then no pod may start.
 
         It does if fewer than its minimum have started and some have a reservation.
         """
-        for group in self.groups:
-            phases = [run.pods[pod].phase for pod in group.pods if pod in run.pods]
-            if "reserved" in phases and phases.count("running") < group.minimum:
+        for at in self._needed(self._counts(run)):
+            minimum, pods = self.groups[at]
+            phases = [run.pods[pod].phase for pod in pods if pod in run.pods]
+            if "reserved" in phases and phases.count("running") < minimum:
                 return True
         return False
 
-    def _lacking(self, held: set[PodId]) -> list[int]:
+    def _counts(self, run: Run | None) -> list[int]:
+        """Return how many pods of each group have a place and are not told to leave it."""
+        if run is None:
+            return [0] * len(self.groups)
+        held = {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
+        return [sum([pod in held for pod in group.pods]) for group in self.groups]
+
+    def _needed(self, counts: list[int]) -> Sequence[int]:
+        """Return the places of the groups that must have their minimum."""
+        if self._choice is None:
+            return range(len(self.groups))
+        full = [count >= group.minimum for count, group in zip(counts, self.groups, strict=True)]
+        return [*needed_leaves(self._choice, full), len(self.groups) - 1]
+
+    def _lacking(self, counts: list[int], needed: Sequence[int]) -> list[int]:
         return [
-            max(0, group.minimum - sum([pod in held for pod in group.pods]))
-            for group in self.groups
+            max(0, group.minimum - count) if at in needed else 0
+            for at, (group, count) in enumerate(zip(self.groups, counts, strict=True))
         ]
 
 
-def _held(run: Run | None) -> set[PodId]:
-    if run is None:
-        return set()
-    return {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
-
-
-def _groups(workload: Workload) -> tuple[PodGroup, ...]:
+def _groups(workload: Workload) -> tuple[tuple[PodGroup, ...], Branch | None]:
+    """Return the groups, that of the pods in no sub-group last, and who must start; None: all."""
     job = workload.extension
-    sub_groups = job.sub_groups if isinstance(job, KaiJob) else ()
-    leaves = _leaves(sub_groups)
-    minimums = {leaf.name: leaf.min_member or 0 for leaf in leaves}
-    rest = workload.min_count - sum(minimums.values())
-    minimums[""] = max(0, rest)  # of the pods that are in no sub-group
-    pods = _by_sub_group(workload, minimums)
-    return tuple(
-        PodGroup(minimum, tuple(pods.get(name, ())))
-        for name, minimum in minimums.items()
-        if minimum or name in pods
-    )
-
-
-def _leaves(sub_groups: Iterable[SubGroup]) -> list[SubGroup]:
-    inner = {each.parent for each in sub_groups}
-    return sorted([each for each in sub_groups if each.name not in inner], key=lambda g: g.name)
-
-
-def _by_sub_group(workload: Workload, known: Iterable[str]) -> dict[str, list[PodId]]:
-    """Return the pods that may start, in order, by the sub-group they are in."""
-    found: dict[str, list[PodId]] = {}
+    if not isinstance(job, KaiJob) or not job.sub_groups:
+        return (PodGroup(workload.min_count, tuple(_in_start_order(workload))),), None
+    inner = {each.parent for each in job.sub_groups}
+    leaves = [each for each in job.sub_groups if each.name not in inner]
+    leaves.sort(key=lambda leaf: leaf.name)
+    places = {leaf.name: place for place, leaf in enumerate(leaves)}
+    # Who has no minimum of its own needs a pod, as the reader counts it.
+    minimums = [1 if leaf.min_member is None else leaf.min_member for leaf in leaves]
+    top = tree_of(job, places)
+    rest = workload.min_count - fewest_pods(top, minimums)
+    is_any_outside = any(pods.sub_group not in places for pods in workload.pod_sets)
+    minimums.append(max(0, rest) if is_any_outside else 0)
+    pods: list[list[PodId]] = [[] for _ in minimums]
     for pod in _in_start_order(workload):
-        name = workload.pod_sets[pod.pod_set].sub_group
-        found.setdefault(name if name in known else "", []).append(pod)
-    return found
+        pods[places.get(workload.pod_sets[pod.pod_set].sub_group, -1)].append(pod)
+    groups = [PodGroup(each, tuple(its)) for each, its in zip(minimums, pods, strict=True)]
+    return tuple(groups), None if needs_all(top) else top
 
 
 def _in_start_order(workload: Workload) -> Iterable[PodId]:
