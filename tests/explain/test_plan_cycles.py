@@ -115,3 +115,9 @@ def test_one_node_is_spoken_of_as_one() -> None:
     policy, state = world(pod("large", 9, ""))
     (row,) = plan_rows(state, policy.plan(state, 0))
     assert row.why == "fits no node: 1 of 1 node lacks nvidia.com/gpu"
+
+
+def test_a_job_that_asks_for_nothing_has_no_numbers_in_its_reason() -> None:
+    policy, state = world(pod("idle", 0, ""))
+    (row,) = plan_rows(state, policy.plan(state, 0))
+    assert row.why == "within the quota of a"

@@ -27,13 +27,14 @@ _OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does"}
 def reason_text(reason: Reason) -> str:
     """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
     phrase = _PHRASES.get(reason.code, reason.code)
-    return phrase.format(
+    text = phrase.format(
         queue=reason.queue,
         first=comparisons_text(_most_interesting(reason.comparisons)),
         all=comparisons_text(reason.comparisons),
         tallies=tallies_text(reason.tallies),
         names=", ".join(reason.names),
     )
+    return text.removesuffix(": ")  # who asks for nothing has no numbers
 
 
 def comparisons_text(comparisons: tuple[Comparison, ...]) -> str:
