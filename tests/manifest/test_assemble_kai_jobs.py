@@ -184,7 +184,7 @@ def test_the_groups_own_start_time_counts_before_that_of_its_pods() -> None:
     assert state.runs[WorkloadName("ns/g")].started_ms() == 60_000
 
 
-def test_other_schedulers_pods_take_space_but_reservations_do_not() -> None:
+def test_other_schedulers_pods_take_space_and_reservations_only_the_place_of_a_pod() -> None:
     """A reservation holds the device whose parts are charged to those who share it."""
     gpu = f"nodeName: n1, {containers('{cpu: 1, nvidia.com/gpu: 1}')}"
     other = f"{{kind: Pod, metadata: {{name: o}}, spec: {{{gpu}}}}}"
@@ -192,11 +192,12 @@ def test_other_schedulers_pods_take_space_but_reservations_do_not() -> None:
         "spec:", "status: {phase: Failed}, spec:"
     )
     reservation = other.replace("name: o", "name: r, namespace: kai-resource-reservation")
-    state = sound(stream(queue("a"), NODE, other, finished, reservation))
+    ten_pods = NODE.replace("cpu: 8", "cpu: 8, pods: 10")
+    state = sound(stream(queue("a"), ten_pods, other, finished, reservation))
     assert state.workloads == {}
     node = state.nodes["n1"]
-    assert node.occupied == (1000, 0, 1000, 1)
-    assert tuple(state.capacity) == (7000, 32 * 2**30, 3000, 109)
+    assert node.occupied == (1000, 0, 1000, 2)
+    assert tuple(state.capacity) == (7000, 32 * 2**30, 3000, 8)
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def test_a_node_without_allocatable_offers_its_capacity() -> None:
     assert found.allocatable == {"cpu": 4000, "pods": 9}
 
 
-def test_a_node_takes_the_usual_number_of_pods_unless_it_says_another() -> None:
-    assert node("status: {allocatable: {cpu: 4}}").allocatable == {"cpu": 4000, "pods": 110}
+def test_a_node_takes_any_number_of_pods_unless_it_says_how_many() -> None:
+    assert node("status: {allocatable: {cpu: 4}}").allocatable == {"cpu": 4000, "pods": 2**31 - 1}
 
 
 def test_a_node_that_has_nothing_allocatable_does_not_offer_its_capacity() -> None:

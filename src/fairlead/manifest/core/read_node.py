@@ -7,10 +7,11 @@ from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.core.read_selector import read_taints
 from fairlead.manifest.objects import NodeObject
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import quote
 
 GPU_MEMORY_LABEL: Final = "nvidia.com/gpu.memory"
-USUAL_PODS: Final = 110  # the kubelet's own default, for a node that does not say how many it takes
+ANY_NUMBER_OF_PODS: Final = MAX_COUNT  # for a node that does not say how many it takes
 
 _MAX_DIGITS: Final = 18
 _IGNORED_SPEC: Final = ("configSource", "externalID", "podCIDR", "podCIDRs", "providerID")
@@ -52,7 +53,7 @@ def read_node(top: Cursor) -> NodeObject | None:
     return NodeObject(
         source=top.source,
         name=metadata.name,
-        allocatable={PODS: USUAL_PODS, **offered} if offered else {},
+        allocatable={PODS: ANY_NUMBER_OF_PODS, **offered} if offered else {},
         labels=metadata.labels,
         taints=taints,
         ready=is_ready,

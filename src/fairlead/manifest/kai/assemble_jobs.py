@@ -11,6 +11,7 @@ import msgspec
 
 from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.node_pool import NodePool
@@ -24,7 +25,8 @@ SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
 SCHEDULER: Final = "kai-scheduler"
 DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
 
-# Pods there hold the devices that KAI shares out; those who share them are charged already.
+# Pods there hold the devices that KAI shares out; those who share them are charged already. Their
+# node still counts each as a pod.
 RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
 
 
@@ -72,7 +74,9 @@ def sort_pods(
             if group:
                 _warn_about_group(pod, findings)
             alone.append(pod)
-        elif pod.namespace not in RESERVATION_NAMESPACES:
+        elif pod.namespace in RESERVATION_NAMESPACES:
+            foreign.append(msgspec.structs.replace(pod, requests={PODS: 1}))
+        else:
             foreign.append(pod)
     _warn_about_empty_groups(by_name, members, findings)
     jobs = [
