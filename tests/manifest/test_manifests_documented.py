@@ -23,6 +23,7 @@ BOUNDS = {
     "any other number": f"10^{len(str(limits.MAX_NUMBER)) - 1}",
     "decimals of a weight or another factor": f"{limits.MAX_DECIMALS}",
     "pods of a group, and priorities": f"{limits.MAX_COUNT:,}",
+    "devices of which a pod has a part": f"{limits.MAX_SHARED_DEVICES}",
     "admitted pods of all Kueue workloads": f"{MAX_ADMITTED_PODS:,}",
     "findings of each severity that are kept; others are counted": f"{limits.MAX_FINDINGS:,}",
 }

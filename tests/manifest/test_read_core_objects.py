@@ -202,6 +202,25 @@ def test_a_gpu_cannot_be_divided_so(fraction: str) -> None:
     assert found_in(read_pod, text) == ["error bad-quantity $.metadata.annotations.gpu-fraction"]
 
 
+@pytest.mark.parametrize(
+    ("devices", "told"),
+    [
+        ("0", ["bad-quantity"]),
+        ("1", []),
+        ("64", []),
+        ("65", ["out-of-range"]),
+        ("9" * 18, ["out-of-range"]),
+    ],
+)
+def test_a_pod_has_parts_of_no_more_devices_than_a_node_can_have(
+    devices: str, told: list[str]
+) -> None:
+    annotations = f'{{gpu-fraction: "0.5", gpu-fraction-num-devices: "{devices}"}}'
+    text = f"metadata: {{name: p, annotations: {annotations}}}\nspec: {{}}"
+    place = "$.metadata.annotations.gpu-fraction-num-devices"
+    assert found_in(read_pod, text) == [f"error {code} {place}" for code in told]
+
+
 def test_a_fraction_and_an_amount_of_memory_cannot_both_hold() -> None:
     annotations = '{gpu-fraction: "0.5", gpu-memory: "1"}'
     text = f"metadata: {{name: p, annotations: {annotations}}}\nspec: {{}}"

@@ -5,6 +5,7 @@ from typing import Final
 
 from fairlead.manifest.core.read_metadata import Metadata
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.limits import MAX_SHARED_DEVICES
 from fairlead.manifest.text.path import quote
 from fairlead.model.workload import GpuShare
 
@@ -25,12 +26,22 @@ def read_gpu_share(top: Cursor, metadata: Metadata) -> GpuShare | None:
     if fraction is not None and memory is not None:
         _refuse(top, MEMORY, memory, f"no {MEMORY} beside {FRACTION}", "remove one of the two")
         return None
-    devices = _whole(top, DEVICES, metadata.annotations.get(DEVICES, "1"))
+    devices = _devices(top, metadata.annotations.get(DEVICES, "1"))
     if memory is not None:
         memory_mib = _whole(top, MEMORY, memory)
         return GpuShare(devices=devices or 1, memory_mib=memory_mib) if memory_mib else None
     thousandths = _thousandths(top, fraction or "")
     return GpuShare(devices=devices or 1, thousandths=thousandths) if thousandths else None
+
+
+def _devices(top: Cursor, text: str) -> int:
+    number = _whole(top, DEVICES, text)
+    if number > MAX_SHARED_DEVICES:
+        message = f"found {quote(text)}, expected at most {MAX_SHARED_DEVICES} devices of one node"
+        place = ("metadata", "annotations", DEVICES)
+        top.error(place, "out-of-range", message, "write how many devices of a node it needs")
+        return 1
+    return number
 
 
 def _whole(top: Cursor, key: str, text: str) -> int:
