@@ -1,5 +1,6 @@
 """From a job's pods to a workload, and the events that put its running pods in their places."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -19,7 +20,10 @@ from fairlead.model.events import Event, WorkloadAdded
 from fairlead.model.workload import KaiJob, PodConstraints, PodSet, Workload
 
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
+START_ORDER_LABELS = ("kai.scheduler/task-priority", "run.ai/task-priority")  # new name, old name
 TOPOLOGY = "topologyConstraint"
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class KaiWorkload:
@@ -43,7 +47,8 @@ class KaiWorkload:
         self._minimums = {
             each.name: each.min_member or 0 for each in (job.group.sub_groups if job.group else ())
         }
-        self._sets = alike(job.pods, also=self._sub_group_label, labels=labels_looked_at)
+        self._start_orders = {pod.name: self._start_order(pod) for pod in job.pods}
+        self._sets = alike(job.pods, also=self._own_place, labels=labels_looked_at)
         self._sub_groups = [self._sub_group(pods[0]) for pods in self._sets]
         self._members = Counter[str]()
         for name, pods in zip(self._sub_groups, self._sets, strict=True):
@@ -100,8 +105,22 @@ class KaiWorkload:
         )
         return ""
 
-    def _sub_group_label(self, pod: PodObject) -> str:
-        return pod.labels.get(SUB_GROUP_LABEL, "") if self._minimums else ""
+    def _own_place(self, pod: PodObject) -> tuple[str, int | None]:
+        """Return what sets a pod apart in its job: its sub-group, and when it is to start."""
+        sub_group = pod.labels.get(SUB_GROUP_LABEL, "") if self._minimums else ""
+        return sub_group, self._start_orders[pod.name]
+
+    def _start_order(self, pod: PodObject) -> int | None:
+        """Return the number by which a pod starts before others of its job, or after them."""
+        label = next((label for label in START_ORDER_LABELS if label in pod.labels), None)
+        if label is None:
+            return None
+        text = pod.labels[label]
+        if _WHOLE_NUMBER.fullmatch(text):
+            return int(text)
+        message = f"found {quote(text)}, expected a whole number; it is left out"
+        self._warn(pod, label, "wrong-type", message, 'write a number such as "1"')
+        return None
 
     def _sub_group(self, pod: PodObject) -> str:
         name = pod.labels.get(SUB_GROUP_LABEL, "")
@@ -131,6 +150,7 @@ class KaiWorkload:
             gpu_share=first.gpu_share,
             gated=is_gated(first),
             sub_group=sub_group,
+            start_order=self._start_orders[first.name],
         )
 
     def _constraints(self, pod: PodObject) -> PodConstraints:
