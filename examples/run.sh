@@ -1,6 +1,7 @@
 #!/bin/sh
 # Shows what Fairlead says about the worked examples: is the input sound, who is entitled to
-# what, and why. Read the YAML files beside this script for the stories behind the numbers.
+# what, who starts, who waits, and why. Read the YAML files beside this script for the stories
+# behind the numbers.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,6 +18,12 @@ tell "KAI-Scheduler: two departments share 32 GPUs by guarantee, weight and prio
 show validate -f examples/kai/monday
 show queues -f examples/kai/monday
 show explain research -f examples/kai/monday
+show plan -f examples/kai/monday
+show explain team-vision/detector -f examples/kai/monday
+
+tell "KAI-Scheduler: small worlds, each with its story in its file"
+show plan -f examples/kai/gang
+show plan -f examples/kai/releasing --cycles 2
 
 tell "KAI's share simulator: the same division from a body of numbers"
 show queues -f examples/share-simulation
