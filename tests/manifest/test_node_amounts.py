@@ -73,7 +73,22 @@ def test_a_node_offers_what_others_leave() -> None:
     )
     found = model_node(node, ("cpu", "gpu"), occupied={"a": (3, 0)}, foreign={"a": (daemon,)})
     assert (found.allocatable, found.occupied, found.offered()) == ((8, 0), (3, 0), (5, 0))
-    assert (found.labels, found.gpu_memory_mib, found.ready) == ({"zone": "x"}, 7, True)
+    assert (found.labels["zone"], found.gpu_memory_mib, found.ready) == ("x", 7, True)
     assert found.foreign == (daemon,)
     alone = model_node(node, ("cpu",), occupied={}, foreign={"b": (daemon,)})
     assert (alone.occupied, alone.foreign) == ((0,), ())
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ({}, {"kubernetes.io/hostname": "a"}),
+        ({"zone": "x"}, {"kubernetes.io/hostname": "a", "zone": "x"}),
+        ({"kubernetes.io/hostname": "host-7"}, {"kubernetes.io/hostname": "host-7"}),
+    ],
+)
+def test_a_node_is_labelled_with_its_name_unless_it_says_another_host(
+    written: dict[str, str], expected: dict[str, str]
+) -> None:
+    node = NodeObject(source=source(), name="a", allocatable={}, labels=written)
+    assert model_node(node, ("cpu",), occupied={}, foreign={}).labels == expected

@@ -1,12 +1,15 @@
 """From amounts by resource name, as objects write them, to vectors on the resources of a state."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.objects import ByResource, NodeObject, PodObject
 from fairlead.model.axes import Amounts
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
+
+HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 
 
 def resource_names(amounts: Iterable[ByResource]) -> tuple[str, ...]:
@@ -53,7 +56,8 @@ def model_node(
         name=node.name,
         allocatable=amounts_on(resources, node.allocatable),
         occupied=occupied.get(node.name, (0,) * len(resources)),
-        labels=dict(node.labels),
+        # Every kubelet sets it, so only nodes that were written by hand lack it.
+        labels={HOSTNAME_LABEL: node.name, **node.labels},
         taints=node.taints,
         ready=node.ready,
         cordoned=node.cordoned,
