@@ -19,6 +19,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.journal import Mark
 from fairlead.model.node import Node
 from fairlead.model.selector import (
@@ -51,6 +52,15 @@ def near(app: str) -> PodTerm:
     return PodTerm(topology_key="zone", selector=selector, namespaces=("",))
 
 
+WEB = ForeignPod(
+    namespace="",
+    labels=(("app", "a"),),
+    host_ports=(("TCP", 80),),
+    pod_anti_affinity=(near("b"),),
+)
+OLD_WEB = ForeignPod(namespace="", host_ports=(("TCP", 80),), leaving=True)
+
+
 def rarely(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from([usual] * (4 * len(others)) + list(others))
 
@@ -70,6 +80,7 @@ nodes = st.builds(
     ready=rarely(True, False),
     cordoned=rarely(False, True),
     gpu_memory_mib=st.sampled_from([3, 10, 40_000, None]),
+    foreign=rarely((), (WEB,), (OLD_WEB,)),
 )
 shares = st.builds(
     lambda devices, part: GpuShare(devices=devices, thousandths=part[0], memory_mib=part[1]),
@@ -131,7 +142,7 @@ class Step(NamedTuple):
 
 
 VERBS: list[Verb] = ["place", "place", "force", "leave", "leave", "stop", "rewrite", "node"]
-VERBS += ["place", "place", "trial", "end"]
+VERBS += ["place", "place", "trial", "end", "trial", "end"]
 steps = st.builds(
     Step,
     st.sampled_from(VERBS),

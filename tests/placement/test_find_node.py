@@ -2,15 +2,19 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.model.device_share import SHARED_GPU
+from fairlead.model.axes import WorkloadName
+from fairlead.model.device_share import SHARED_GPU, DeviceShare
+from fairlead.model.events import NodeAdded, NodeChanged, WorkloadLeaving
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
-from fairlead.model.workload import PodSet, Workload
+from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
 from fairlead.placement.find_node import NodeFinder, Spot
 from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.shared_devices import DeviceRule
 from tests.placement.plain_search import (
     DEVICE,
     PODS_AROUND,
@@ -20,7 +24,16 @@ from tests.placement.plain_search import (
     plain_defect,
     plain_find,
 )
-from tests.placement.search_world import RESOURCES, SearchWorld, Step, nodes, pod_sets, rules, steps
+from tests.placement.search_world import (
+    PODS,
+    RESOURCES,
+    SearchWorld,
+    Step,
+    nodes,
+    pod_sets,
+    rules,
+    steps,
+)
 
 
 def finder_of(world: SearchWorld, chosen: Rules) -> NodeFinder:
@@ -44,7 +57,7 @@ def reasons(finder: NodeFinder, workload: Workload) -> Counter[str]:
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(worlds, rules, st.lists(steps, max_size=25))
 def test_the_search_equals_looking_at_every_node_after_every_step(
     world: SearchWorld, chosen: Rules, given_steps: list[Step]
@@ -99,7 +112,7 @@ def overdrafts(room: PlainRoom) -> Counter[str]:
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(worlds, rules, st.lists(steps, max_size=25))
 def test_a_pod_that_takes_the_place_found_overcommits_nothing(
     world: SearchWorld, chosen: Rules, given_steps: list[Step]
@@ -133,3 +146,78 @@ def assert_devices(node: Node, asked: PodSet, spot: Spot) -> None:
         assert len(set(spot.share.devices)) == asked.gpu_share.devices
         assert 0 < spot.share.part_e9 <= WHOLE
         assert asked.gpu_share.devices * DEVICE <= node.allocatable[RESOURCES.index(SHARED_GPU)]
+
+
+PACK = Rules(spread_gpus=False, spread_cpus=False, devices=DeviceRule(False, False))
+
+
+def machine(name: str, *, cpu: int = 2000, gpu: int = 0) -> Node:
+    return Node(name=name, allocatable=(cpu, 4, gpu, 0), occupied=(0, 0, 0, 0))
+
+
+def pods(*, cpu: int = 0, gpu: int = 0, port: int = 0, part: int = 0) -> PodSet:
+    return PodSet(
+        name="main",
+        count=PODS,
+        min_count=1,
+        requests=(cpu, 0, gpu or part, 0),
+        constraints=PodConstraints(host_ports=(("TCP", port),) if port else ()),
+        gpu_share=GpuShare(thousandths=part) if part else None,
+    )
+
+
+def named(world: SearchWorld, name: str) -> Workload:
+    return world.state.workloads[WorkloadName(name)]
+
+
+def leave(world: SearchWorld, name: str, ordinal: int = 0) -> None:
+    world.state.apply(WorkloadLeaving(workload=WorkloadName(name), pods=(PodId(0, ordinal),)))
+
+
+def test_what_a_trial_took_is_found_again_after_it() -> None:
+    world = SearchWorld([machine("n0")], [pods(cpu=2000)])
+    finder, asked = finder_of(world, PACK), named(world, "w0")
+    with world.state.trial():
+        world.take(asked, PodId(0, 0), Spot("n0", None, True))
+        assert finder.find(asked, 0) is None
+    assert finder.find(asked, 0) == Spot("n0", None, True)
+
+
+def test_a_node_that_lost_its_gpus_is_one_without() -> None:
+    """A pod without GPUs prefers n1 while n0 has some, and n0 by name when both have none."""
+    world = SearchWorld([machine("n0", gpu=1000), machine("n1")], [pods(cpu=500), pods(gpu=1000)])
+    finder = finder_of(world, PACK)
+    assert finder.find(named(world, "w0"), 0) == Spot("n1", None, True)
+    assert finder.find(named(world, "w1"), 0) == Spot("n0", None, True)
+    world.state.apply(NodeChanged(machine("n0")))
+    assert finder.find(named(world, "w0"), 0) == Spot("n0", None, True)
+    assert finder.find(named(world, "w1"), 0) is None
+    world.state.apply(NodeChanged(machine("n0", gpu=1000)))
+    assert finder.find(named(world, "w0"), 0) == Spot("n1", None, True)
+
+
+def test_a_port_that_is_being_left_makes_a_pod_wait_unless_another_node_has_it_free() -> None:
+    world = SearchWorld([machine("n0")], [pods(port=80), pods(port=80)])
+    finder, asked = finder_of(world, PACK), named(world, "w1")
+    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    assert finder.find(asked, 0) is None
+    leave(world, "w0")
+    assert finder.find(asked, 0) == Spot("n0", None, False)
+    world.state.apply(NodeAdded(machine("n1")))
+    assert finder.find(asked, 0) == Spot("n1", None, True)
+
+
+@pytest.mark.parametrize(("wait_to_pack", "device"), [(True, 0), (False, 1)])
+def test_a_share_waits_for_the_fuller_device_only_under_that_rule(
+    wait_to_pack: bool, device: int
+) -> None:
+    """Of device 0 half stays and a quarter leaves, so half of it is free later, a quarter now."""
+    world = SearchWorld([machine("n0", gpu=2000)], [pods(part=500), pods(part=250)])
+    rule = DeviceRule(spread=False, wait_to_pack=wait_to_pack)
+    finder = finder_of(world, PACK._replace(devices=rule))
+    for name, part in (("w0", 500), ("w1", 250)):
+        share = DeviceShare(devices=(0,), part_e9=part * WHOLE // 1000)
+        world.take(named(world, name), PodId(0, 0), Spot("n0", share, True))
+    leave(world, "w1")
+    half = DeviceShare(devices=(device,), part_e9=WHOLE // 2)
+    assert finder.find(named(world, "w0"), 0) == Spot("n0", half, not wait_to_pack)
