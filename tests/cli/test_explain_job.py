@@ -2,10 +2,35 @@
 
 import json
 
+import pytest
+
 from tests.cli.run_cli import run_cli
 from tests.shared_folder import ROOT
 
 LIMIT = str(ROOT / "examples" / "kai" / "limit")
+
+SHARD = """
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {name: default}
+spec: {queueDepthPerAction: {allocate: 3}}
+---
+"""
+
+
+def lost(queue: str) -> bytes:
+    """Return a pod for *queue*, younger than all others, where three of each queue have a turn."""
+    text = f"""{SHARD}
+apiVersion: v1
+kind: Pod
+metadata:
+  name: lost
+  namespace: x
+  creationTimestamp: "2026-11-16T07:50:00Z"
+  labels: {{kai.scheduler/queue: {queue}}}
+spec: {{schedulerName: kai-scheduler, containers: [{{name: main}}]}}
+"""
+    return text.encode()
 
 
 def test_the_gates_of_a_job_are_a_document_like_others() -> None:
@@ -36,6 +61,32 @@ def test_the_gates_of_a_job_are_a_document_like_others() -> None:
 def test_a_job_without_a_turn_says_so() -> None:
     ran = run_cli("explain", "vision/signs", "-f", LIMIT, "-o", "json")
     assert json.loads(ran.out)["turn"] is None
+
+
+@pytest.mark.parametrize(
+    ("queue", "code"), [("attic", "QueueDoesNotExist"), ("research", "QueueHasChildren")]
+)
+def test_nobody_is_before_a_job_that_has_no_turn(queue: str, code: str) -> None:
+    ran = run_cli("explain", "x/lost", "-f", LIMIT, "-f", "-", "-o", "json", stdin=lost(queue))
+    document = json.loads(ran.out)
+    assert [each["reason"]["code"] for each in document["decisions"]] == [code]
+    assert (document["turn"], document["before"]) == (None, [])
+
+
+def test_the_turns_before_are_listed_for_a_job_that_has_one() -> None:
+    """Two jobs of audio are older, and its next one asks for no GPU, so vision comes later."""
+    ran = run_cli("explain", "x/lost", "-f", LIMIT, "-f", "-", "-o", "json", stdin=lost("audio"))
+    document = json.loads(ran.out)
+    assert document["turn"]["turn"] == 3
+    assert [each["workload"] for each in document["before"]] == ["audio/chorus", "audio/hum"]
+
+
+def test_a_job_beyond_the_depth_has_nobody_before_it() -> None:
+    shallow = lost("audio").replace(b"allocate: 3", b"allocate: 2")
+    ran = run_cli("explain", "x/lost", "-f", LIMIT, "-f", "-", "-o", "json", stdin=shallow)
+    document = json.loads(ran.out)
+    assert document["decisions"][0]["reason"]["code"] == "BeyondQueueDepth"
+    assert document["before"] == []
 
 
 def test_a_capacity_without_nodes_is_refused_for_a_job() -> None:

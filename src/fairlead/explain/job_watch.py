@@ -57,6 +57,7 @@ class JobWatch:
         self._cycle = cycle
         self._job = job
         self._turns = 0
+        self._is_in_line = _is_in_line(cycle, job)
 
     def run(self) -> None:
         """Let the cycle happen; its state must be on trial."""
@@ -66,7 +67,7 @@ class JobWatch:
 
     def _turn(self, job: WorkloadName) -> None:
         self._turns += 1
-        if self.own is not None:
+        if self.own is not None or not self._is_in_line:
             return
         if job == self._job:
             self.own = self._weighed()
@@ -113,3 +114,15 @@ class JobWatch:
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )
+
+
+def _is_in_line(cycle: KaiCycle, job: WorkloadName) -> bool:
+    """Return whether *job* will have a turn; else nobody is before it."""
+    queue = cycle.state.workloads[job].queue
+    return (
+        queue in cycle.numbers
+        and not cycle.state.children(queue)
+        and job in cycle.state.waiting(queue)
+        and job not in cycle.jobs.unready
+        and job not in cycle.jobs.beyond_depth
+    )
