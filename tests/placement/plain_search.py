@@ -54,6 +54,9 @@ class PlainRoom:
                 self._take(self.later, self.later_parts, asked, placed)
                 self.later_ports |= set(asked.constraints.host_ports)
             self.held_ports |= set(asked.constraints.host_ports)
+        for each in node.foreign:
+            self.held_ports |= set(each.host_ports)
+            self.later_ports |= set() if each.leaving else set(each.host_ports)
         if SHARED in self.resources:
             self.idle[SHARED] -= DEVICE * len(self.held_parts)
             self.later[SHARED] -= DEVICE * len(self.later_parts)
