@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.core.core_objects import core_objects, full_name
+from fairlead.manifest.core.core_objects import core_objects
 from fairlead.manifest.core.foreign_pods import foreign_by_node
 from fairlead.manifest.core.node_amounts import (
     held_by_node,
@@ -79,10 +79,9 @@ class _Parts:
         ]
         self.namespaces = {name: dict(each.labels) for name, each in core.namespaces.items()}
         self.foreign = pods.foreign
-        ours = {full_name(pod): pod.constraints for job in self.jobs for pod in job.pods}
-        # Also those that only hold devices for others: an affinity may mean them.
-        others = [pod for name, pod in core.pods.items() if name not in ours]
-        self.around = foreign_by_node(others, ours.values())
+        self.around = foreign_by_node(
+            self.foreign, (pod.constraints for job in self.jobs for pod in job.pods)
+        )
         self.resources = resource_names(
             [
                 *(node.allocatable for node in self.nodes),
