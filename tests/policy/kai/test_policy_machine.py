@@ -1,0 +1,96 @@
+"""Random histories of a cluster that carries out the plans made for it."""
+
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from fairlead.model.apply import apply
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import (
+    Event,
+    NodeAdded,
+    NodeRemoved,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadStopped,
+)
+from fairlead.model.invariants import check_invariants
+from fairlead.model.run import Phase
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.policy.kai.settings import KaiSettings
+from tests.policy.kai.plan_laws import checked_plan
+from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
+
+
+class PlannedHistory(RuleBasedStateMachine):
+    state: ClusterState
+
+    @initialize(events=worlds(), faithful=st.booleans(), spread=st.booleans())
+    def begin(self, events: list[Event], faithful: bool, spread: bool) -> None:
+        self.state = build(events)
+        self.settings = KaiSettings(
+            faithful=faithful, gpu_placement="spread" if spread else "binpack"
+        )
+        self.submitted = 100
+
+    @rule()
+    def plan_and_carry_out(self) -> None:
+        apply(self.state, checked_plan(self.state, self.settings))
+        check_invariants(self.state)
+
+    @rule(data=st.data())
+    def submit(self, data: st.DataObject) -> None:
+        self.submitted += 1
+        leaves = [str(name) for name in self.state.queues if name.startswith("t")]
+        self.state.apply(WorkloadAdded(data.draw(jobs(f"j{self.submitted}", leaves))))
+
+    @rule(data=st.data())
+    def change_a_queue(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.state.queues)))
+        self.state.apply(QueueChanged(data.draw(queues(name, self.state.queues[name].parent))))
+
+    @rule(data=st.data())
+    def tell_pods_to_leave(self, data: st.DataObject) -> None:
+        self._some_pods(data, "running", WorkloadLeaving)
+
+    @rule(data=st.data())
+    def let_pods_stop(self, data: st.DataObject) -> None:
+        self._some_pods(data, "leaving", WorkloadStopped)
+
+    @rule(data=st.data())
+    def finish(self, data: st.DataObject) -> None:
+        if self.state.workloads:
+            name = data.draw(st.sampled_from(sorted(self.state.workloads)))
+            self.state.apply(WorkloadFinished(name))
+
+    @rule(data=st.data(), name=st.sampled_from(["n0", "n7"]))
+    def a_node_comes_or_goes(self, data: st.DataObject, name: str) -> None:
+        if name in self.state.nodes:
+            self.state.apply(NodeRemoved(name))
+        elif not self.state.books.pods(name):  # what comes back may be smaller than it was
+            self.state.apply(NodeAdded(data.draw(nodes(name))))
+
+    def _some_pods(
+        self,
+        data: st.DataObject,
+        phase: Phase,
+        kind: type[WorkloadLeaving] | type[WorkloadStopped],
+    ) -> None:
+        pods: dict[WorkloadName, list[PodId]] = {
+            name: [pod for pod, placed in run.pods.items() if placed.phase == phase]
+            for name, run in self.state.runs.items()
+        }
+        names = sorted(name for name, own in pods.items() if own)
+        if names:
+            name = data.draw(st.sampled_from(names))
+            chosen = data.draw(
+                st.lists(st.sampled_from(sorted(pods[name])), min_size=1, unique=True)
+            )
+            self.state.apply(kind(workload=name, pods=tuple(chosen)))
+
+
+TestPlannedHistory = PlannedHistory.TestCase
+TestPlannedHistory.settings = hypothesis_settings(stateful_step_count=15)
