@@ -35,9 +35,11 @@ def documents_of(*texts: str) -> list[Document]:
     return found
 
 
-def assemble(documents: list[Document]) -> tuple[Assembled | None, list[str]]:
-    """Return the cluster, and each finding as ``severity code path``."""
-    findings = Findings()
+def assemble(
+    documents: list[Document], findings: Findings | None = None
+) -> tuple[Assembled | None, list[str]]:
+    """Return the cluster, and each finding as ``severity code path``; *findings* go first."""
+    findings = Findings() if findings is None else findings  # one without remarks is falsy
     collection = Collection()
     for document in documents:
         group, _, _ = str(document.value["apiVersion"]).rpartition("/")

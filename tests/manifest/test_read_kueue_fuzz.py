@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.values import REFUSED, Value
@@ -59,10 +60,12 @@ def replaced(document: Document, path: Path, value: Value) -> Document:
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), junk), min_size=1, max_size=3))
 def test_junk_in_any_place_never_escapes(changes: list[tuple[tuple[int, Path], Value]]) -> None:
     """`assemble` also checks that the result is None exactly if something is an error."""
-    documents = list(EXAMPLE)
+    documents, findings = list(EXAMPLE), Findings()
     changed: set[int] = set()
     for (at, path), value in changes:
         if at not in changed:  # a second change might stand below the first
             documents[at] = replaced(documents[at], path, value)
             changed.add(at)
-    assemble(documents)
+            if value is REFUSED:  # whoever left it there has said why
+                findings.add("error", "bad-number", file="kueue.yaml", message="found NaN")
+    assemble(documents, findings)
