@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.harness import Benchmark, Figure, InputAbsent, measure, registered, table
+from bench.harness import Benchmark, Figure, AbsentInputError, measure, registered, table
 
 REPEATS = 25  # beside other work, the best of 7 was up to a third slower than the best of these
 
@@ -51,12 +51,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _attempt(each: Benchmark, repeats: int) -> Figure | InputAbsent | None:
+def _attempt(each: Benchmark, repeats: int) -> Figure | AbsentInputError | None:
     """Measure; what cannot be measured here is said, and None is what does not run."""
     print(f"measuring {each.name}", file=sys.stderr)
     try:
         return measure(each, repeats)
-    except InputAbsent as absent:
+    except AbsentInputError as absent:
         print(f"left out {each.name}: {absent}", file=sys.stderr)
         return absent
     except Exception:  # noqa: BLE001 - one that breaks must not hide the figures of the others

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from bench.harness import InputAbsent, Work, benchmark
+from bench.harness import AbsentInputError, Work, benchmark
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 
 WORLD = "vectors/kueue-bench-world.json"
@@ -26,7 +26,7 @@ def _world() -> dict[str, Any]:
     default = Path(__file__).resolve().parent.parent.parent / "shared"
     file = Path(os.environ.get("FAIRLEAD_SHARED") or default) / WORLD
     if not file.exists():
-        raise InputAbsent(f"no {WORLD} in the shared folder: set FAIRLEAD_SHARED")
+        raise AbsentInputError(f"no {WORLD} in the shared folder: set FAIRLEAD_SHARED")
     world: dict[str, Any] = json.loads(file.read_text())
     return world
 

@@ -17,7 +17,7 @@ Preparation = Callable[[], Work]
 BATCH_NS = 10_000_000  # a run shorter than this is repeated within one measurement
 
 
-class InputAbsent(Exception):
+class AbsentInputError(Exception):
     """What a benchmark measures on is not on this machine; the message says what and where."""
 
 
