@@ -53,7 +53,7 @@ CODES: Final = MappingProxyType(
         "missing-parent": "an object names a parent that is not in the input",
         "missing-reference": "an object names another one that is not in the input",
         "unusable": "a queue that can never run anything",
-        "overcommitted": "more is guaranteed than there is",
+        "overcommitted": "more is guaranteed, or held, than there is",
         "peer-differs": "another scheduler would read the same objects differently",
         "unknown-version": "a known kind in an API version that we have not seen",
         "unknown-kind": "an object without a kind, or with one that looks misspelt",

@@ -1,10 +1,13 @@
 """Pods that form one workload, in sets of alike ones: the same way for every rule set."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
+from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import WorkloadName
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import Event, Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.workload import PodId
 
@@ -68,16 +71,21 @@ def pod_ids(sets: PodSets) -> Iterator[tuple[PodId, PodObject]]:
 
 
 def run_events(
-    workload: WorkloadName, sets: PodSets, started_ms: Callable[[PodObject], int]
+    workload: WorkloadName,
+    sets: PodSets,
+    started_ms: Callable[[PodObject], int],
+    shares: Mapping[str, DeviceShare] = MappingProxyType({}),
 ) -> Iterator[Event]:
     """Yield the starts of the pods that have a place, earliest first, then who is to leave.
 
-    Pods that started at the same time, as *started_ms* says, start in one event.
+    Pods that started at the same time, as *started_ms* says, start in one event. *shares* are the
+    devices of those that share some, by full name.
     """
     placed = [(pod, own) for pod, own in pod_ids(sets) if is_placed(own)]
     starts: dict[int, list[Placement]] = {}
     for pod, own in placed:
-        starts.setdefault(started_ms(own), []).append(Placement(pod, own.node))
+        placement = Placement(pod, own.node, shares.get(full_name(own)))
+        starts.setdefault(started_ms(own), []).append(placement)
     for at_ms, placements in sorted(starts.items()):
         yield WorkloadStarted(workload=workload, placements=tuple(placements), at_ms=at_ms)
     leaving = tuple(pod for pod, own in placed if own.terminating)

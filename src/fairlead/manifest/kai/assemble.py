@@ -16,6 +16,7 @@ from fairlead.manifest.core.node_amounts import (
 from fairlead.manifest.core.pod_sets import labels_looked_at
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
+from fairlead.manifest.kai.assemble_devices import device_shares
 from fairlead.manifest.kai.assemble_gpu import SharedGpus
 from fairlead.manifest.kai.assemble_jobs import Job, sort_pods
 from fairlead.manifest.kai.assemble_priority import KaiPriorities
@@ -72,6 +73,8 @@ class _Parts:
         pool.tell_left_out(len(core.nodes) - len(self.nodes), pods.in_other_pools, findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
+        own_pods = (pod for job in self.jobs for pod in job.pods)
+        self.shares = device_shares(own_pods, self.nodes, findings)
         priorities = KaiPriorities(core.priority_classes.values(), findings)
         looked_at = labels_looked_at(pod for job in self.jobs for pod in job.pods)
         self.workloads = [
@@ -109,7 +112,7 @@ def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
     for queue in queues:
         yield QueueChanged(model_queue(queue))
     for workload in parts.workloads:
-        yield from workload.events(parts.resources)
+        yield from workload.events(parts.resources, parts.shares)
     yield from parts.demands.events(parts.resources)
     usage = {
         QueueName(queue.name): tuple([queue.usage_e9[axis] for axis in KAI_AXES])

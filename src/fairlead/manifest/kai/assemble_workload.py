@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -16,6 +16,7 @@ from fairlead.manifest.kai.read_pod_group import PREEMPTIBILITIES
 from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import Event, WorkloadAdded
 from fairlead.model.workload import KaiJob, PodConstraints, PodSet, Workload
 
@@ -56,11 +57,16 @@ class KaiWorkload:
         self._priority = self._read_priority(priorities)
         self._preemptible = is_preemptible(self._priority, self._preemptibility())
 
-    def events(self, resources: tuple[str, ...]) -> Iterator[Event]:
-        """Yield what happened to the workload so far, with amounts on *resources*."""
+    def events(
+        self, resources: tuple[str, ...], shares: Mapping[str, DeviceShare]
+    ) -> Iterator[Event]:
+        """Yield what happened to the workload so far, with amounts on *resources*.
+
+        *shares* are the devices of the pods that share some, by full name.
+        """
         workload = self.workload(resources)
         yield WorkloadAdded(workload)
-        yield from run_events(workload.name, self._sets, self._started_ms)
+        yield from run_events(workload.name, self._sets, self._started_ms, shares)
 
     def workload(self, resources: tuple[str, ...]) -> Workload:
         """Return what the pods want together."""

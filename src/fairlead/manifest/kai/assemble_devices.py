@@ -1,0 +1,170 @@
+"""Which devices the pods are on that run and share some.
+
+KAI labels such a pod with an id for each of its devices; who shares a device has the same id. The
+ids of a node, sorted, are the numbers from 0 on. A pod without enough ids (somebody may have
+written its manifest by hand) is put on the fullest device that has room, as KAI packs them, else on
+one more.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.core.core_objects import full_name
+from fairlead.manifest.core.live_pods import is_placed
+from fairlead.manifest.core.read_gpu_share import FRACTION, MEMORY
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.quota_axes import GPU
+from fairlead.manifest.objects import NodeObject, PodObject
+from fairlead.manifest.text.path import Path, quote
+from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
+from fairlead.model.node import Node
+from fairlead.model.workload import GpuShare
+from fairlead.placement.node_room import DEVICE, THOUSANDTH_E9
+from fairlead.placement.shared_devices import part_e9
+
+GROUP_LABEL: Final = "runai-gpu-group"  # holds the id; with several devices: GROUP_LABEL/ID each
+_GROUP_PREFIX: Final = f"{GROUP_LABEL}/"
+
+
+class _Sharing(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod that runs and has parts of devices, and the ids that its labels give them."""
+
+    pod: PodObject
+    share: GpuShare
+    part_e9: int
+    groups: tuple[str, ...]
+
+
+def device_shares(
+    pods: Iterable[PodObject], nodes: Iterable[NodeObject], findings: Findings
+) -> dict[str, DeviceShare]:
+    """Return the devices of each pod that has a place and shares some, by the pod's full name.
+
+    Law: the order of *pods* and *nodes* changes nothing. Where more is held than there is, that is
+    told and nothing refused. Cost: sorts the pods that share; hardly more for each of them.
+    """
+    known = {node.name: node for node in nodes}
+    on_node: dict[str, list[_Sharing]] = {}
+    running = [pod for pod in pods if pod.gpu_share and is_placed(pod)]
+    for pod in sorted(running, key=full_name):
+        assert pod.node is not None, "it is placed"
+        sharing = _sharing(pod, known.get(pod.node), findings)
+        on_node.setdefault(pod.node, []).append(sharing)
+    shares: dict[str, DeviceShare] = {}
+    opened: dict[str, int] = {}
+    for name, sharing_pods in sorted(on_node.items()):
+        devices = _Devices(sharing_pods)
+        shares |= devices.shares
+        devices.warn_of_overfull(findings)
+        opened[name] = len(devices.held_e9)
+    for name, node in sorted(known.items()):
+        _warn_of_too_many(node, opened.get(name, 0), findings)
+    return shares
+
+
+class _Devices:
+    """The shared devices of one node, who is on which, and how full they are."""
+
+    def __init__(self, pods: Sequence[_Sharing]) -> None:
+        """Put *pods* on devices: where their ids say, then the others, in the order given."""
+        self._groups = sorted({group for each in pods for group in each.groups})
+        self.shares: dict[str, DeviceShare] = {}
+        self.held_e9 = [0] * len(self._groups)
+        self._by_fill = sorted((0, -number) for number in range(len(self._groups)))  # and stays so
+        self._overfull: dict[int, _Sharing] = {}  # by number, the pod with which it became so
+        numbers = {group: number for number, group in enumerate(self._groups)}
+        chosen = [[numbers[group] for group in each.groups] for each in pods]
+        for each, own in zip(pods, chosen, strict=True):
+            self._hold(each, own)
+        for each, own in zip(pods, chosen, strict=True):
+            more = self._choose(each.part_e9, each.share.devices - len(own), besides=own)
+            self._hold(each, more)
+            devices = tuple(sorted([*own, *more]))
+            share = DeviceShare(devices=devices, part_e9=each.part_e9)
+            self.shares[full_name(each.pod)] = share
+
+    def warn_of_overfull(self, findings: Findings) -> None:
+        """Tell of each device of which more is held than it has."""
+        for number, sharing in sorted(self._overfull.items()):
+            pod = sharing.pod
+            held = Decimal(self.held_e9[number]).scaleb(-9).normalize()
+            message = (
+                f"found {held:f} of one device of the node {quote(pod.node or '')} held with this "
+                "pod, expected at most 1; the device counts as full"
+            )
+            fix = f"correct the share, or the labels {GROUP_LABEL} of the pods there"
+            place = self._place(sharing, number)
+            pod.source.report(findings, "warning", "overcommitted", place, message, fix)
+
+    def _place(self, sharing: _Sharing, number: int) -> Path:
+        """Return where a pod says that it is on the device, or else how much it wants of one."""
+        if number >= len(self._groups):
+            is_fraction = sharing.share.memory_mib is None
+            return ("metadata", "annotations", FRACTION if is_fraction else MEMORY)
+        label = f"{_GROUP_PREFIX}{self._groups[number]}"
+        return ("metadata", "labels", label if label in sharing.pod.labels else GROUP_LABEL)
+
+    def _choose(self, part: int, wanted: int, *, besides: Collection[int]) -> list[int]:
+        """Return the fullest devices with room for *part*, and new ones where those are too few."""
+        chosen: list[int] = []
+        at = bisect_right(self._by_fill, (WHOLE_DEVICE_E9 - part, 0))
+        while at and len(chosen) < wanted:
+            at -= 1
+            number = -self._by_fill[at][1]
+            if number not in besides:
+                chosen.append(number)
+        while len(chosen) < wanted:
+            number = len(self.held_e9)
+            self.held_e9.append(0)
+            insort(self._by_fill, (0, -number))
+            chosen.append(number)
+        return chosen
+
+    def _hold(self, sharing: _Sharing, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            held = self.held_e9[number]
+            del self._by_fill[bisect_left(self._by_fill, (held, -number))]
+            held += sharing.part_e9
+            self.held_e9[number] = held
+            insort(self._by_fill, (held, -number))
+            if held > WHOLE_DEVICE_E9:
+                self._overfull.setdefault(number, sharing)
+
+
+def _sharing(pod: PodObject, node: NodeObject | None, findings: Findings) -> _Sharing:
+    share = pod.gpu_share
+    assert share is not None, "it shares"
+    devices_mib = node.gpu_memory_mib if node else None
+    # Of a node, only the memory of its devices says how large a part is.
+    known = Node(name=pod.node or "", allocatable=(), occupied=(), gpu_memory_mib=devices_mib)
+    part = part_e9(share, known)
+    if part is None:  # nobody knows how much memory they have; so it is as it is charged
+        part = pod.requests[GPU] // share.devices * THOUSANDTH_E9
+    groups = _groups(pod.labels)
+    if len(groups) > share.devices:
+        message = f"found {len(groups)} devices in the labels {GROUP_LABEL}, expected "
+        message += f"{share.devices}, which it asks for; the first by id count"
+        place = ("metadata", "labels")
+        pod.source.report(findings, "warning", "contradiction", place, message, "remove the others")
+    return _Sharing(pod=pod, share=share, part_e9=part, groups=groups[: share.devices])
+
+
+def _groups(labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ids of the devices that labels name, sorted."""
+    several = (
+        label.removeprefix(_GROUP_PREFIX) for label in labels if label.startswith(_GROUP_PREFIX)
+    )
+    return tuple(sorted({*several, labels.get(GROUP_LABEL, "")} - {""}))
+
+
+def _warn_of_too_many(node: NodeObject, opened: int, findings: Findings) -> None:
+    there = node.allocatable.get(GPU, 0) // DEVICE
+    if opened > there:
+        message = f"found pods that share {opened} devices of this node, expected at most {there}"
+        fix = f"correct the labels {GROUP_LABEL} of its pods, or what it has"
+        place = ("status", "allocatable", GPU)
+        node.source.report(findings, "warning", "overcommitted", place, message, fix)
