@@ -17,6 +17,7 @@ _PHRASES: Final = {
     "QueueDoesNotExist": "queue {queue} does not exist",
     "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
     "NotReady": "not complete: {tallies}",
+    "SchedulingGated": "held back: {tallies}",
     "Suspended": "held back by its owner",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
 }

@@ -13,6 +13,7 @@ from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace
@@ -23,6 +24,7 @@ from fairlead.policy.kai.start_job import JobStarter
 QUEUE_DOES_NOT_EXIST: Final = "QueueDoesNotExist"
 QUEUE_HAS_CHILDREN: Final = "QueueHasChildren"
 NOT_READY: Final = "NotReady"
+SCHEDULING_GATED: Final = "SchedulingGated"
 SUSPENDED: Final = "Suspended"
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 
@@ -54,7 +56,7 @@ class KaiCycle:
         """
         yield from _misplaced(self.state, self._leaves)
         for name in self.jobs.unready:
-            yield Wait(workload=name, reason=_unready(self.state, name))
+            yield Wait(workload=name, reason=_unready(self.state, name, self.jobs.gang(name)))
         yield from self._allocate(listener)
         for name in self.jobs.beyond_depth:
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
@@ -107,13 +109,24 @@ def _misplaced(state: ClusterState, leaves: Set[QueueName]) -> Iterator[Wait]:
             yield Wait(workload=name, reason=Reason(code=code, queue=queue))
 
 
-def _unready(state: ClusterState, name: WorkloadName) -> Reason:
-    """Return why a job in a leaf has nothing to start: its owner holds it, or pods are missing."""
+def _unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:
+    """Return why a job in a leaf has nothing to start: it is held back, or pods are missing."""
     workload = state.workloads[name]
     if not workload.active:
         return Reason(code=SUSPENDED, queue=workload.queue)
-    free = sum(each.count for each in workload.pod_sets if not each.gated)
-    lacking = Tally(
-        count=free, of=workload.min_count, things="pods of the minimum", what="are there"
+    tallies = tuple(
+        Tally(
+            count=there,
+            of=group.minimum,
+            things=f"pods that {group.name or 'the job'} needs",
+            what="are there",
+        )
+        for group, there in gang.incomplete(state.runs.get(name))
     )
-    return Reason(code=NOT_READY, queue=workload.queue, tallies=(lacking,))
+    if tallies:
+        return Reason(code=NOT_READY, queue=workload.queue, tallies=tallies)
+    gated = sum(each.count for each in workload.pod_sets if each.gated)
+    held_back = Tally(
+        count=gated, of=workload.pod_count(), things="pods", what="have a scheduling gate"
+    )
+    return Reason(code=SCHEDULING_GATED, queue=workload.queue, tallies=(held_back,))

@@ -21,6 +21,7 @@ class PodGroup(NamedTuple):
 
     minimum: int
     pods: tuple[PodId, ...]
+    name: str = ""  # of the sub-group; "": of the pods that are in none
 
 
 class Fullness(IntEnum):
@@ -75,11 +76,25 @@ class Gang:
         It does if fewer than its minimum have started and some have a reservation.
         """
         for at in self._needed(self._counts(run)):
-            minimum, pods = self.groups[at]
-            phases = [run.pods[pod].phase for pod in pods if pod in run.pods]
-            if "reserved" in phases and phases.count("running") < minimum:
+            group = self.groups[at]
+            phases = [run.pods[pod].phase for pod in group.pods if pod in run.pods]
+            if "reserved" in phases and phases.count("running") < group.minimum:
                 return True
         return False
+
+    def incomplete(self, run: Run | None) -> list[tuple[PodGroup, int]]:
+        """Return the groups that are needed and have too few pods, with how many there are.
+
+        Pods that are to leave and pods that are held back are not there.
+        """
+        placed = run.pods if run else {}
+        counts = self._counts(run)
+        there = [
+            count + sum([pod not in placed for pod in group.pods])
+            for count, group in zip(counts, self.groups, strict=True)
+        ]
+        needed = [(self.groups[at], there[at]) for at in self._needed(counts)]
+        return [(group, pods) for group, pods in needed if pods < group.minimum]
 
     def _counts(self, run: Run | None) -> list[int]:
         """Return how many pods of each group have a place and are not told to leave it."""
@@ -120,7 +135,11 @@ def _groups(workload: Workload) -> tuple[tuple[PodGroup, ...], Branch | None]:
     pods: list[list[PodId]] = [[] for _ in minimums]
     for pod in _in_start_order(workload):
         pods[places.get(workload.pod_sets[pod.pod_set].sub_group, -1)].append(pod)
-    groups = [PodGroup(each, tuple(its)) for each, its in zip(minimums, pods, strict=True)]
+    names = [*places, ""]
+    groups = [
+        PodGroup(minimum, tuple(own), name)
+        for minimum, own, name in zip(minimums, pods, names, strict=True)
+    ]
     return tuple(groups), None if needs_all(top) else top
 
 
