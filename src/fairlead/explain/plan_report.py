@@ -187,4 +187,5 @@ def _term_document(axis: Axis | None, term: Term) -> dict[str, object]:
 
 
 def _time(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
+    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,107 @@
+"""``fairlead plan``: decisions in a table and as a document, and what it cannot do."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.manifests import NODE, kai_queue, pod_group, write
+from tests.cli.run_cli import run_cli
+
+# Of 10 GPUs the job of a takes 4, its quota; that of b, 7, does not fit beside it.
+CLUSTER = (
+    NODE,
+    kai_queue("a", quota=4),
+    kai_queue("b", quota=2),
+    pod_group("ja", "a", 4),
+    pod_group("jb", "b", 7),
+)
+NOW = ("--now", "2026-11-16T08:00:00Z")
+
+KUEUE_QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: q}
+spec: {resourceGroups: [], namespaceSelector: {}}
+"""
+
+
+def cluster(folder: Path) -> str:
+    return write(folder, "c.yaml", *CLUSTER)
+
+
+def test_every_job_has_a_row_with_its_reason(tmp_path: Path) -> None:
+    ran = run_cli("plan", "-f", cluster(tmp_path))
+    assert ran.exit_code == 0, ran.err
+    lines = [line.split(maxsplit=3) for line in ran.out.splitlines()]
+    assert lines[0][:3] == ["DECISION", "JOB", "QUEUE"]
+    rows = {row[1]: (row[0], row[3]) for row in lines[1:3]}
+    assert rows["team/ja"] == (
+        "start",
+        "1/1   n1     within the quota of a: gpu: allocated 0 + request 4 <= quota 4",
+    )
+    assert rows["team/jb"] == ("wait", "fits no node: 1 of 1 node lacks nvidia.com/gpu")
+    assert ran.out.splitlines()[-1] == "start: 1, wait: 1"
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_programs_get_the_numbers_behind_each_reason(tmp_path: Path, form: str) -> None:
+    ran = run_cli("plan", "-f", cluster(tmp_path), "-o", form, *NOW)
+    document = json.loads(ran.out) if form == "json" else yaml.safe_load(ran.out)
+    assert (document["apiVersion"], document["kind"]) == ("fairlead/v1", "Plan")
+    (cycle,) = document["cycles"]
+    assert (cycle["cycle"], cycle["takenAt"]) == (1, "2026-11-16T08:00:00Z")
+    start, wait = cycle["decisions"]
+    assert (start["decision"], start["workload"], start["charged"]) == ("start", "team/ja", ["a"])
+    assert start["pods"] == [{"name": "ja-0", "node": "n1"}]
+    assert start["reason"]["comparisons"] == [
+        {
+            "queue": "a",
+            "resource": "gpu",
+            "left": [{"name": "allocated", "amount": "0"}, {"name": "request", "amount": "4"}],
+            "relation": "<=",
+            "right": {"name": "quota", "amount": "4"},
+        }
+    ]
+    assert wait["reason"]["tallies"] == [
+        {"count": 1, "of": 1, "things": "nodes", "what": "lack nvidia.com/gpu"}
+    ]
+
+
+def test_cycles_end_once_nothing_changes(tmp_path: Path) -> None:
+    ran = run_cli("plan", "-f", cluster(tmp_path), "--cycles", "9")
+    shown = [line for line in ran.out.splitlines() if line.startswith("cycle")]
+    assert shown == ["cycle 1", "cycle 2"]
+
+
+def test_where_nothing_waits_it_says_so(tmp_path: Path) -> None:
+    ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", NODE, kai_queue("a")))
+    assert (ran.exit_code, ran.out) == (0, "nothing waits\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--now", "yesterday"], 2, "expected 2026-11-16T09:00:00Z"),
+        (["--now", "2026-11-16T09:00:00"], 2, "time zone"),
+        (["--cycles", "0"], 2, "0 is not in the range"),
+    ],
+    ids=["no time", "a time without a zone", "no cycle"],
+)
+def test_wrong_usage_is_told(tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+    ran = run_cli("plan", "-f", cluster(tmp_path), *arguments)
+    assert (ran.exit_code, ran.out) == (code, "")
+    assert message in ran.err
+
+
+def test_without_nodes_there_is_nowhere_to_run(tmp_path: Path) -> None:
+    ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", kai_queue("a"), pod_group("j", "a", 1)))
+    assert ran.exit_code == 1
+    assert "the input has no Node" in ran.err
+
+
+def test_rules_that_cannot_plan_yet_say_so(tmp_path: Path) -> None:
+    ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", NODE, KUEUE_QUEUE))
+    assert ran.exit_code == 1
+    assert "kueue is not built yet" in ran.err
