@@ -56,8 +56,8 @@ def workloads(draw: st.DrawFn, name: str) -> Workload:
     sets = tuple(
         PodSet(
             name=f"set{at}",
-            count=draw(st.integers(1, 3)),
-            min_count=1,
+            count=draw(st.integers(0, 3)),
+            min_count=0,
             requests=(draw(amounts), draw(amounts)),
             gated=draw(st.booleans()) and draw(st.booleans()),
         )
@@ -118,7 +118,8 @@ class ClusterHistory(RuleBasedStateMachine):
 
     @rule(work=submitted, data=st.data())
     def start(self, work: Workload, data: st.DataObject) -> None:
-        pods = data.draw(st.lists(st.sampled_from(work.pods()), unique=True))
+        own = work.pods()
+        pods = data.draw(st.lists(st.sampled_from(own), unique=True)) if own else []
         places = tuple(
             Placement(pod, data.draw(st.none() | node_names), data.draw(shares)) for pod in pods
         )

@@ -278,7 +278,7 @@ class ClusterState:
     def _note_waiting(self, workload: Workload) -> None:
         """List the workload among those that wait for as long as some pod has no place."""
         run = self.runs.get(workload.name)
-        waits = run is None or len(run.pods) < workload.pod_count()
+        waits = (len(run.pods) if run else 0) < workload.pod_count()
         if waits != self._waiting.has(workload.queue, workload.name):
             change = self._waiting.put if waits else self._waiting.drop
             change(workload.queue, workload.name)
