@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.harness import Benchmark, Figure, AbsentInputError, measure, registered, table
+from bench.harness import AbsentInputError, Benchmark, Figure, measure, registered, table
 
 REPEATS = 25  # beside other work, the best of 7 was up to a third slower than the best of these
 

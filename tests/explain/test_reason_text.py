@@ -33,8 +33,10 @@ def nodes(count: int, what: str) -> Tally:
         ),
         (
             Reason(code="NonPreemptibleOverQuota", queue=TEAM, comparisons=(QUOTA,)),
-            "over the quota, and it cannot be preempted: "
-            "gpu: non-preemptible 6 + request 4 > quota 8 at team",
+            (
+                "over the quota, and it cannot be preempted: "
+                "gpu: non-preemptible 6 + request 4 > quota 8 at team"
+            ),
         ),
         (
             Reason(code="WithinQuota", queue=TEAM, comparisons=(CPU, GPU)),
@@ -54,8 +56,10 @@ def nodes(count: int, what: str) -> Tally:
                     Tally(count=1, of=4, things="pods", what="found a place"),
                 ),
             ),
-            "fits no node: 5 of 8 nodes lack memory, 2 are not ready, 1 has a host port taken, "
-            "1 of 4 pods found a place",
+            (
+                "fits no node: 5 of 8 nodes lack memory, 2 are not ready, 1 has a host port taken, "
+                "1 of 4 pods found a place"
+            ),
         ),
         (
             Reason(code="UnsupportedConstraint", names=("resourceClaims", "volumes.rbd")),
