@@ -8,6 +8,7 @@ import yaml
 
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
+from tests.shared_folder import ROOT
 
 # Of 10 GPUs the job of a takes 4, its quota; that of b, 7, does not fit beside it.
 CLUSTER = (
@@ -105,3 +106,51 @@ def test_rules_that_cannot_plan_yet_say_so(tmp_path: Path) -> None:
     ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", NODE, KUEUE_QUEUE))
     assert ran.exit_code == 1
     assert "kueue is not built yet" in ran.err
+
+
+def test_a_share_simulation_has_no_nodes_to_plan_for() -> None:
+    ran = run_cli("plan", "-f", str(ROOT / "examples" / "share-simulation"))
+    assert ran.exit_code == 1
+    assert "fairlead queues shows its shares" in ran.err
+
+
+def test_faithful_waits_for_a_fuller_device_as_kai_does(tmp_path: Path) -> None:
+    """One device has a half that stays and a half that leaves, the other is free."""
+
+    def half(name: str, more: str = "", *, node: str = "nodeName: n1,") -> str:
+        return f"""
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {name}
+  namespace: x
+  annotations: {{gpu-fraction: "0.5"}}
+  labels: {{kai.scheduler/queue: a, {more}}}
+spec: {{{node} schedulerName: kai-scheduler, containers: [{{name: main}}]}}
+"""
+
+    group = "runai-gpu-group: one"
+    leaving = half("leaving", group).replace(
+        "namespace: x", "namespace: x\n  deletionTimestamp: 2026-11-16T08:00:00Z"
+    )
+    world = (
+        NODE.replace('"10"', '"2"'),
+        kai_queue("a", quota=2),
+        half("stays", group),
+        leaving,
+        half("new", node=""),
+    )
+    file = write(tmp_path, "c.yaml", *world)
+    assert run_cli("plan", "-f", file).out.splitlines()[1].startswith("start")
+    assert run_cli("plan", "-f", file, "--faithful").out.splitlines()[1].startswith("reserve")
+
+
+def test_a_slice_of_a_gpu_is_not_placed(tmp_path: Path) -> None:
+    sliced = "nvidia.com/mig-1g.10gb"
+    world = (
+        NODE,
+        kai_queue("a", quota=2),
+        pod_group("j", "a", 1).replace("nvidia.com/gpu", sliced),
+    )
+    ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", *world))
+    assert f"has a constraint that is not supported: {sliced}" in ran.out

@@ -6,12 +6,14 @@ import click
 
 from fairlead.cli.options import (
     capacity_option,
+    faithful_option,
     load_files,
     now_option,
     output_option,
     read_capacity,
     reads_manifests,
     states_or_exit,
+    with_faithfulness,
 )
 from fairlead.cli.table import table_text
 from fairlead.explain.explanation import Explanation, Section
@@ -37,6 +39,7 @@ Examples:
 @reads_manifests
 @capacity_option
 @now_option
+@faithful_option
 @output_option("text", "json", "yaml")
 def command(
     name: str,
@@ -46,6 +49,7 @@ def command(
     strict: bool,
     capacity: str | None,
     now: int,
+    faithful: bool,
     output: str,
 ) -> None:
     """Show why a queue's numbers are what they are, or why a job starts or waits.
@@ -54,7 +58,8 @@ def command(
     named cohort/NAME. Of a job, named NAMESPACE/NAME: the turns before it, the gates, the nodes.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
-    state, settings = assembled.state, assembled.settings
+    state = assembled.state
+    settings = with_faithfulness(assembled.settings, faithful=faithful)
     given = read_capacity(capacity, assembled)
     job = None if is_queue(state, name) else job_named(state, name)
     if job is not None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.errors import FairleadError, QuantityError
@@ -14,7 +15,8 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
-from fairlead.policy.names import POLICY_NAMES
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.names import POLICY_NAMES, Settings
 
 NOTHING_ASKED = (
     "note: nothing in the input asks for anything, so every fair share is 0; add pods and pod "
@@ -88,6 +90,24 @@ def _read_time(_context: click.Context, _option: click.Parameter, text: str | No
     if moment.tzinfo is None:
         raise click.BadParameter(f"found {text!r} without a time zone: end it with Z")
     return int(moment.timestamp() * 1000)
+
+
+def faithful_option(command: Command) -> Command:
+    """Add ``--faithful``."""
+    return click.option(
+        "--faithful",
+        is_flag=True,
+        help="Decide as the peer does, also where Fairlead would do better.",
+    )(command)
+
+
+def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
+    """Return *settings* as `faithful_option` wants them."""
+    match settings:
+        case KaiSettings():
+            return msgspec.structs.replace(settings, faithful=faithful)
+        case _:
+            return settings
 
 
 def load_files(

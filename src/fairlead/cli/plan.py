@@ -6,16 +6,19 @@ from typing import Any
 import click
 
 from fairlead.cli.options import (
+    faithful_option,
     load_files,
     now_option,
     output_option,
     reads_manifests,
     states_or_exit,
+    with_faithfulness,
 )
 from fairlead.cli.table import table_text
 from fairlead.errors import FairleadError
 from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.explain.plan_report import PlanRow, decision_documents, plan_document, plan_rows
+from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.make_policy import make_policy
@@ -39,6 +42,7 @@ Examples:
     help="Carry out up to N plans, one after the other, until nothing changes.",
 )
 @now_option
+@faithful_option
 @output_option("table", "json", "yaml")
 def command(
     files: tuple[str, ...],
@@ -47,6 +51,7 @@ def command(
     strict: bool,
     cycles: int,
     now: int,
+    faithful: bool,
     output: str,
 ) -> None:
     """Show which jobs start now and where, which wait, and exactly why.
@@ -58,7 +63,11 @@ def command(
     state = assembled.state
     if not state.nodes:
         raise FairleadError("there is nowhere to run: the input has no Node. Add the nodes")
-    planner = make_policy(assembled.settings)
+    if TOTAL_NODE in state.nodes:
+        raise FairleadError(
+            "a share simulation has no nodes, only a total: fairlead queues shows its shares"
+        )
+    planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
     if output == "table":
         _print_tables(state, plan_cycles(planner, state, now, cycles), cycles)
         return

@@ -128,6 +128,11 @@ class NodeFinder:
             return "lack a device with so much free"
         return None
 
+    def _when(self, node: Node, asked: PodSet) -> str:
+        room = self._index.rooms()[node.name]
+        is_now = self._has_room_now(room, asked, self._besides_shares(asked))
+        return "have room" if is_now else "have room once others have left"
+
     def _besides_shares(self, asked: PodSet) -> Amounts:
         """Return what a pod asks for besides its parts of shared devices."""
         gpu = self._index.gpus.shared

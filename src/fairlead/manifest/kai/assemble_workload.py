@@ -23,6 +23,7 @@ from fairlead.model.workload import KaiJob, PodConstraints, PodSet, Workload
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
 START_ORDER_LABELS = ("kai.scheduler/task-priority", "run.ai/task-priority")  # new name, old name
 TOPOLOGY = "topologyConstraint"
+MIG = "nvidia.com/mig-"  # a slice of a GPU: KAI charges it as a part of one, which is not built
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -161,9 +162,12 @@ class KaiWorkload:
 
     def _constraints(self, pod: PodObject) -> PodConstraints:
         group = self.job.group
-        if group is None or not group.topology:
+        more = [name for name, amount in pod.requests.items() if amount and name.startswith(MIG)]
+        if group is not None and group.topology:
+            more.append(TOPOLOGY)
+        if not more:
             return pod.constraints
-        unsupported = (*pod.constraints.unsupported, TOPOLOGY)
+        unsupported = tuple(sorted({*pod.constraints.unsupported, *more}))
         return msgspec.structs.replace(pod.constraints, unsupported=unsupported)
 
     def _started_ms(self, pod: PodObject) -> int:
