@@ -21,6 +21,8 @@ from fairlead.model.events import (
     UsageChanged,
     WorkloadAdded,
     WorkloadChanged,
+    WorkloadDeparted,
+    WorkloadDisplaced,
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadRemoved,
@@ -95,6 +97,33 @@ def test_a_pod_that_shares_devices_is_counted_on_them_and_not_among_whole_ones()
     assert state.sums[TEAM].allocated == [1000, 500]
     state.apply(WorkloadLeaving(workload=WorkloadName("half"), pods=(POD,)))
     assert state.books.use("n1").devices == {3: [500_000_000, 500_000_000, 0]}
+    check_invariants(state)
+
+
+def test_a_displaced_pod_waits_again_while_its_node_stays_full() -> None:
+    state = state_with(queue("team"), node("n1"), node("n2"), workload("job", "team"))
+    state.apply(started("job", "n1"))
+    state.apply(WorkloadDisplaced(workload=JOB, pods=(POD,)))
+    use = state.books.use("n1")
+    assert (use.held, use.leaving, use.pods) == ([1000, 1000], [1000, 1000], {})
+    assert state.sums[TEAM].allocated == [0, 0]
+    assert state.waiting(TEAM) == [JOB]
+    state.apply(WorkloadReserved(workload=JOB, placements=(Placement(POD, "n2"),), at_ms=1))
+    assert state.books.use("n1").held == [1000, 1000]
+    assert state.books.use("n2").reserved == [1000, 1000]
+    check_invariants(state)
+    state.apply(WorkloadDeparted(workload=JOB, pods=(POD,)))
+    assert state.books.booked() == ["n2"]
+    check_invariants(state)
+
+
+def test_a_displaced_pod_that_gets_its_node_again_has_not_left_it() -> None:
+    state = a_team()
+    state.apply(started("job", "n1"))
+    state.apply(WorkloadDisplaced(workload=JOB, pods=(POD,)))
+    state.apply(started("job", "n1"))
+    use = state.books.use("n1")
+    assert (use.held, use.leaving, use.departing) == ([1000, 1000], [0, 0], {})
     check_invariants(state)
 
 

@@ -1,5 +1,6 @@
 """Random histories of a cluster: the sums stay true after every step, and trials leave no trace."""
 
+from collections.abc import Callable
 from copy import deepcopy
 
 from hypothesis import strategies as st
@@ -21,6 +22,8 @@ from fairlead.model.events import (
     UsageChanged,
     WorkloadAdded,
     WorkloadChanged,
+    WorkloadDeparted,
+    WorkloadDisplaced,
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadRemoved,
@@ -130,15 +133,25 @@ class ClusterHistory(RuleBasedStateMachine):
         kind = WorkloadStarted if data.draw(st.booleans()) else WorkloadReserved
         self.apply(kind(workload=work.name, placements=places, flavors=flavors, at_ms=0))
 
-    @rule(work=submitted, data=st.data(), stop=st.booleans())
-    def take_places(self, work: Workload, data: st.DataObject, stop: bool) -> None:
+    @rule(work=submitted, data=st.data())
+    def depart(self, work: Workload, data: st.DataObject) -> None:
+        own = work.pods()
+        if own:
+            pods = tuple(data.draw(st.lists(st.sampled_from(own), unique=True, min_size=1)))
+            self.apply(WorkloadDeparted(workload=work.name, pods=pods))
+
+    @rule(
+        work=submitted,
+        data=st.data(),
+        kind=st.sampled_from([WorkloadStopped, WorkloadLeaving, WorkloadDisplaced]),
+    )
+    def take_places(self, work: Workload, data: st.DataObject, kind: Callable[..., Event]) -> None:
         run = self.state.runs.get(work.name)
         if run is None:
             return
         pods: tuple[PodId, ...] = tuple(
             data.draw(st.lists(st.sampled_from(sorted(run.pods)), unique=True, min_size=1))
         )
-        kind = WorkloadStopped if stop else WorkloadLeaving
         self.apply(kind(workload=work.name, pods=pods))
 
     @rule(work=submitted, data=st.data())

@@ -76,6 +76,24 @@ class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     pods: tuple[PodId, ...]
 
 
+class WorkloadDisplaced(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods gave up their places and wait again, but have not left their nodes yet.
+
+    A pod that moves is displaced here and reserved there. It has left once it has a place on the
+    same node again, or is reported departed.
+    """
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+
+
+class WorkloadDeparted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Displaced pods have left the nodes that they had."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+
+
 class WorkloadFinished(msgspec.Struct, frozen=True, tag=True):
     """Work is done; it gives up everything it held."""
 
@@ -140,6 +158,8 @@ Event: TypeAlias = (
     | WorkloadReserved
     | WorkloadLeaving
     | WorkloadStopped
+    | WorkloadDisplaced
+    | WorkloadDeparted
     | WorkloadFinished
     | WorkloadRemoved
     | NodeAdded

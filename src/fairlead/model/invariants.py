@@ -37,14 +37,31 @@ def _check_nodes(state: ClusterState) -> None:
                 use = uses.setdefault(placed.node, _unused(state))
                 use.pods[name, pod] = None
                 _include(use, _besides_shares(state, name, pod), placed)
+    for node in state.books.booked():
+        _include_departing(state, node, uses.setdefault(node, _unused(state)))
     assert state.books.booked() == sorted(uses), "nodes with pods"
     for node in {*uses, *state.nodes}:
         assert state.books.use(node) == uses.get(node, _unused(state)), f"what is held on {node}"
 
 
+def _include_departing(state: ClusterState, node: str, use: NodeUse) -> None:
+    for pod, (amounts, share) in state.books.use(node).departing.items():
+        assert state.books.is_departing(pod), f"{pod} departs from {node}"
+        use.departing[pod] = (amounts, share)
+        _include(use, amounts, Placed(node, 0, "leaving", share))
+    assert use.pods or use.departing, f"an entry for {node} without a pod"
+
+
 def _unused(state: ClusterState) -> NodeUse:
     nothing = [0] * len(state.resources)
-    return NodeUse(pods={}, held=nothing, leaving=list(nothing), reserved=list(nothing), devices={})
+    return NodeUse(
+        pods={},
+        departing={},
+        held=nothing,
+        leaving=list(nothing),
+        reserved=list(nothing),
+        devices={},
+    )
 
 
 def _besides_shares(state: ClusterState, name: WorkloadName, pod: PodId) -> Amounts:

@@ -24,10 +24,12 @@ PodKey: TypeAlias = tuple[WorkloadName, PodId]
 class NodeUse(msgspec.Struct):
     """What pods of ours hold on one node, as running sums that only the books change.
 
-    A pod that shares devices counts there instead of in the amounts of their resource.
+    A pod that shares devices counts there instead of in the amounts of their resource. What a
+    departing pod held counts as held and leaving, though the pod may have a place elsewhere.
     """
 
     pods: dict[PodKey, None]
+    departing: dict[PodKey, tuple[Amounts, DeviceShare | None]]
     held: list[int]  # by pods that run, those that are leaving included
     leaving: list[int]  # the part of held whose pods were told to stop
     reserved: list[int]  # by pods that will run once others have left
@@ -46,6 +48,7 @@ class NodeBooks:
         self._zero: Amounts = (0,) * len(resources)
         self._shared_gpu = resources.index(SHARED_GPU) if SHARED_GPU in resources else None
         self._uses: dict[str, NodeUse] = {}
+        self._departures: dict[PodKey, tuple[str, ...]] = {}  # to the nodes that are being left
 
     def use(self, node: str) -> NodeUse:
         """Return what is held on *node*; of a node without pods, nothing."""
@@ -60,7 +63,7 @@ class NodeBooks:
         return sorted(self.use(node).pods)
 
     def booked(self) -> list[str]:
-        """Return every node with a pod on it, known or not, by name."""
+        """Return every node with a pod on it, or departing from it, known or not, by name."""
         return sorted(self._uses)
 
     def add(self, node: Node) -> None:
@@ -91,8 +94,10 @@ class NodeBooks:
         if use is None:
             use = self._unused()
             self._journal.put(self._uses, node, use)
+        if pod in use.departing:
+            self._arrive(use, pod)
         self._journal.put(use.pods, pod, None)
-        self._add(use, self._counted(requests, placed.share), placed)
+        self._add(use, self._counted(requests, placed.share), placed.phase, placed.share)
         self._journal.touch(self.changes, node)
 
     def release(self, pod: PodKey, requests: Amounts, placed: Placed) -> None:
@@ -102,23 +107,72 @@ class NodeBooks:
             return
         use = self._uses[node]
         self._journal.drop(use.pods, pod)
-        if use.pods:
+        if use.pods or use.departing:
             less = tuple(map(neg, self._counted(requests, placed.share)))
-            self._add(use, less, placed, sign=-1)
+            self._add(use, less, placed.phase, placed.share, sign=-1)
         else:
             self._journal.drop(self._uses, node)
         self._journal.touch(self.changes, node)
 
-    def _add(self, use: NodeUse, amounts: Amounts, placed: Placed, *, sign: int = 1) -> None:
-        phase = placed.phase
+    def displace(self, pod: PodKey, requests: Amounts, placed: Placed) -> None:
+        """Take a pod off its node, which stays as full as if it held there what it asks for.
+
+        It does so until the departure ends: when the pod is booked there again, or `depart`.
+        """
+        self.release(pod, requests, placed)
+        node = placed.node
+        if node is None:
+            return
+        use = self._uses.get(node)
+        if use is None:
+            use = self._unused()
+            self._journal.put(self._uses, node, use)
+        counted = self._counted(requests, placed.share)
+        self._journal.put(use.departing, pod, (counted, placed.share))
+        self._add(use, counted, "leaving", placed.share)
+        self._journal.put(self._departures, pod, (*self._departures.get(pod, ()), node))
+
+    def depart(self, pod: PodKey) -> None:
+        """Let a pod have left every node that it was displaced from."""
+        for node in self._departures.get(pod, ()):
+            use = self._uses[node]
+            self._arrive(use, pod)
+            if not use.pods and not use.departing:
+                self._journal.drop(self._uses, node)
+            self._journal.touch(self.changes, node)
+
+    def is_departing(self, pod: PodKey) -> bool:
+        """Return whether a pod was displaced and has not left every node it had."""
+        return pod in self._departures
+
+    def _arrive(self, use: NodeUse, pod: PodKey) -> None:
+        """End the departure of a pod from one node."""
+        counted, share = use.departing[pod]
+        self._journal.drop(use.departing, pod)
+        self._add(use, tuple(map(neg, counted)), "leaving", share, sign=-1)
+        left = [node for node in self._departures[pod] if self._uses[node] is not use]
+        if left:
+            self._journal.put(self._departures, pod, tuple(left))
+        else:
+            self._journal.drop(self._departures, pod)
+
+    def _add(
+        self,
+        use: NodeUse,
+        amounts: Amounts,
+        phase: Phase,
+        share: DeviceShare | None,
+        *,
+        sign: int = 1,
+    ) -> None:
         if phase == "reserved":
             self._journal.add(use.reserved, amounts)
         else:
             self._journal.add(use.held, amounts)
         if phase == "leaving":
             self._journal.add(use.leaving, amounts)
-        if placed.share is not None:
-            self._add_parts(use, placed.share, phase, sign)
+        if share is not None:
+            self._add_parts(use, share, phase, sign)
 
     def _add_parts(self, use: NodeUse, share: DeviceShare, phase: Phase, sign: int) -> None:
         part_e9 = sign * share.part_e9
@@ -141,7 +195,12 @@ class NodeBooks:
     def _unused(self) -> NodeUse:
         zero = self._zero
         return NodeUse(
-            pods={}, held=list(zero), leaving=list(zero), reserved=list(zero), devices={}
+            pods={},
+            departing={},
+            held=list(zero),
+            leaving=list(zero),
+            reserved=list(zero),
+            devices={},
         )
 
     def _remember(self, node: Node) -> None:

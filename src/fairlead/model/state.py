@@ -20,7 +20,7 @@ from fairlead.model import events as ev
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.journal import Journal, Mark
-from fairlead.model.node_books import NodeBooks
+from fairlead.model.node_books import NodeBooks, PodKey
 from fairlead.model.queue_lists import QueueLists
 from fairlead.model.queue_sums import QueueSums
 from fairlead.model.queue_tree import QueueTree
@@ -56,6 +56,8 @@ class ClusterState:
             ev.WorkloadReserved: lambda event: self._place(event, "reserved"),
             ev.WorkloadLeaving: self._workload_leaving,
             ev.WorkloadStopped: self._workload_stopped,
+            ev.WorkloadDisplaced: self._workload_displaced,
+            ev.WorkloadDeparted: self._workload_departed,
             ev.WorkloadFinished: self._workload_gone,
             ev.WorkloadRemoved: self._workload_gone,
             ev.NodeAdded: lambda event: self.books.add(event.node),
@@ -147,6 +149,9 @@ class ClusterState:
             raise StateError(f"workload {new.name} would lose a pod that runs")
         self._tree.add_sums(self.path(old.queue), self._sums_of(old).negative())
         self._dequeue(old)
+        for pod in old.pods():
+            if not _has_pod(new, pod):
+                self.books.depart((old.name, pod))
         if run:
             self._recharge(old, new, run)
         self._enqueue(new)
@@ -195,9 +200,26 @@ class ClusterState:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
         path = self.path(workload.queue)
-        self._release(workload, path, run, event.pods)
+        self._release(workload, path, run, event.pods, self.books.release)
         self._add_pending(workload, path, _count_by_set(workload, event.pods), 1)
         self._note_waiting(workload)
+
+    def _workload_displaced(self, event: ev.WorkloadDisplaced) -> None:
+        workload = self._known(event.workload)
+        run = self._running(workload, event.pods)
+        if any(run.pods[pod].phase == "leaving" for pod in event.pods):
+            raise StateError(f"a pod of {workload.name} was displaced that is leaving")
+        path = self.path(workload.queue)
+        self._release(workload, path, run, event.pods, self.books.displace)
+        self._add_pending(workload, path, _count_by_set(workload, event.pods), 1)
+        self._note_waiting(workload)
+
+    def _workload_departed(self, event: ev.WorkloadDeparted) -> None:
+        keys = [(event.workload, pod) for pod in event.pods]
+        if not all(map(self.books.is_departing, keys)):
+            raise StateError(f"a pod of {event.workload} departed that was not displaced")
+        for key in keys:
+            self.books.depart(key)
 
     def _workload_gone(self, event: ev.WorkloadFinished | ev.WorkloadRemoved) -> None:
         workload = self._known(event.workload)
@@ -205,7 +227,9 @@ class ClusterState:
         placed = tuple(run.pods) if run else ()
         path = self.path(workload.queue)
         if run:
-            self._release(workload, path, run, placed)
+            self._release(workload, path, run, placed, self.books.release)
+        for pod in workload.pods():
+            self.books.depart((workload.name, pod))
         running = _count_by_set(workload, placed)
         left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
         self._add_pending(workload, path, left, -1)
@@ -305,14 +329,19 @@ class ClusterState:
             self.books.book((new.name, pod), now, placed)
 
     def _release(
-        self, workload: Workload, path: Sequence[QueueName], run: Run, pods: Sequence[PodId]
+        self,
+        workload: Workload,
+        path: Sequence[QueueName],
+        run: Run,
+        pods: Sequence[PodId],
+        take_off: Callable[[PodKey, Amounts, Placed], None],
     ) -> None:
-        """Take the places of *pods* away; the caller says whether they wait again."""
+        """Take the places of *pods* away; the caller says how, and whether they wait again."""
         leaving = [pod for pod in pods if run.pods[pod].phase == "leaving"]
         staying = [pod for pod in pods if run.pods[pod].phase != "leaving"]
         for pod in pods:
             requests = workload.pod_sets[pod.pod_set].requests
-            self.books.release((workload.name, pod), requests, run.pods[pod])
+            take_off((workload.name, pod), requests, run.pods[pod])
             self._journal.drop(run.pods, pod)
         if staying:
             cost = _cost(run, _count_by_set(workload, staying))
