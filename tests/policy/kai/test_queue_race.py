@@ -31,7 +31,7 @@ class Race:
         self.leaves = [name for name in self.numbers if not state.children(name)]
         for name in self.leaves:
             self.jobs.add_queue(name)
-        self.race = QueueRace(state, self.numbers, self.jobs)
+        self.race = QueueRace(state, self.numbers, self.jobs.next_request)
 
     def leader(self) -> QueueName | None:
         leader = self.race.leader()

@@ -45,7 +45,7 @@ class KaiCycle:
         self._leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
         for leaf in self._leaves:
             self.jobs.add_queue(leaf)
-        self.race = QueueRace(state, self.numbers, self.jobs)
+        self.race = QueueRace(state, self.numbers, self.jobs.next_request)
         self.finder = _finder(state, settings)
         self._starter = JobStarter(state, self.finder, now_ms)
 

@@ -48,6 +48,11 @@ class PendingJobs:
         heap = self._heaps[queue]
         return heap[0][-1] if heap else None
 
+    def next_request(self, queue: QueueName) -> Amounts | None:
+        """Return what the job that *queue* would run next would cost it; None if there is none."""
+        name = self.first(queue)
+        return None if name is None else self.request(name)
+
     def drop_first(self, queue: QueueName) -> None:
         """Let the first job of *queue* go: it has all it wants, or cannot have it."""
         heappop(self._heaps[queue])

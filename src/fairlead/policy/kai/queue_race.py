@@ -1,33 +1,48 @@
-"""Which queue is served next, kept known while jobs start and queues fill up.
+"""Which queue is next, kept known while jobs come and go and queues fill up.
 
-At every level the children of a queue meet in a knock-out, each with the job that it would run
-next; for an inner queue that is the job of the child that wins below it. A change in one leaf
-touches the brackets on its way to the top and no others.
+At every level the children of a queue meet in a knock-out, each with what it offers: the job that
+it would run next, or who would be next to give way. For an inner queue that is the offer of the
+child that wins below it. A change in one leaf touches the brackets on its way to the top and no
+others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.knock_out import KnockOut
-from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
+
+
+Offer: TypeAlias = Callable[[QueueName], Amounts | None]
+"""What a leaf enters the race with; None: nothing, so it is out."""
 
 
 class QueueRace:
     """The brackets of a tree of queues."""
 
     def __init__(
-        self, state: ClusterState, numbers: Mapping[QueueName, QueueNumbers], jobs: PendingJobs
+        self,
+        state: ClusterState,
+        numbers: Mapping[QueueName, QueueNumbers],
+        offer: Offer,
+        stand: Callable[[QueueNumbers, Amounts], Standing] = standing,
+        before: Callable[[Standing, Standing], bool] = precedes,
     ) -> None:
-        """Let the queues in *numbers*, all that are in the tree, meet with their first jobs."""
+        """Let the queues in *numbers*, all that are in the tree, meet with what leaves *offer*.
+
+        *stand* says how a queue stands with an offer, and *before* which of two wins.
+        """
         self._state = state
         self._numbers = numbers
-        self._jobs = jobs
+        self._offer = offer
+        self._stand = stand
+        self._before = before
         self._brackets: dict[QueueName | None, KnockOut[Standing]] = {}
         self._names: dict[QueueName | None, list[QueueName]] = {}
         self._places: dict[QueueName, int] = {}
-        self._requests: dict[QueueName, Amounts | None] = {}
+        self._offers: dict[QueueName, Amounts | None] = {}
         self._standings: dict[QueueName, Standing | None] = {}
         for name in (None, *numbers):
             self._prepare(name)
@@ -35,11 +50,11 @@ class QueueRace:
             self._enter(name)
 
     def standing(self, queue: QueueName) -> Standing | None:
-        """Return what *queue* enters the race with; None if no job is left in it."""
+        """Return how *queue* stands in the race; None if it is out."""
         return self._standings[queue]
 
     def leader(self) -> QueueName | None:
-        """Return the leaf whose first job is next of all; None if no job is left."""
+        """Return the leaf whose offer is next of all; None if all are out."""
         at: QueueName | None = None
         while at in self._brackets:
             place = self._brackets[at].winner()
@@ -49,7 +64,7 @@ class QueueRace:
         return at
 
     def renew(self, leaf: QueueName) -> None:
-        """Take notice that *leaf* got another first job, or more of the cluster."""
+        """Take notice that *leaf* offers something else, or holds more or less than before."""
         for name in self._state.path(leaf):
             self._enter(name)
 
@@ -59,21 +74,20 @@ class QueueRace:
             return
         children.sort(key=lambda name: (self._numbers[name].created_ms, name))
         self._names[parent] = children
-        self._brackets[parent] = KnockOut(len(children), precedes)
+        self._brackets[parent] = KnockOut(len(children), self._before)
         self._places |= {name: place for place, name in enumerate(children)}
 
     def _enter(self, name: QueueName) -> None:
-        request = self._next_request(name)
-        self._requests[name] = request
-        entrant = None if request is None else standing(self._numbers[name], request)
+        offer = self._best_offer(name)
+        self._offers[name] = offer
+        entrant = None if offer is None else self._stand(self._numbers[name], offer)
         self._standings[name] = entrant
         parent = self._state.queues[name].parent
         self._brackets[parent].enter(self._places[name], entrant)
 
-    def _next_request(self, name: QueueName) -> Amounts | None:
+    def _best_offer(self, name: QueueName) -> Amounts | None:
         bracket = self._brackets.get(name)
         if bracket is None:
-            job = self._jobs.first(name)
-            return None if job is None else self._jobs.request(job)
+            return self._offer(name)
         winner = bracket.winner()
-        return None if winner is None else self._requests[self._names[name][winner]]
+        return None if winner is None else self._offers[self._names[name][winner]]
