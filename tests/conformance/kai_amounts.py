@@ -45,3 +45,12 @@ def limits(queue: Json, key: str, *, absent: int | None) -> Limits:
         else base_units(number, resource)
         for resource in RESOURCES
     )
+
+
+def next_job(job: Json | None) -> Amounts:
+    """What would start next: up to the gang's minimum at once, one pod at or above it."""
+    if job is None:
+        return AXES.zero
+    below = job["minMember"] - job["running"]
+    count = min(job["pending"], max(1, below))
+    return tuple(count * amount for amount in request(job["pod"]))

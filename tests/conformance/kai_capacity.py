@@ -54,7 +54,7 @@ def check(case: Json) -> list[Outcome]:
 
 
 def _answers(case: Json) -> Json:
-    state, job = _state(case), case["job"]
+    state, job = recorded_state(case), case["job"]
     path = state.path(QueueName(job["queue"]))
     pods = [request(_rounded(pod)) for pod in job["pods"]]
     whole: Amounts = tuple(map(sum, zip(*pods, strict=True)))
@@ -67,7 +67,8 @@ def _answers(case: Json) -> Json:
     }
 
 
-def _state(case: Json) -> ClusterState:
+def recorded_state(case: Json) -> ClusterState:
+    """The queues of the case with the sums that they are said to have, and no jobs."""
     state = ClusterState(RESOURCES, AXES)
     for queue in case["queues"]:
         name = QueueName(queue["name"])

@@ -10,7 +10,7 @@ import json
 from itertools import combinations
 from typing import Any
 
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import QueueName
 from fairlead.policy.kai.knock_out import KnockOut
 from fairlead.policy.kai.queue_order import (
     QueueNumbers,
@@ -21,7 +21,7 @@ from fairlead.policy.kai.queue_order import (
     standing,
 )
 from fairlead.policy.kai.shares import allocatable, whole_unit
-from tests.conformance.kai_amounts import AXES, amounts, limits, request
+from tests.conformance.kai_amounts import AXES, amounts, limits, next_job, request
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.outcome import Outcome
 
@@ -114,13 +114,4 @@ def _standing(queue: Json, total: Json) -> Standing:
     )
     victims = map(request, queue.get("victims") or ())
     taken = tuple(map(sum, zip(AXES.zero, *victims, strict=True)))
-    return standing(numbers, _next_job(queue.get("nextJob")), taken=taken)
-
-
-def _next_job(job: Json | None) -> Amounts:
-    """What would start next: up to the gang's minimum at once, one pod at or above it."""
-    if job is None:
-        return AXES.zero
-    below = job["minMember"] - job["running"]
-    count = min(job["pending"], max(1, below))
-    return tuple(count * amount for amount in request(job["pod"]))
+    return standing(numbers, next_job(queue.get("nextJob")), taken=taken)

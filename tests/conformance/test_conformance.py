@@ -21,6 +21,7 @@ BUILT = [
     ("kai-division-public.json", {"division": 406}),
     ("kai-order-public.json", {"order": 300}),
     ("kai-capacity-public.json", {"capacity": 250}),
+    ("kai-reclaimable-public.json", {"reclaimable": 300}),
     ("kai-minruntime-public.json", {"minruntime": 150}),
     ("kai-cycle-public.json", {"fairShare": 300, "allocate": 300}),
     ("kueue-random-public.json", {"nodes": 500, "drs": 500, "fits": 500}),
@@ -108,6 +109,27 @@ def _another_node_answer(case: Json) -> None:
     case["result"]["exactArithmetic"] = {"firstPodOnNode": {"schedulable": "unknown"}}
 
 
+def _no_reclaimer(case: Json) -> None:
+    case["result"]["canReclaim"] = False
+
+
+def _not_reclaimable(case: Json) -> None:
+    case["result"]["reclaimable"] = False
+
+
+def _only_another_alternative(case: Json) -> None:
+    case["result"].update(varies=True, alternatives=[False])
+
+
+def _another_exact_answer(case: Json) -> None:
+    case["result"]["exactArithmetic"] = {"reclaimable": False}
+
+
+def _another_exact_answer_than_the_listed(case: Json) -> None:
+    exact = {"reclaimable": False}
+    case["result"].update(varies=True, alternatives=[True, False], exactArithmetic=exact)
+
+
 def _another_length(case: Json) -> None:
     case["queries"][0]["result"]["reclaimMinRuntimeSeconds"] = 1
 
@@ -127,6 +149,11 @@ def _another_candidate(case: Json) -> None:
         ("kai-capacity-public.json", _another_gate),
         ("kai-capacity-public.json", _floats_after_all),
         ("kai-capacity-public.json", _another_node_answer),
+        ("kai-reclaimable-public.json", _no_reclaimer),
+        ("kai-reclaimable-public.json", _not_reclaimable),
+        ("kai-reclaimable-public.json", _only_another_alternative),
+        ("kai-reclaimable-public.json", _another_exact_answer),
+        ("kai-reclaimable-public.json", _another_exact_answer_than_the_listed),
         ("kai-minruntime-public.json", _another_length),
         ("kai-minruntime-public.json", _another_candidate),
     ],
@@ -192,6 +219,7 @@ def test_another_cycle_than_ours_fails(
         {"schema": "kai-oracle/1", "kind": "division"},
         {"schema": "kai-oracle/1", "kind": "order"},
         {"schema": "kai-oracle/1", "kind": "capacity"},
+        {"schema": "kai-oracle/1", "kind": "reclaimable"},
         {"schema": "kai-oracle/1", "kind": "minruntime"},
         {"schema": "kai-cycle/1"},
         {"schema": "kai-suite/1"},
@@ -211,8 +239,8 @@ def test_a_malformed_case_fails_without_a_crash(
 def test_a_kind_that_nothing_answers_yet_is_said_and_counts_against(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(some_cases(tmp_path, kind="reclaimable"))]) == 1
-    assert "reclaimable: not built yet (2 cases)" in capsys.readouterr().out
+    assert main([str(some_cases(tmp_path, kind="unheardOf"))]) == 1
+    assert "unheardOf: not built yet (2 cases)" in capsys.readouterr().out
 
 
 def test_only_limits_the_comparison_to_one_kind(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from tests.conformance import (
     kai_division,
     kai_minruntime,
     kai_order,
+    kai_reclaimable,
     kai_suite,
     kueue_nodes,
     published_division,
@@ -31,6 +32,7 @@ KAI_KINDS: dict[str, Check] = {
     "division": kai_division.check,
     "minruntime": kai_minruntime.check,
     "order": kai_order.check,
+    "reclaimable": kai_reclaimable.check,
 }
 PUBLISHED_KINDS: dict[str, Check] = {
     "division": published_division.check,
