@@ -356,6 +356,19 @@ SCENARIOS = {
         b     -      0+0   0+100000000000000000 0+200000000000000003
         """,
     ),
+    # Both are no fuller: y has (8 - 1 + 2) / 4 and x (9 - 1) / 4 = 2; below, y1 has (4 + 2) / 4
+    # and y2 (4 - 1) / 2, both 1.5
+    "the lowest level is told, whoever lost first": (
+        "y1 takes 0+2 from x 0+1, y2 0+1",
+        "saturation y1 y2 gpu",
+        """
+        queue parent quota fair holds
+        x     -      0+0   0+4  0+9
+        y     -      0+0   0+4  0+8
+        y1    y      0+0   0+4  0+4
+        y2    y      0+0   0+2  0+4
+        """,
+    ),
     # 1 + 2 = 3 at the queue, 2 + 2 = 4 above
     "what cannot be preempted may fill the quota all the way up": (
         "y1 takes 0+2 fixed from x 0+2",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.policy.kai.reclaim_judge import Verdict, allocated_now
 from fairlead.policy.kai.reclaim_losses import Loss
+from tests.model.worlds import AXES
 from tests.policy.kai.plain_reclaim import may_hold, plain_verdict
 from tests.policy.kai.reclaim_world import World, judge_of, judged, vectors, worlds
 
@@ -73,6 +74,21 @@ def test_the_order_of_losses_on_different_sides_does_not_matter(
     turns = [judge.sides(world.losses[at].queue).victim for at in order]
     mixed = [by_side[side].pop(0) for side in turns]
     assert judge.judge(mixed).stands == judge.judge(world.losses).stands
+
+
+@given(worlds())
+def test_the_last_loss_of_a_side_answers_for_all_before_it(world: World) -> None:
+    """A side only gets poorer: one loss of all but the last says as much as each of them."""
+    judge = judge_of(world)
+    by_side: dict[QueueName, list[Loss]] = {}
+    for loss in world.losses:
+        by_side.setdefault(judge.sides(loss.queue).victim, []).append(loss)
+    fewer = []
+    for losses in by_side.values():
+        *before, last = losses
+        amounts = tuple(map(sum, zip(AXES.zero, *(loss.amounts for loss in before), strict=True)))
+        fewer += [Loss(last.queue, amounts), last]
+    assert judge.judge(fewer).stands == judge.judge(world.losses).stands
 
 
 @given(worlds(), st.data())
