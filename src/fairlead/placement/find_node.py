@@ -5,6 +5,7 @@ would make the pod wait. That is the only thing that comes before the order of t
 """
 
 from collections import Counter
+from collections.abc import Iterable, Set
 from operator import le
 from typing import NamedTuple
 
@@ -41,17 +42,20 @@ class NodeFinder:
         self._affinity = PodAffinity(state)
         self._defects: dict[PodConstraints, dict[str, tuple[Node, str | None]]] = {}
 
-    def find(self, workload: Workload, pod_set: int) -> Spot | None:
+    def find(self, workload: Workload, pod_set: int, among: Set[str] | None = None) -> Spot | None:
         """Return the place that one more pod of a set of *workload* gets; None if there is none.
 
-        Law: the same as looking at every node. Cost: mostly one node; more where the first ones
-        lack something other than what the index is sorted by.
+        With *among*, only these nodes are looked at. Law: the same as looking at every node. Cost:
+        mostly one node; more where the first ones lack something other than what the index is
+        sorted by.
         """
         asked = workload.pod_sets[pod_set]
         requests = self._besides_shares(asked)
         around = self._affinity.around(workload, pod_set)
         second: Spot | None = None
         for room in self._index.preferred(requests, self._gpu_thousandths(asked)):
+            if among is not None and room.node.name not in among:
+                continue
             if not all(map(le, requests, room.later)):
                 continue
             if self._rule_defect(room.node, asked, around) is not None:
@@ -63,12 +67,36 @@ class NodeFinder:
             second = second or self._spot(room, asked, now=False)
         return second
 
+    def nodes_with_room(self, asked: Iterable[PodSet]) -> set[str]:
+        """Return the nodes that have a GPU idle, or one that is being released to nobody.
+
+        Where none of those who asked wants a GPU, these are all nodes. Cost: a look at each node.
+        """
+        rooms = self._index.rooms()
+        if not any(self._gpu_thousandths(each) for each in asked):
+            return set(rooms)
+        return {name for name, room in rooms.items() if self._has_gpus(name, room)}
+
+    def _has_gpus(self, name: str, room: NodeRoom) -> bool:
+        gpus = self._index.gpus
+        use = self._state.books.use(name)
+        if gpus.asked(room.idle) > 0 or any(each.idle_e9 for each in room.devices):
+            return True
+        freed = sum([use.leaving[at] - use.reserved[at] for at in gpus.kinds])
+        parts = sum([leaving - reserved for _, leaving, reserved in use.devices.values()])
+        return freed > 0 or parts > 0
+
+    def gpu_later(self) -> int:
+        """Return what of GPUs is or will be free on all nodes, in thousandths."""
+        return sum([room.gpu_later for room in self._index.rooms().values()])
+
     def tallies(self, workload: Workload, pod_set: int) -> tuple[Tally, ...]:
         """Return how many nodes lack what, the most frequent first. Cost: a look at each node."""
         asked = workload.pod_sets[pod_set]
         around = self._affinity.around(workload, pod_set)
         defects = Counter(
-            self._why_not(node, asked, around) or "have room" for node in self._state.nodes.values()
+            self._why_not(node, asked, around) or self._when(node, asked)
+            for node in self._state.nodes.values()
         )
         of = len(self._state.nodes)
         return tuple(

@@ -9,7 +9,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId, PodSet, SubGroup, Workload
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from tests.model.worlds import node, queue, state_with
+from tests.model.worlds import node, queue, state_with, workload
 
 JOB = WorkloadName("job")
 GROUPS = (SubGroup(name="leader", min_member=1), SubGroup(name="workers", min_member=3))
@@ -97,3 +97,9 @@ def test_a_pod_that_is_leaving_is_not_there() -> None:
     state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
     state.apply(WorkloadLeaving(workload=JOB, pods=(PodId(0, 0),)))
     assert told(state) == ("NotReady", (tally(1, 2, "pods that the job needs"),))
+
+
+def test_the_queue_that_is_missing_is_named_also_above_that_of_the_job() -> None:
+    state = state_with(queue("team", "absent"), node("n1"), workload("job", "team"))
+    (decision,) = KaiPolicy(KaiSettings()).plan(state, 0).decisions
+    assert (decision.reason.code, decision.reason.queue) == ("QueueDoesNotExist", "absent")

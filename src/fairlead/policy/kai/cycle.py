@@ -4,15 +4,19 @@ The fair shares are those of the beginning and stay; what queues hold moves with
 starts. Whoever wants to know why something came out as it did can listen to the turns.
 """
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.plan import Decision, Reason, Tally, Wait
+from fairlead.model.plan import Decision, Reason, Tally
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from fairlead.policy.kai.claims import Claim, ClaimAction
+from fairlead.policy.kai.cycle_record import Act, CycleRecord
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import queue_numbers
@@ -20,6 +24,8 @@ from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kai.start_job import JobStarter
+from fairlead.policy.kai.victim_line import VictimLine
+from fairlead.policy.kai.victim_search import VictimSearch
 
 QUEUE_DOES_NOT_EXIST: Final = "QueueDoesNotExist"
 QUEUE_HAS_CHILDREN: Final = "QueueHasChildren"
@@ -28,6 +34,8 @@ SCHEDULING_GATED: Final = "SchedulingGated"
 SUSPENDED: Final = "Suspended"
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 
+NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
+
 Listener: TypeAlias = Callable[[WorkloadName], None]
 """Is told whose turn it is, while the state is as that job finds it."""
 
@@ -35,34 +43,56 @@ Listener: TypeAlias = Callable[[WorkloadName], None]
 class KaiCycle:
     """The queues, the jobs that wait and the nodes, as one cycle sees them."""
 
-    def __init__(self, state: ClusterState, settings: KaiSettings, now_ms: int) -> None:
-        """Divide the cluster and line up what waits. The caller has put *state* on trial."""
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: KaiSettings,
+        now_ms: int,
+        finder: NodeFinder | None = None,
+    ) -> None:
+        """Divide the cluster and line up what waits. The caller has put *state* on trial.
+
+        A *finder* of that state, made with the same settings, can serve for many cycles.
+        """
         self.state = state
+        self.settings = settings
+        self.now_ms = now_ms
         total = state.total()
         self.shares = {row.queue: row for row in KaiShares(state, total, settings.k).rows()}
         self.numbers = {name: queue_numbers(state, row, total) for name, row in self.shares.items()}
-        self.jobs = PendingJobs(state, dict(settings.queue_depth).get("allocate"))
+        self.record = CycleRecord(state)
+        self._gangs: dict[WorkloadName, Gang] = {}
+        self._evicted: dict[WorkloadName, set[PodId]] = {}
         self._leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
-        for leaf in self._leaves:
-            self.jobs.add_queue(leaf)
-        self.race = QueueRace(state, self.numbers, self.jobs.next_request)
-        self.finder = _finder(state, settings)
-        self._starter = JobStarter(state, self.finder, now_ms)
+        self.jobs, self.race = self._line_up(self._depth("allocate"))
+        self.finder = node_finder(state, settings) if finder is None else finder
 
-    def decisions(self, listener: Listener | None = None) -> Iterator[Decision]:
-        """Yield what becomes of every job that waits; what starts or is reserved is in the state.
+    def gang(self, job: WorkloadName) -> Gang:
+        """Return the groups of a job."""
+        return self.jobs.gang(job)
 
-        First those that have no turn at all, then turn by turn.
+    def gpu_later(self) -> int:
+        """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
+        return self.finder.gpu_later()
+
+    def decisions(self, listener: Listener | None = None) -> list[Decision]:
+        """Return what becomes of every job; what it comes to is in the state.
+
+        First those that have no turn at all, then action by action, turn by turn.
         """
-        yield from _misplaced(self.state, self._leaves)
+        for name, reason in _misplaced(self.state, self._leaves):
+            self.record.wait(name, reason)
         for name in self.jobs.unready:
-            yield Wait(workload=name, reason=_unready(self.state, name, self.jobs.gang(name)))
-        yield from self._allocate(listener)
-        for name in self.jobs.beyond_depth:
-            reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
-            yield Wait(workload=name, reason=reason)
+            self.record.wait(name, _unready(self.state, name, self.gang(name)))
+        for action in self.settings.actions:
+            match action:
+                case "allocate":
+                    self._allocate(listener)
+                case "consolidation" | "reclaim" | "preempt":
+                    self._claim(action)
+        return self.record.decisions()
 
-    def _allocate(self, listener: Listener | None) -> Iterator[Decision]:
+    def _allocate(self, listener: Listener | None) -> None:
         """Give idle room to jobs, each turn to the first job of the queue that is next.
 
         It starts, or has its room reserved, or is told why it waits; then the order is looked at
@@ -71,23 +101,89 @@ class KaiCycle:
         level, and the search for nodes.
         """
         jobs, race = self.jobs, self.race
+        starter = JobStarter(self.state, self.finder, self.now_ms)
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             if listener is not None:
                 listener(job)
-            pods, request = jobs.next_pods(job), jobs.request(job)
-            outcome = self._starter.start(job, jobs.gang(job), pods, request)
-            if isinstance(outcome, Reason):
-                yield Wait(workload=job, reason=outcome)
-                jobs.drop_first(queue)
-            else:
-                yield outcome
+            pods = jobs.next_pods(job)
+            self.record.touch(job)
+            outcome = starter.start(job, jobs.gang(job), pods, jobs.request(job))
+            if outcome.is_placed:
+                self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
                 jobs.renew_first(queue)
+            else:
+                self.record.wait(job, outcome.reason)
+                jobs.drop_first(queue)
             race.renew(queue)
+        for name in jobs.beyond_depth:
+            reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
+            self.record.wait(name, reason)
+
+    def _claim(self, action: ClaimAction) -> None:
+        """Let every job that waits claim once, in the order of service."""
+        jobs, race = self._line_up(self._depth(action))
+        while (queue := race.leader()) is not None:
+            job = jobs.first(queue)
+            assert job is not None, "a queue without a job leads"
+            claim = Claim(self, action, job, jobs.request(job))
+            changed = {queue}
+            if claim.is_admitted():
+                changed |= self._search(claim, action, job, jobs.next_pods(job))
+            jobs.drop_first(queue)
+            for each in changed:
+                race.renew(each)
+
+    def _search(
+        self, claim: Claim, action: ClaimAction, job: WorkloadName, pods: tuple[PodId, ...]
+    ) -> set[QueueName]:
+        """Search for a place for *pods* of *job*; returns the queues that lost something by it."""
+        state = self.state
+        search = VictimSearch(
+            state,
+            self.finder,
+            self._races,
+            job,
+            pods,
+            now_ms=self.now_ms,
+            faithful=self.settings.faithful,
+            note=self.record.touch,
+        )
+        tried = search.run(
+            lambda: VictimLine(state, self.numbers, claim.candidates()), claim.judge_for
+        )
+        if tried is None:
+            return set()
+        reason = Reason(code=action, queue=state.workloads[job].queue)
+        self.record.act(Act(reason, job), sorted(tried.lost | tried.moved | tried.joined))
+        self.record.act(Act(reason), [(job, pod) for pod in pods])
+        for name, pod in tried.lost:
+            self._evicted.setdefault(name, set()).add(pod)
+        return {state.workloads[name].queue for name, _ in tried.lost}
+
+    def _races(
+        self, claimant: WorkloadName, pods: tuple[PodId, ...]
+    ) -> tuple[PendingJobs, QueueRace]:
+        """Line up all that waits, with *pods* of the claimant as its next."""
+        return self._line_up(None, {claimant: pods})
+
+    def _line_up(
+        self, depth: int | None, claims: Mapping[WorkloadName, tuple[PodId, ...]] = NO_CLAIMS
+    ) -> tuple[PendingJobs, QueueRace]:
+        jobs = PendingJobs(self.state, depth, self._gangs, self._evicted)
+        for name, pods in claims.items():
+            jobs.claim(name, pods)
+        for leaf in self._leaves:
+            jobs.add_queue(leaf)
+        return jobs, QueueRace(self.state, self.numbers, jobs.next_request)
+
+    def _depth(self, action: str) -> int | None:
+        return dict(self.settings.queue_depth).get(action)
 
 
-def _finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
+def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
+    """Return what finds nodes in *state* as *settings* say, through all its changes."""
     index = NodeIndex(
         state,
         spread_gpus=settings.gpu_placement == "spread",
@@ -98,15 +194,24 @@ def _finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
     return NodeFinder(state, index, rule)
 
 
-def _misplaced(state: ClusterState, leaves: Set[QueueName]) -> Iterator[Wait]:
+def _misplaced(
+    state: ClusterState, leaves: Set[QueueName]
+) -> Iterator[tuple[WorkloadName, Reason]]:
     """Yield the jobs that no queue can run: theirs is not there, or not a leaf."""
     for queue in state.waited_for():
         if queue in leaves:
             continue
-        is_inner = queue in state.queues and state.children(queue)
-        code = QUEUE_HAS_CHILDREN if is_inner else QUEUE_DOES_NOT_EXIST
+        reason = _why_no_leaf(state, queue)
         for name in state.waiting(queue):
-            yield Wait(workload=name, reason=Reason(code=code, queue=queue))
+            yield name, reason
+
+
+def _why_no_leaf(state: ClusterState, queue: QueueName) -> Reason:
+    path = state.path(queue)
+    missing = state.queues[path[-1]].parent if path else queue
+    if missing is not None:
+        return Reason(code=QUEUE_DOES_NOT_EXIST, queue=missing)
+    return Reason(code=QUEUE_HAS_CHILDREN, queue=queue)
 
 
 def _unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:

@@ -7,7 +7,7 @@ Where only some of the sub-groups must start (see `sub_groups`), the others are 
 start one by one once those that are needed have their minimum.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -41,14 +41,14 @@ class Gang:
         """Sort the pods of *workload* that may start into its groups."""
         self.groups, self._choice = _groups(workload)
 
-    def next_pods(self, run: Run | None) -> tuple[PodId, ...]:
+    def next_pods(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
         """Return the pods that would start next, given what has a place; none: the job waits.
 
         Below a minimum that is all that is missing, in every group that is needed. Where one has
         too few pods left for that, nothing starts. Else it is the first pod without a place, of
-        the groups that are needed before the others.
+        the groups that are needed before the others. Pods that are *away* do not wait.
         """
-        placed = run.pods if run else {}
+        placed = {*(run.pods if run else ()), *away}
         waiting = [[pod for pod in group.pods if pod not in placed] for group in self.groups]
         counts = self._counts(run)
         needed = self._needed(counts)
@@ -60,6 +60,10 @@ class Gang:
         if any(lack > len(pods) for lack, pods in pairs):
             return ()
         return tuple([pod for lack, pods in pairs for pod in pods[:lack]])
+
+    def minimum(self) -> int:
+        """Return how many pods the job needs, all groups together."""
+        return sum([group.minimum for group in self.groups])
 
     def fullness(self, run: Run | None) -> Fullness:
         """Return whether the pods that have a place are fewer or more than the minimums."""

@@ -4,8 +4,10 @@ Order inside a queue: higher priority, then who is further below its minimum, th
 name. A job that has got some of its pods and wants more takes its new place in that order.
 """
 
+from collections.abc import Mapping, Set
 from heapq import heapify, heappop, heappush
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
@@ -13,16 +15,28 @@ from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Gang
 
 JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
+NOBODY: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
 
 
 class PendingJobs:
     """Heaps of jobs by queue. Only jobs that can start something are in them."""
 
-    def __init__(self, state: ClusterState, depth: int | None) -> None:
-        """Take no more than *depth* jobs of each queue, the first ones; None: all."""
+    def __init__(
+        self,
+        state: ClusterState,
+        depth: int | None,
+        gangs: dict[WorkloadName, Gang] | None = None,
+        evicted: Mapping[WorkloadName, Set[PodId]] = NOBODY,
+    ) -> None:
+        """Take no more than *depth* jobs of each queue, the first ones; None: all.
+
+        *gangs* are those known already, and take in what is found. Pods that were *evicted* in this
+        cycle do not wait: they are on their way out.
+        """
         self._state = state
         self._depth = depth
-        self._gangs: dict[WorkloadName, Gang] = {}
+        self._evicted = evicted
+        self._gangs: dict[WorkloadName, Gang] = {} if gangs is None else gangs
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
         self.beyond_depth: list[WorkloadName] = []
@@ -75,9 +89,14 @@ class PendingJobs:
         """Return the pods of a job that would start next."""
         pods = self._next.get(name)
         if pods is None:
-            pods = self.gang(name).next_pods(self._state.runs.get(name))
+            away = self._evicted.get(name, frozenset())
+            pods = self.gang(name).next_pods(self._state.runs.get(name), away)
             self._next[name] = pods
         return pods
+
+    def claim(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
+        """Let *pods* be what a job would start next, whatever else it wants."""
+        self._next[name] = pods
 
     def request(self, name: WorkloadName) -> Amounts:
         """Return what the next pods of a job would cost its queue, on the quota axes."""

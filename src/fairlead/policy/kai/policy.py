@@ -1,29 +1,59 @@
 """KAI's rules as one function: from a state to what should be done about it."""
 
+from typing import Final, NamedTuple
+
+import msgspec
+
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.placement.find_node import NodeFinder
+from fairlead.policy.kai.cycle import KaiCycle, node_finder
 from fairlead.policy.kai.settings import KaiSettings
+
+BUILT_ACTIONS: Final = ("allocate",)
+"""What a plan may hold as yet: nobody is asked to give way before every eviction can say why."""
+
+
+def with_built_actions(settings: KaiSettings) -> KaiSettings:
+    """Return *settings* without the actions that plans do not take yet."""
+    actions = tuple(action for action in settings.actions if action in BUILT_ACTIONS)
+    return msgspec.structs.replace(settings, actions=actions)
 
 
 class KaiPolicy:
     """Plans under KAI's rules with the settings of one administrator."""
 
     def __init__(self, settings: KaiSettings) -> None:
-        """Make the policy once; it may plan for any number of states."""
-        self.settings = settings
-        self._last: tuple[ClusterState, int, tuple[Decision, ...]] | None = None
+        """Make the policy once; it may plan for any number of states, and is fastest for one."""
+        self.settings = with_built_actions(settings)
+        self._last: _Planned | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
         The same state gives the same decisions, whatever was planned before and in whichever order
-        things were listed. A state that has not changed since the last call costs nothing.
+        things were listed. A state that has not changed since the last call costs nothing; one
+        that has, keeps its index of nodes.
         """
-        last = self._last
-        if last is None or last[0] is not state or last[1] != state.moment:
-            with state.trial():
-                cycle = KaiCycle(state, self.settings, now_ms)
-                decisions = tuple(cycle.decisions())
-            self._last = last = (state, state.moment, decisions)
-        return Plan(taken_ms=now_ms, decisions=last[2])
+        last = self._last if self._last is not None and self._last.state is state else None
+        if last is not None and last.moment == state.moment and not self._looks_at_the_clock():
+            return Plan(taken_ms=now_ms, decisions=last.decisions)
+        finder = node_finder(state, self.settings) if last is None else last.finder
+        with state.trial():
+            cycle = KaiCycle(state, self.settings, now_ms, finder)
+            decisions = tuple(cycle.decisions())
+        self._last = _Planned(state, state.moment, finder, decisions)
+        return Plan(taken_ms=now_ms, decisions=decisions)
+
+    def _looks_at_the_clock(self) -> bool:
+        """Return whether time alone can change a plan: only idle room is given without a look."""
+        return self.settings.actions != ("allocate",)
+
+
+class _Planned(NamedTuple):
+    """The last state that was planned for, and what came of it."""
+
+    state: ClusterState
+    moment: int
+    finder: NodeFinder
+    decisions: tuple[Decision, ...]

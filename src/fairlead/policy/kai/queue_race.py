@@ -14,7 +14,6 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kai.knock_out import KnockOut
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
 
-
 Offer: TypeAlias = Callable[[QueueName], Amounts | None]
 """What a leaf enters the race with; None: nothing, so it is out."""
 

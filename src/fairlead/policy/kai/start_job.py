@@ -1,17 +1,17 @@
 """Trying to start a job: gates first, then a place for each pod, all of them or none.
 
-The trial happens on the state itself. If every pod finds a place the change stays, and the
-decision says what was done; otherwise the state is as before, and the reason says why.
+The trial happens on the state itself. If every pod finds a place the change stays; otherwise the
+state is as before. Either way the reason says why.
 """
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
-from fairlead.model.plan import Comparison, Reason, Reserve, Start, Tally, Term
+from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodId, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.gates import refusal
@@ -21,7 +21,18 @@ OVER_QUOTA: Final = "OverQuota"
 NO_NODE_FITS: Final = "NoNodeFits"
 UNSUPPORTED_CONSTRAINT: Final = "UnsupportedConstraint"
 
-Shape: TypeAlias = tuple[PodSet, ...]
+Shape: TypeAlias = tuple[object, ...]
+"""Everything about a pod that decides whether it finds a place."""
+
+Misfit: TypeAlias = tuple[Tally, ...]
+"""How many nodes lack what."""
+
+
+class Outcome(NamedTuple):
+    """By what right pods of a job got their places, or why they did not."""
+
+    is_placed: bool
+    reason: Reason
 
 
 class JobStarter:
@@ -32,97 +43,79 @@ class JobStarter:
         self._state = state
         self._finder = finder
         self._now_ms = now_ms
-        self._hopeless: dict[Shape, Reason] = {}
+        self._misfits: dict[Shape, Misfit] = {}
 
     def start(
         self, name: WorkloadName, gang: Gang, pods: Sequence[PodId], request: Amounts
-    ) -> Start | Reserve | Reason:
-        """Give *pods* of a job their places, which costs its queue *request*; or say why not."""
+    ) -> Outcome:
+        """Give *pods* of a job their places, which costs its queue *request*; or say why not.
+
+        They start, or have their room reserved if it is still being released.
+        """
         state = self._state
         workload = state.workloads[name]
         path = state.path(workload.queue)
         barred = refusal(state, path, request, preemptible=workload.preemptible)
         barred = barred or _unsupported(workload, pods)
         if barred is not None:
-            return barred
-        return self._place_or_say_why(workload, gang, pods, request, path)
+            return Outcome(is_placed=False, reason=barred)
+        why = _quota_reason(state, path[0], request)
+        misfit = self._known_misfit(workload, pods) or self._place_all(workload, gang, pods)
+        if misfit is None:
+            return Outcome(is_placed=True, reason=why)
+        reason = Reason(code=NO_NODE_FITS, queue=workload.queue, tallies=misfit)
+        return Outcome(is_placed=False, reason=reason)
 
-    def _place_or_say_why(
-        self,
-        workload: Workload,
-        gang: Gang,
-        pods: Sequence[PodId],
-        request: Amounts,
-        path: Sequence[QueueName],
-    ) -> Start | Reserve | Reason:
-        """Place, unless the like of it has failed before: room only shrinks meanwhile."""
-        shape = tuple([workload.pod_sets[pod.pod_set] for pod in pods])
-        known = self._hopeless.get(shape)
-        if known is not None:
-            return known
-        why = _quota_reason(self._state, path[0], request)
-        mark = self._state.mark()
-        failed = self._place(workload, pods)
-        if failed is not None:
-            self._state.roll_back(mark)
-            if not any(each.constraints.pod_affinity for each in shape):
-                self._hopeless[shape] = failed  # a pod that is sought may still come
-            return failed
-        run = self._state.runs[workload.name]
-        placements = tuple(
-            [Placement(pod, run.pods[pod].node, run.pods[pod].share) for pod in pods]
-        )
+    def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
+        """Return why the like of a single pod found no place before: room only shrinks meanwhile.
+
+        Not so for several pods: where one of them goes depends on what was filled before it. Nor
+        for one that must be near another, which may still come.
+        """
+        return self._misfits.get(_shape(workload, pods[0])) if len(pods) == 1 else None
+
+    def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
+        """Place all of *pods* or none; returns what stopped the first that fits nowhere."""
+        state = self._state
+        mark = state.mark()
+        misfit = self._place(workload, pods)
+        if misfit is not None:
+            state.roll_back(mark)
+            asked = workload.pod_sets[pods[0].pod_set]
+            if len(pods) == 1 and not asked.constraints.pod_affinity:
+                self._misfits[_shape(workload, pods[0])] = misfit
+            return misfit
+        run = state.runs[workload.name]
         if any(run.pods[pod].phase == "reserved" for pod in pods) or gang.must_wait(run):
-            self._state.roll_back(mark)
-            return self._reserve(workload, placements, path, why)
-        self._state.keep(mark)
-        return Start(workload=workload.name, placements=placements, charged=tuple(path), reason=why)
+            places = tuple(
+                [Placement(pod, run.pods[pod].node, run.pods[pod].share) for pod in pods]
+            )
+            state.roll_back(mark)
+            state.apply(
+                WorkloadReserved(workload=workload.name, placements=places, at_ms=self._now_ms)
+            )
+        else:
+            state.keep(mark)
+        return None
 
-    def _place(self, workload: Workload, pods: Sequence[PodId]) -> Reason | None:
-        """Place pod after pod; the reason is that of the first that fits nowhere."""
+    def _place(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
         for at, pod in enumerate(pods):
             spot = self._finder.find(workload, pod.pod_set)
             if spot is None:
                 tallies = self._finder.tallies(workload, pod.pod_set)
-                if len(pods) > 1:
-                    placed = Tally(count=at, of=len(pods), things="pods", what="found a place")
-                    tallies = (*tallies, placed)
-                return Reason(code=NO_NODE_FITS, queue=workload.queue, tallies=tallies)
+                if len(pods) == 1:
+                    return tallies
+                placed = Tally(count=at, of=len(pods), things="pods", what="found a place")
+                return (*tallies, placed)
             kind = WorkloadStarted if spot.now else WorkloadReserved
             place = (Placement(pod, spot.node, spot.share),)
             self._state.apply(kind(workload=workload.name, placements=place, at_ms=self._now_ms))
         return None
 
-    def _reserve(
-        self,
-        workload: Workload,
-        placements: tuple[Placement, ...],
-        path: Sequence[QueueName],
-        why: Reason,
-    ) -> Reserve:
-        self._state.apply(
-            WorkloadReserved(workload=workload.name, placements=placements, at_ms=self._now_ms)
-        )
-        nodes = {placement.node for placement in placements}
-        return Reserve(
-            workload=workload.name,
-            placements=placements,
-            charged=tuple(path),
-            waits_for=tuple(_leaving(self._state, nodes)),
-            reason=why,
-        )
 
-
-def _leaving(state: ClusterState, nodes: set[str | None]) -> list[WorkloadName]:
-    """Return the workloads of which a pod is leaving one of *nodes*."""
-    found = {
-        name
-        for node in nodes
-        if node is not None
-        for name, pod in state.books.use(node).pods
-        if state.runs[name].pods[pod].phase == "leaving"
-    }
-    return sorted(found)
+def _shape(workload: Workload, pod: PodId) -> Shape:
+    asked = workload.pod_sets[pod.pod_set]
+    return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace
 
 
 def _unsupported(workload: Workload, pods: Sequence[PodId]) -> Reason | None:

@@ -1,0 +1,151 @@
+"""What a cycle has done to each pod, and why, until it is known what remains of it.
+
+Later actions may undo what earlier ones did, so decisions are made at the end: from where a pod was
+when the cycle began, where it is now, and the last act that touched it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import Placement
+from fairlead.model.node_books import PodKey
+from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
+from fairlead.model.run import Placed
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+
+Fate: TypeAlias = Literal["evict", "move", "reserve", "start"]
+_ORDER: dict[Fate, int] = {"evict": 0, "move": 1, "reserve": 2, "start": 3}
+
+
+class Act(NamedTuple):
+    """Why something was done, and for whom (None: for the job itself)."""
+
+    reason: Reason
+    beneficiary: WorkloadName | None = None
+
+
+class CycleRecord:
+    """Acts in their order, and the last one of every pod."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Begin with nothing done to *state*."""
+        self._state = state
+        self._before: dict[WorkloadName, dict[PodId, Placed]] = {}
+        self._acts: list[Act] = []
+        self._last: dict[PodKey, int] = {}
+        self._waits: dict[WorkloadName, tuple[int, Reason]] = {}
+
+    def touch(self, job: WorkloadName) -> None:
+        """Remember where the pods of *job* are, before anything is done to it."""
+        if job not in self._before:
+            run = self._state.runs.get(job)
+            self._before[job] = dict(run.pods) if run else {}
+
+    def act(self, act: Act, pods: Sequence[PodKey]) -> None:
+        """Note what was done to *pods*, all of jobs that were touched."""
+        number = len(self._acts)
+        self._acts.append(act)
+        for pod in pods:
+            self._last[pod] = number
+
+    def wait(self, job: WorkloadName, reason: Reason) -> None:
+        """Note why *job* was refused; the last reason counts."""
+        self._acts.append(Act(reason))
+        self._waits[job] = (len(self._acts) - 1, reason)
+
+    def refusals(self) -> dict[WorkloadName, Reason]:
+        """Return why jobs were refused, also those that got a place later on."""
+        return {job: reason for job, (_, reason) in self._waits.items()}
+
+    def undone(self) -> list[PodKey]:
+        """Return the pods that got a place in this cycle and lost it again."""
+        return [
+            (job, pod)
+            for job, pod in self._last
+            if pod not in self._before[job] and self._place((job, pod)) is None
+        ]
+
+    def decisions(self) -> list[Decision]:
+        """Return what remains, in the order of the acts; within one, room is made first."""
+        fates: dict[tuple[int, int, WorkloadName], list[PodId]] = {}
+        names: dict[int, Fate] = {number: fate for fate, number in _ORDER.items()}
+        for (job, pod), number in self._last.items():
+            fate = self._fate((job, pod))
+            if fate is not None:
+                fates.setdefault((number, _ORDER[fate], job), []).append(pod)
+        made: list[tuple[tuple[int, int], Decision]] = [
+            ((number, order), self._decision(names[order], job, sorted(pods), self._acts[number]))
+            for (number, order, job), pods in sorted(fates.items())
+        ]
+        made += [((number, 0), wait) for number, wait in self._waiting()]
+        return [decision for _, decision in sorted(made, key=lambda each: each[0])]
+
+    def _fate(self, pod: PodKey) -> Fate | None:
+        before, now = self._before[pod[0]].get(pod[1]), self._place(pod)
+        if before is None:
+            if now is None:
+                return None
+            return "start" if now.phase == "running" else "reserve"
+        if now is None:
+            return "evict"
+        return "move" if now.phase == "reserved" and before.phase == "running" else None
+
+    def _place(self, pod: PodKey) -> Placed | None:
+        run = self._state.runs.get(pod[0])
+        return run.pods.get(pod[1]) if run else None
+
+    def _decision(self, fate: Fate, job: WorkloadName, pods: Sequence[PodId], act: Act) -> Decision:
+        path = tuple(self._state.path(self._state.workloads[job].queue))
+        if fate == "evict":
+            return Evict(
+                workload=job, pods=tuple(pods), beneficiary=act.beneficiary, reason=act.reason
+            )
+        places = tuple([self._placement(job, pod) for pod in pods])
+        match fate:
+            case "move":
+                before = self._before[job]
+                return Move(
+                    workload=job,
+                    origins=tuple(Placement(p, before[p].node, before[p].share) for p in pods),
+                    placements=places,
+                    beneficiary=act.beneficiary,
+                    reason=act.reason,
+                )
+            case "reserve":
+                waits_for = tuple(self._leaving({place.node for place in places}, job))
+                return Reserve(
+                    workload=job,
+                    placements=places,
+                    charged=path,
+                    waits_for=waits_for,
+                    reason=act.reason,
+                )
+            case "start":
+                return Start(workload=job, placements=places, charged=path, reason=act.reason)
+
+    def _placement(self, job: WorkloadName, pod: PodId) -> Placement:
+        placed = self._state.runs[job].pods[pod]
+        return Placement(pod, placed.node, placed.share)
+
+    def _leaving(self, nodes: set[str | None], job: WorkloadName) -> list[WorkloadName]:
+        """Return the other workloads of which a pod is leaving one of *nodes*."""
+        state = self._state
+        found: set[WorkloadName] = set()
+        for node in filter(None, nodes):
+            use = state.books.use(node)
+            found.update(name for name, _ in use.departing)
+            found.update(
+                name for name, pod in use.pods if state.runs[name].pods[pod].phase == "leaving"
+            )
+        return sorted(found - {job})
+
+    def _waiting(self) -> Iterator[tuple[int, Wait]]:
+        """Yield the jobs that were refused and of which a pod waits that never had a place."""
+        for job, (number, reason) in self._waits.items():
+            run = self._state.runs.get(job)
+            placed = set(run.pods) if run else set()
+            known = placed | set(self._before.get(job, ()))
+            if any(pod not in known for pod in self._state.workloads[job].pods()):
+                yield number, Wait(workload=job, reason=reason)
