@@ -102,6 +102,14 @@ def test_without_nodes_there_is_nowhere_to_run(tmp_path: Path) -> None:
     assert "the input has no Node" in ran.err
 
 
+@pytest.mark.parametrize("command", [["plan"], ["explain", "/a"]], ids=["plan", "explain"])
+def test_what_queues_say_in_their_status_is_no_job(tmp_path: Path, command: list[str]) -> None:
+    status = "status: {requested: {nvidia.com/gpu: 4}}\n"
+    ran = run_cli(*command, "-f", write(tmp_path, "c.yaml", NODE, kai_queue("a") + status))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "add the pods" in ran.err
+
+
 def test_rules_that_cannot_plan_yet_say_so(tmp_path: Path) -> None:
     ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", NODE, KUEUE_QUEUE))
     assert ran.exit_code == 1

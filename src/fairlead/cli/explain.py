@@ -6,6 +6,7 @@ import click
 
 from fairlead.cli.options import (
     capacity_option,
+    check_plannable,
     faithful_option,
     load_files,
     now_option,
@@ -67,6 +68,7 @@ def command(
             raise click.BadParameter(
                 "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
             )
+        check_plannable(state)
         explanation, kind = explain_job(state, settings, job, now), "JobExplanation"
     else:
         queue = queue_named(state, name)

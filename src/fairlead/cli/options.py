@@ -12,9 +12,12 @@ import msgspec
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.errors import FairleadError, QuantityError
 from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.kai.queue_demand import is_demand
+from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
+from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.names import POLICY_NAMES, Settings
 
@@ -155,6 +158,21 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
     if any(each.policy == "kai" and not each.state.workloads for each in assembled):
         click.echo(NOTHING_ASKED, err=True)
     return assembled
+
+
+def check_plannable(state: ClusterState) -> None:
+    """Refuse an input in which no pod can be placed, because nodes or pods are not in it."""
+    if not state.nodes:
+        raise FairleadError("there is nowhere to run: the input has no Node. Add the nodes")
+    if TOTAL_NODE in state.nodes:
+        raise FairleadError(
+            "a share simulation has no nodes, only a total: fairlead queues shows its shares"
+        )
+    if any(is_demand(name) for name in state.workloads):
+        raise FairleadError(
+            "the input has no pods, only what queues ask for in their status: add the pods and "
+            "pod groups; fairlead queues shows the shares"
+        )
 
 
 def read_capacity(text: str | None, assembled: Assembled) -> Amounts | None:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from fairlead.cli.options import (
+    check_plannable,
     faithful_option,
     load_files,
     now_option,
@@ -15,10 +16,8 @@ from fairlead.cli.options import (
     with_faithfulness,
 )
 from fairlead.cli.table import table_text
-from fairlead.errors import FairleadError
 from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.explain.plan_report import PlanRow, decision_documents, plan_document, plan_rows
-from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.make_policy import make_policy
@@ -61,12 +60,7 @@ def command(
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
-    if not state.nodes:
-        raise FairleadError("there is nowhere to run: the input has no Node. Add the nodes")
-    if TOTAL_NODE in state.nodes:
-        raise FairleadError(
-            "a share simulation has no nodes, only a total: fairlead queues shows its shares"
-        )
+    check_plannable(state)
     planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
     if output == "table":
         _print_tables(state, plan_cycles(planner, state, now, cycles), cycles)

@@ -12,6 +12,7 @@ from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.policy import with_built_actions
 from fairlead.policy.kai.settings import KaiSettings
 
 SHOWN_TURNS = 10
@@ -23,7 +24,7 @@ def explain_kai_job(
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
     with state.trial():
-        watch = JobWatch(KaiCycle(state, settings, now_ms), job)
+        watch = JobWatch(KaiCycle(state, with_built_actions(settings), now_ms), job)
         watch.run()
     sections = [_places(state, job)] if job in state.runs else []
     if watch.own is not None:

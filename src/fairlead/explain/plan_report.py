@@ -95,17 +95,20 @@ def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
         queue=workload.queue,
         pods=f"{len(pods)}/{workload.pod_count()}" if pods else "",
         where=_where(places),
-        why=_why(decision),
+        why=_why(decisions),
     )
 
 
-def _why(decision: Decision) -> str:
-    """Return the reason in a sentence; of a reservation also who has to leave first."""
-    text = reason_text(decision.reason)
-    if not isinstance(decision, Reserve) or not decision.waits_for:
+def _why(decisions: Sequence[Decision]) -> str:
+    """Return the last reason in a sentence; of reservations also who has to leave first."""
+    text = reason_text(decisions[-1].reason)
+    reserved = [each for each in decisions if isinstance(each, Reserve)]
+    if not reserved:
         return text
-    names = _first_few(decision.waits_for)
-    return f"{text}; when {names} {'has' if len(decision.waits_for) == 1 else 'have'} left"
+    names = sorted({name for each in reserved for name in each.waits_for})
+    if not names:  # there is room for these pods, but not yet for others that they need
+        return f"{text}; when its other pods can start"
+    return f"{text}; when {_first_few(names)} {'has' if len(names) == 1 else 'have'} left"
 
 
 def _pods(decision: Decision) -> Sequence[PodId]:

@@ -41,11 +41,15 @@ class Demands:
             requested = amounts_on(resources, demand.requested)
             allocated = amounts_on(resources, demand.allocated)
             staying = amounts_on(resources, demand.non_preemptible)
-            # A job's name begins with a namespace, which is never empty.
             yield from _one_pod(f"/{queue.name}", queue, _less(requested, allocated))
             running = _one_pod(f"/{queue.name}/running", queue, _less(allocated, staying))
             yield from _started(running)
             yield from _started(_one_pod(f"/{queue.name}/staying", queue, staying, stays=True))
+
+
+def is_demand(name: WorkloadName) -> bool:
+    """Tell a total from a job, whose name begins with a namespace, which is never empty."""
+    return name.startswith("/")
 
 
 def _less(amounts: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
