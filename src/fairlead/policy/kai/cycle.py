@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import WorkloadDisplaced
 from fairlead.model.plan import Decision, Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -23,6 +24,7 @@ from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.stale_gangs import stale_gangs
 from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_search import VictimSearch
@@ -90,6 +92,8 @@ class KaiCycle:
                     self._allocate(listener)
                 case "consolidation" | "reclaim" | "preempt":
                     self._claim(action)
+                case "stalegangeviction":
+                    self._evict_stale_gangs()
         return self.record.decisions()
 
     def _allocate(self, listener: Listener | None) -> None:
@@ -161,6 +165,13 @@ class KaiCycle:
         for name, pod in tried.lost:
             self._evicted.setdefault(name, set()).add(pod)
         return {state.workloads[name].queue for name, _ in tried.lost}
+
+    def _evict_stale_gangs(self) -> None:
+        grace_ms = self.settings.stale_grace_ms
+        for name, pods, reason in list(stale_gangs(self.state, self.gang, self.now_ms, grace_ms)):
+            self.record.touch(name)
+            self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
+            self.record.act(Act(reason), [(name, pod) for pod in pods])
 
     def _races(
         self, claimant: WorkloadName, pods: tuple[PodId, ...]

@@ -86,6 +86,16 @@ class Gang:
                 return True
         return False
 
+    def broken(self, run: Run) -> list[tuple[str, int, int]]:
+        """Return the groups that are needed and have places for fewer pods than they need.
+
+        Each with its name, the number of its pods that have a place, those included that are to
+        leave, and its minimum.
+        """
+        counts = [sum([pod in run.pods for pod in group.pods]) for group in self.groups]
+        needed = [(self.groups[at], counts[at]) for at in self._needed(counts)]
+        return [(g.name, count, g.minimum) for g, count in needed if count < g.minimum]
+
     def incomplete(self, run: Run | None) -> list[tuple[PodGroup, int]]:
         """Return the groups that are needed and have too few pods, with how many there are.
 

@@ -45,4 +45,5 @@ class KaiSettings(msgspec.Struct, frozen=True, kw_only=True):
     preempt_min_runtime_ms: int = 0
     reclaim_min_runtime_ms: int = 0
     reclaim_resolve_method: Literal["lca", "queue"] = "lca"
+    stale_grace_ms: int = MINUTE_MS  # how long a gang may run incomplete; negative: for ever
     reclaimer_multiplier: Fraction = Fraction(1)
