@@ -14,7 +14,7 @@ GPUS = GpuResources(kinds=(1,), shared=1)  # of the resources cpu and nvidia.com
 
 
 def use_of(text: str) -> NodeUse:
-    use = NodeUse(pods={}, held=[0, 0], leaving=[0, 0], reserved=[0, 0], devices={})
+    use = NodeUse(pods={}, departing={}, held=[0, 0], leaving=[0, 0], reserved=[0, 0], devices={})
     for each in text.split(","):
         name, _, amounts = each.partition("=")
         if name == "w":

@@ -8,6 +8,7 @@ first; a pod without GPUs prefers nodes without; then the least is left, or the 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fairlead.model.axes import Amounts
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.node import Node
 from fairlead.model.run import Placed
@@ -15,6 +16,7 @@ from fairlead.model.selector import Taint
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodSet, Workload
 from fairlead.placement.find_node import Spot
+from fairlead.placement.host_ports import Port
 from fairlead.placement.shared_devices import DeviceRule
 from tests.placement.reference_pod_affinity import is_allowed
 
@@ -45,15 +47,15 @@ class PlainRoom:
         self.later = dict(self.idle)
         self.held_parts: dict[int, int] = {}
         self.later_parts: dict[int, int] = {}
-        self.held_ports: set[tuple[str, int]] = set()
-        self.later_ports: set[tuple[str, int]] = set()
-        for asked, placed in _pods_on(state, node.name):
+        self.held_ports: set[Port] = set()
+        self.later_ports: set[Port] = set()
+        for amounts, ports, placed in _pods_on(state, node.name):
             if placed.phase != "reserved":
-                self._take(self.idle, self.held_parts, asked, placed)
+                self._take(self.idle, self.held_parts, amounts, placed)
             if placed.phase != "leaving":
-                self._take(self.later, self.later_parts, asked, placed)
-                self.later_ports |= set(asked.constraints.host_ports)
-            self.held_ports |= set(asked.constraints.host_ports)
+                self._take(self.later, self.later_parts, amounts, placed)
+                self.later_ports |= ports
+            self.held_ports |= ports
         for each in node.foreign:
             self.held_ports |= set(each.host_ports)
             self.later_ports |= set() if each.leaving else set(each.host_ports)
@@ -62,9 +64,9 @@ class PlainRoom:
             self.later[SHARED] -= DEVICE * len(self.later_parts)
 
     def _take(
-        self, free: dict[str, int], parts: dict[int, int], asked: PodSet, placed: Placed
+        self, free: dict[str, int], parts: dict[int, int], amounts: Amounts, placed: Placed
     ) -> None:
-        for resource, amount in zip(self.resources, asked.requests, strict=True):
+        for resource, amount in zip(self.resources, amounts, strict=True):
             if placed.share is None or resource != SHARED:
                 free[resource] -= amount
         if placed.share is not None:
@@ -238,8 +240,16 @@ def _asks_for_gpus(state: ClusterState, asked: PodSet) -> bool:
     )
 
 
-def _pods_on(state: ClusterState, node: str) -> Iterator[tuple[PodSet, Placed]]:
+def _pods_on(state: ClusterState, node: str) -> Iterator[tuple[Amounts, set[Port], Placed]]:
+    """Yield what every pod there takes, the ports it opens, and its place.
+
+    Who was displaced holds what it had, as one that is leaving.
+    """
     for name, run in state.runs.items():
         for pod, placed in run.pods.items():
             if placed.node == node:
-                yield state.workloads[name].pod_sets[pod.pod_set], placed
+                asked = state.workloads[name].pod_sets[pod.pod_set]
+                yield asked.requests, set(asked.constraints.host_ports), placed
+    for (name, pod), (amounts, share) in state.books.use(node).departing.items():
+        asked = state.workloads[name].pod_sets[pod.pod_set]
+        yield amounts, set(asked.constraints.host_ports), Placed(node, 0, "leaving", share)

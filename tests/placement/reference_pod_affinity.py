@@ -55,15 +55,19 @@ class _Pod(NamedTuple):
 
 
 def _placed(state: ClusterState) -> Iterator[_Pod]:
-    """Yield every pod on a known node, ours or not."""
-    for name, run in state.runs.items():
-        workload = state.workloads[name]
-        for pod, placed in run.pods.items():
-            if placed.node in state.nodes:
-                own = workload.pod_sets[pod.pod_set]
-                apart = own.constraints.pod_anti_affinity
-                place = state.nodes[placed.node].labels
-                yield _Pod(workload.namespace, dict(own.labels), apart, place)
+    """Yield every pod on a known node, ours or not; those that were displaced are still there."""
+    ours = [
+        (name, pod, placed.node)
+        for name, run in state.runs.items()
+        for pod, placed in run.pods.items()
+    ]
+    ours += [(*key, node) for node in state.nodes for key in state.books.use(node).departing]
+    for name, pod, on in ours:
+        if on in state.nodes:
+            workload = state.workloads[name]
+            own = workload.pod_sets[pod.pod_set]
+            apart = own.constraints.pod_anti_affinity
+            yield _Pod(workload.namespace, dict(own.labels), apart, state.nodes[on].labels)
     for node in state.nodes.values():
         for each in node.foreign:
             labels = dict(each.labels)

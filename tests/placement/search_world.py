@@ -13,6 +13,8 @@ from fairlead.model.events import (
     Placement,
     WorkloadAdded,
     WorkloadChanged,
+    WorkloadDeparted,
+    WorkloadDisplaced,
     WorkloadLeaving,
     WorkloadRemoved,
     WorkloadReserved,
@@ -127,7 +129,9 @@ rules = st.builds(
     Rules, st.booleans(), st.booleans(), st.builds(DeviceRule, st.booleans(), st.booleans())
 )
 
-Verb: TypeAlias = Literal["place", "force", "leave", "stop", "rewrite", "node", "trial", "end"]
+Verb: TypeAlias = Literal[
+    "place", "force", "leave", "stop", "displace", "depart", "rewrite", "node", "trial", "end"
+]
 
 
 class Step(NamedTuple):
@@ -142,7 +146,7 @@ class Step(NamedTuple):
 
 
 VERBS: list[Verb] = ["place", "place", "force", "leave", "leave", "stop", "rewrite", "node"]
-VERBS += ["place", "place", "trial", "end", "trial", "end"]
+VERBS += ["place", "place", "trial", "end", "trial", "end", "displace", "displace", "depart"]
 steps = st.builds(
     Step,
     st.sampled_from(VERBS),
@@ -170,8 +174,10 @@ class SearchWorld:
         match step.verb:
             case "force":
                 self.force(step)
-            case "leave" | "stop":
+            case "leave" | "stop" | "displace":
                 self.give_up(step)
+            case "depart":
+                self.depart(step)
             case "rewrite":
                 self.rewrite(step)
             case "node":
@@ -214,8 +220,15 @@ class SearchWorld:
             return
         if step.verb == "stop":
             self.state.apply(WorkloadStopped(workload=workload.name, pods=(pod,)))
+        elif step.verb == "displace" and run.pods[pod].phase != "leaving":
+            self.state.apply(WorkloadDisplaced(workload=workload.name, pods=(pod,)))
         elif run.pods[pod].phase == "running":
             self.state.apply(WorkloadLeaving(workload=workload.name, pods=(pod,)))
+
+    def depart(self, step: Step) -> None:
+        name, pod = self.asked(step).name, PodId(0, step.ordinal)
+        if self.state.books.is_departing((name, pod)):
+            self.state.apply(WorkloadDeparted(workload=name, pods=(pod,)))
 
     def rewrite(self, step: Step) -> None:
         """Change what a workload asks for while it runs, or put another in its place."""

@@ -8,6 +8,7 @@ from fairlead.model.events import (
     NodeChanged,
     Placement,
     WorkloadAdded,
+    WorkloadDisplaced,
     WorkloadLeaving,
     WorkloadReserved,
     WorkloadStarted,
@@ -48,19 +49,26 @@ def place(state: ClusterState, name: str, on: str, phase: str) -> None:
     state.apply(WorkloadStarted(workload=workload, placements=places, at_ms=0))
     if phase == "leaving":
         state.apply(WorkloadLeaving(workload=workload, pods=(POD,)))
+    if phase in ("displaced", "moved"):
+        state.apply(WorkloadDisplaced(workload=workload, pods=(POD,)))
+    if phase == "moved":
+        elsewhere = (Placement(POD, "n3"),)
+        state.apply(WorkloadReserved(workload=workload, placements=elsewhere, at_ms=0))
     if phase == "gone":
         state.apply(WorkloadStopped(workload=workload, pods=(POD,)))
 
 
 # What each pod on two nodes opens, and whether its phase lets go of it.
 PODS = """
-    pod      node  phase     opens
-    web      n1    running   TCP:80,TCP:443
-    old      n1    leaving   TCP:22,UDP:53
-    next     n1    reserved  UDP:53
-    done     n1    gone      TCP:21
-    plain    n1    running   -
-    other    n2    running   TCP:8080
+    pod      node  phase      opens
+    web      n1    running    TCP:80,TCP:443
+    old      n1    leaving    TCP:22,UDP:53
+    next     n1    reserved   UDP:53
+    done     n1    gone       TCP:21
+    away     n1    displaced  TCP:25
+    mover    n1    moved      TCP:26
+    plain    n1    running    -
+    other    n2    running    TCP:8080
 """
 ROOM = """
     node  asks             room
@@ -76,6 +84,10 @@ ROOM = """
     n1    TCP:22,TCP:443   taken
     n2    TCP:80           free
     n2    TCP:8080         taken
+    n1    TCP:25           later
+    n1    TCP:26           later
+    n3    TCP:26           taken
+    n3    TCP:25           free
     n3    TCP:80           free
 """
 

@@ -27,7 +27,7 @@ AMOUNTS = """
 @pytest.mark.parametrize("row", rows(AMOUNTS), ids=lambda row: " ".join(row.values()))
 def test_room_now_and_later(row: dict[str, str]) -> None:
     held, leaving, reserved = ([int(row[name]), 0] for name in ("held", "leaving", "reserved"))
-    use = NodeUse(pods={}, held=held, leaving=leaving, reserved=reserved, devices={})
+    use = NodeUse(pods={}, departing={}, held=held, leaving=leaving, reserved=reserved, devices={})
     node = Node(name="n", allocatable=(8, 0), occupied=(0, 0))
     room = node_room(node, (int(row["offered"]), 0), use, GPUS)
     assert (room.idle[0], room.later[0]) == (int(row["idle"]), int(row["later"]))
@@ -72,14 +72,23 @@ def test_a_device_that_pods_share_is_not_there_for_others(row: dict[str, str]) -
 def test_less_than_a_thousandth_free_is_not_nothing() -> None:
     """A small amount of memory of a large device may still fit there."""
     nearly_full = [10**9 - 1, 0, 0]
-    use = NodeUse(pods={}, held=[0, 0], leaving=[0, 0], reserved=[0, 0], devices={0: nearly_full})
+    use = NodeUse(
+        pods={},
+        departing={},
+        held=[0, 0],
+        leaving=[0, 0],
+        reserved=[0, 0],
+        devices={0: nearly_full},
+    )
     node = Node(name="n", allocatable=(0, 1000), occupied=(0, 0))
     assert node_room(node, node.offered(), use, GPUS).gpu_later == 1
 
 
 def test_gpus_of_every_kind_count_together() -> None:
     kinds = GpuResources(kinds=(1, 2), shared=1)
-    use = NodeUse(pods={}, held=[0] * 3, leaving=[0] * 3, reserved=[0] * 3, devices={})
+    use = NodeUse(
+        pods={}, departing={}, held=[0] * 3, leaving=[0] * 3, reserved=[0] * 3, devices={}
+    )
     node = Node(name="n", allocatable=(500, 2000, 1000), occupied=(0, 0, 0))
     assert node_room(node, node.offered(), use, kinds).gpu_later == 3000
     assert kinds.asked((500, 1000, 2000)) == 3000

@@ -13,6 +13,8 @@ from fairlead.model.events import (
     NodeRemoved,
     WorkloadAdded,
     WorkloadChanged,
+    WorkloadDeparted,
+    WorkloadDisplaced,
     WorkloadLeaving,
     WorkloadStopped,
 )
@@ -78,8 +80,16 @@ class AffinityMachine(RuleBasedStateMachine):
             self.state.apply(start(pod, on, ordinal))
         elif run.pods[which].phase == "running" and on == "n1":
             self.state.apply(WorkloadLeaving(workload=name, pods=(which,)))
+        elif run.pods[which].phase == "running" and on == "n2":
+            self.state.apply(WorkloadDisplaced(workload=name, pods=(which,)))
         else:
             self.state.apply(WorkloadStopped(workload=name, pods=(which,)))
+
+    @rule(pod=st.sampled_from(PODS), ordinal=st.integers(0, 1))
+    def depart(self, pod: str, ordinal: int) -> None:
+        name, which = WorkloadName(pod), PodId(0, ordinal)
+        if self.state.books.is_departing((name, which)):
+            self.state.apply(WorkloadDeparted(workload=name, pods=(which,)))
 
     @rule(pod=st.sampled_from(PODS), row=facts)
     def change_a_workload(self, pod: str, row: dict[str, str]) -> None:

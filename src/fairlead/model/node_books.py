@@ -141,6 +141,11 @@ class NodeBooks:
                 self._journal.drop(self._uses, node)
             self._journal.touch(self.changes, node)
 
+    def change_departing(self, pod: PodKey) -> None:
+        """Note that what is known of a pod changed, on every node that it was displaced from."""
+        for node in self._departures.get(pod, ()):
+            self._journal.touch(self.changes, node)
+
     def is_departing(self, pod: PodKey) -> bool:
         """Return whether a pod was displaced and has not left every node it had."""
         return pod in self._departures

@@ -150,8 +150,8 @@ class ClusterState:
         self._tree.add_sums(self.path(old.queue), self._sums_of(old).negative())
         self._dequeue(old)
         for pod in old.pods():
-            if not _has_pod(new, pod):
-                self.books.depart((old.name, pod))
+            still_there = _has_pod(new, pod)
+            (self.books.change_departing if still_there else self.books.depart)((old.name, pod))
         if run:
             self._recharge(old, new, run)
         self._enqueue(new)

@@ -7,6 +7,7 @@ pods that open one port on different addresses of a node are kept apart; that is
 from collections.abc import Collection, Iterator
 from typing import Literal, TypeAlias
 
+from fairlead.model.pods_on_node import pods_on_node
 from fairlead.model.state import ClusterState
 
 Port: TypeAlias = tuple[str, int]  # protocol and number
@@ -35,9 +36,9 @@ def port_room(state: ClusterState, node: str, ports: Collection[Port]) -> PortRo
 
 def _held_on(state: ClusterState, node: str) -> Iterator[tuple[Collection[Port], bool]]:
     """Yield what each pod on *node* opens, and whether it is leaving."""
-    for name, pod in state.books.use(node).pods:
+    for (name, pod), is_leaving in pods_on_node(state, node):
         held = state.workloads[name].pod_sets[pod.pod_set].constraints.host_ports
-        yield held, state.runs[name].pods[pod].phase == "leaving"
+        yield held, is_leaving
     facts = state.nodes.get(node)
     if facts is not None:
         for foreign in facts.foreign:

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from fairlead.model.axes import WorkloadName
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
+from fairlead.model.pods_on_node import pods_on_node
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
@@ -144,7 +145,7 @@ class PodDomains:
 
     def _has_repelling_pod(self, node: str) -> bool:
         workloads = self._state.workloads
-        for name, pod in self._state.books.use(node).pods:
+        for (name, pod), _ in pods_on_node(self._state, node):
             if workloads[name].pod_sets[pod.pod_set].constraints.pod_anti_affinity:
                 return True
         facts = self._state.nodes.get(node)
@@ -168,8 +169,8 @@ class PodDomains:
 
     def _kinds_on(self, node: Node) -> Mapping[_Kind, int]:
         workloads = self._state.workloads
-        pods = self._state.books.use(node.name).pods
-        ours = [self._kinds_of(workloads[name])[pod.pod_set] for name, pod in pods]
+        pods = pods_on_node(self._state, node.name)
+        ours = [self._kinds_of(workloads[name])[pod.pod_set] for (name, pod), _ in pods]
         return Counter(ours + self._foreign_kinds(node) if node.foreign else ours)
 
     def _kinds_of(self, workload: Workload) -> list[_Kind]:
