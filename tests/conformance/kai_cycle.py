@@ -110,11 +110,12 @@ def _check_cycles(case: Json) -> Outcome:
             counts = _counted(decisions, cycle.record.undone())
         if counts != _counts(expected):
             return _differs(case, "cycles", f"{number}: {_counts(expected)}", counts)
-        _carry_out(state, decisions)
+        carry_out(state, decisions)
     return Outcome(case["id"], "cycles", "passed")
 
 
-def _carry_out(state: ClusterState, decisions: Sequence[Decision]) -> None:
+def carry_out(state: ClusterState, decisions: Sequence[Decision]) -> None:
+    """Let the next round begin: what was started runs, who had to go or to wait is pending."""
     for decision in decisions:
         match decision:
             case Start():
@@ -205,7 +206,7 @@ def _add_job(state: ClusterState, job: Json) -> None:
                 priority=job["priority"],
                 preemptible=job["preemptible"],
                 created_ms=job["created"] * THOUSANDTHS,
-                extension=KaiJob(stale_since_ms=_stale_since_ms(job)),
+                extension=KaiJob(stale_since_ms=stale_since_ms(job)),
             )
         )
     )
@@ -217,7 +218,8 @@ def _add_job(state: ClusterState, job: Json) -> None:
         state.apply(WorkloadStarted(workload=name, placements=placed, at_ms=at_ms))
 
 
-def _stale_since_ms(job: Json) -> int | None:
+def stale_since_ms(job: Json) -> int | None:
+    """Since when a job runs with too few pods, if it does."""
     seconds = job.get("staleSeconds")
     return None if seconds is None else NOW_MS - seconds * THOUSANDTHS
 

@@ -5,7 +5,9 @@ where the table looks at them. Of pods that are exchangeable, only how many have
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import count, islice
 from typing import Any
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -16,9 +18,10 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadReserved,
     WorkloadStarted,
+    WorkloadStopped,
 )
-from fairlead.model.plan import Plan, Reserve, Start
-from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
+from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
     GpuShare,
@@ -29,8 +32,9 @@ from fairlead.model.workload import (
     SubGroup,
     Workload,
 )
-from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings, PackOrSpread
+from tests.conformance.kai_cycle import carry_out, stale_since_ms
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.kai_world import (
     NOW_MS,
@@ -47,24 +51,20 @@ Json = dict[str, Any]
 Found = dict[str, tuple[str, str | None]]  # status and node, by pod
 
 OUTSIDE = ("dra", "mig", "topology")  # features that no rule set of ours has
-BUILT = ("allocate",)
 DEVICE_MEMORY_MIB = 100  # of every GPU in the tables
 STATUS = {"running": "Running", "leaving": "Releasing", "reserved": "Pipelined"}
 
 
 def check(case: Json) -> list[Outcome]:
-    """Compare one row of a table, if its actions are built."""
+    """Compare one row of a table, if its features are built."""
     identity = named_in(case, "id")
     try:
-        kind = "+".join(case["actions"])
+        kind = "cycles" if case["kind"] == "integration" else "+".join(case["actions"])
         outside = [tag for tag in case["tags"] if tag in OUTSIDE]
-        if outside or kind not in BUILT:
-            unbuilt = f"{kind} with {outside[0]}" if outside else kind
+        if outside:
             note = "nothing answers this kind yet"
-            return [Outcome(identity, unbuilt, "unbuilt", note=note)]
-        state = world(case)
-        plan = KaiPolicy(settings(case)).plan(state, NOW_MS)
-        differences = list(_differences(case, _statuses(state, plan)))
+            return [Outcome(identity, f"{kind} with {outside[0]}", "unbuilt", note=note)]
+        differences = list(_differences(case, _after_all_rounds(case)))
     except MALFORMED as problem:
         note = f"malformed case: {type(problem).__name__}: {problem}"
         return [Outcome(identity, "allocate", "failed", note=note)]
@@ -82,14 +82,62 @@ def check(case: Json) -> list[Outcome]:
     ]
 
 
+def _after_all_rounds(case: Json) -> Found:
+    """Return the status of every pod after the last round that the table looks at."""
+    state = world(case)
+    rounds = case.get("rounds", {"until": 1, "after": 0})
+    kept = {job["name"] for job in case["jobs"] if job.get("beingDeleted")}
+    found: Found = {}
+    for number in range(rounds["until"] + rounds["after"]):
+        if number:
+            _let_leave(state, kept)
+        with state.trial():
+            decisions = KaiCycle(state, settings(case), NOW_MS).decisions()
+        found = _statuses(state, decisions, _failed(case))
+        carry_out(state, decisions)
+    return found
+
+
+def _let_leave(state: ClusterState, kept: set[str]) -> None:
+    """Between rounds pods that were told to leave are gone, and wait again."""
+    for name, run in list(state.runs.items()):
+        leaving = tuple(pod for pod, placed in run.pods.items() if placed.phase != "running")
+        if leaving and name not in kept:
+            state.apply(WorkloadStopped(workload=name, pods=leaving))
+
+
+def _failed(case: Json) -> set[str]:
+    tasks = [task for job in case["jobs"] for task in job["tasks"]]
+    return {task["name"] for task in tasks if task["state"] == "Failed"}
+
+
 def world(case: Json) -> ClusterState:
     """The state that a row describes."""
+    _put_on_devices(case)
     state = empty_state()
     add_nodes(state, [{"gpuMemoryMiB": DEVICE_MEMORY_MIB, **node} for node in case["nodes"]])
     add_queues(state, case["queues"])
     for job in case["jobs"]:
         _add_job(state, job)
     return state
+
+
+def _put_on_devices(case: Json) -> None:
+    """Pack running pods of which the row does not say which device they share."""
+    used: dict[tuple[str, int], Fraction] = {}
+    tasks = [task for job in case["jobs"] for task in job["tasks"] if task.get("node")]
+    for task in tasks:
+        share = _gpu_share(task)
+        if share is None or task["state"] in ("Pending", "Failed"):
+            continue
+        part = Fraction(share.thousandths or 0, THOUSANDTHS)
+        part = part or Fraction(share.memory_mib or 0, DEVICE_MEMORY_MIB)
+        if "gpuGroups" not in task:
+            free = (n for n in count() if used.get((task["node"], n), 0) + part <= 1)
+            task["gpuGroups"] = [str(number) for number in islice(free, share.devices)]
+        for group in task["gpuGroups"]:
+            key = (task["node"], int(group))
+            used[key] = used.get(key, Fraction(0)) + part
 
 
 def settings(case: Json) -> KaiSettings:
@@ -100,8 +148,9 @@ def settings(case: Json) -> KaiSettings:
     nodes = plugins.get("nodeplacement", {})
     devices: PackOrSpread = "spread" if "gpuspread" in plugins else "binpack"
     return KaiSettings(
-        actions=("allocate",),
+        actions=tuple(case["actions"]),
         faithful=True,
+        stale_grace_ms=case["config"]["staleGraceSeconds"] * THOUSANDTHS,
         gpu_placement=nodes.get("gpu", "binpack"),
         cpu_placement=nodes.get("cpu", "binpack"),
         device_placement=devices,
@@ -121,12 +170,12 @@ def _add_job(state: ClusterState, job: Json) -> None:
         priority=job["priority"],
         preemptible=job["preemptible"],
         created_ms=job["created"] * THOUSANDTHS,
-        extension=KaiJob(sub_groups=sub_groups),
+        extension=KaiJob(sub_groups=sub_groups, stale_since_ms=stale_since_ms(job)),
     )
     state.apply(WorkloadAdded(workload))
     at_ms = NOW_MS - job.get("startedSecondsAgo", 0) * THOUSANDTHS
     for number, task in enumerate(tasks):
-        if task["state"] != "Pending":
+        if task["state"] not in ("Pending", "Failed"):
             _place(state, name, PodId(number, 0), task, at_ms)
 
 
@@ -160,6 +209,7 @@ def _pod_set(task: Json) -> PodSet:
         gpu_share=share,
         sub_group=task.get("subgroup", ""),
         start_order=task.get("order"),
+        gated=task["state"] == "Failed",  # it will not run again, and counts for nothing
     )
 
 
@@ -200,8 +250,13 @@ def _constraints(task: Json) -> PodConstraints:
             return ()
         return (PodTerm(topology_key=task[key], selector=selector, namespaces=("",)),)
 
+    names = LabelRequirement(
+        key="metadata.name", operator="In", values=tuple(task.get("nodeIn", ()))
+    )
     return PodConstraints(
-        pod_affinity=terms("podAffinity"), pod_anti_affinity=terms("podAntiAffinity")
+        node_terms=(NodeTerm(names=(names,)),) if "nodeIn" in task else None,
+        pod_affinity=terms("podAffinity"),
+        pod_anti_affinity=terms("podAntiAffinity"),
     )
 
 
@@ -211,7 +266,7 @@ def _sub_groups(tree: Json, parent: str | None) -> Iterator[SubGroup]:
         yield from _sub_groups(child, child["name"])
 
 
-def _statuses(state: ClusterState, plan: Plan) -> Found:
+def _statuses(state: ClusterState, decisions: Sequence[Decision], failed: set[str]) -> Found:
     """The status of every pod by name, as the tables call it."""
     found: Found = {}
     for name, workload in state.workloads.items():
@@ -219,13 +274,19 @@ def _statuses(state: ClusterState, plan: Plan) -> Found:
         for pod in workload.pods():
             placed = run.pods.get(pod) if run else None
             status = STATUS[placed.phase] if placed else "Pending"
-            found[workload.pod_name(pod)] = (status, placed.node if placed else None)
-    for decision in plan.decisions:
-        if isinstance(decision, Start | Reserve):
+            pod_name = workload.pod_name(pod)
+            status = "Failed" if pod_name in failed else status
+            found[pod_name] = (status, placed.node if placed else None)
+    for decision in decisions:
+        workload = state.workloads[decision.workload]
+        if isinstance(decision, Start | Reserve | Move):
             status = "Binding" if isinstance(decision, Start) else "Pipelined"
             for placement in decision.placements:
-                pod_name = state.workloads[decision.workload].pod_name(placement.pod)
-                found[pod_name] = (status, placement.node)
+                found[workload.pod_name(placement.pod)] = (status, placement.node)
+        elif isinstance(decision, Evict):
+            for pod in decision.pods:
+                node = found[workload.pod_name(pod)][1]
+                found[workload.pod_name(pod)] = ("Releasing", node)
     return found
 
 
@@ -252,7 +313,11 @@ def _compared(
     found: Mapping[str, tuple[str, str | None]],
     with_nodes: bool,
 ) -> Iterator[tuple[str, str, str]]:
-    want = Counter(pair if with_nodes else (pair[0], None) for pair in wanted)
-    have = Counter(found[pod] if with_nodes else (found[pod][0], None) for pod in pods)
+    def seen(pair: tuple[str, str | None]) -> tuple[str, str | None]:
+        """A pod without a place has no node, whatever the table says."""
+        return pair if with_nodes and pair[0] not in ("Pending", "Failed") else (pair[0], None)
+
+    want = Counter(map(seen, wanted))
+    have = Counter(seen(found[pod]) for pod in pods)
     if want != have:
         yield who, str(dict(want)), str(dict(have))

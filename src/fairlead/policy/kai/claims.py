@@ -91,7 +91,7 @@ class Claim:
                 yield Candidate(
                     job=name,
                     pods=tuple(sorted(pods, key=victim.pod_name)),
-                    minimum=self._world.gang(name).minimum(),
+                    gang=self._world.gang(name),
                 )
 
     def judge_for(self, pods: Sequence[PodId]) -> Judge:

@@ -61,6 +61,27 @@ class Gang:
             return ()
         return tuple([pod for lack, pods in pairs for pod in pods[:lack]])
 
+    def spare(self, pods: Sequence[PodId]) -> PodId | None:
+        """Return the last of *pods* whose group has more of them than it needs, if there is one."""
+        counts = [sum([pod in pods for pod in group.pods]) for group in self.groups]
+        for pod in reversed(pods):
+            for count, group in zip(counts, self.groups, strict=True):
+                if count > group.minimum and pod in group.pods:
+                    return pod
+        return None
+
+    def one_by_one(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
+        """Return all pods that would start one after the other, as far as that is known now.
+
+        It is known of a job that has its minimums if all of its groups are needed: then no pod that
+        gets a place changes whose turn is next. Law: asked again after each of them has got its
+        place, `next_pods` returns the one that follows, and at last none.
+        """
+        if self._choice is not None or self.fullness(run) == Fullness.BELOW:
+            return ()
+        placed = {*(run.pods if run else ()), *away}
+        return tuple([pod for group in self.groups for pod in group.pods if pod not in placed])
+
     def minimum(self) -> int:
         """Return how many pods the job needs, all groups together."""
         return sum([group.minimum for group in self.groups])
@@ -77,8 +98,11 @@ class Gang:
     def must_wait(self, run: Run) -> bool:
         """Return whether a group that is needed rests on a reservation: then no pod may start.
 
-        It does if fewer than its minimum have started and some have a reservation.
+        It does if fewer than its minimum have started and some have a reservation. Cost: nothing
+        without a reservation, else a look at each pod.
         """
+        if not run.reserved:
+            return False
         for at in self._needed(self._counts(run)):
             group = self.groups[at]
             phases = [run.pods[pod].phase for pod in group.pods if pod in run.pods]

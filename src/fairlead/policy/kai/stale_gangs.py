@@ -21,14 +21,16 @@ def stale_gangs(
 ) -> Iterator[tuple[WorkloadName, tuple[PodId, ...], Reason]]:
     """Yield each stale gang with the pods it has and why they go, by name.
 
-    *grace_ms* is for jobs that do not say how long they may be incomplete; negative: for ever.
+    *grace_ms* is for jobs that do not say how long they may be incomplete; negative: for ever. One
+    that is not known to have been incomplete before is so from now on.
     """
     for name in sorted(state.runs):
         job = state.workloads[name].extension
-        if not isinstance(job, KaiJob) or job.stale_since_ms is None:
+        if not isinstance(job, KaiJob):
             continue
         own_ms = grace_ms if job.staleness_grace_ms is None else job.staleness_grace_ms
-        if own_ms < 0 or now_ms - job.stale_since_ms <= own_ms:
+        since_ms = now_ms if job.stale_since_ms is None else job.stale_since_ms
+        if own_ms < 0 or now_ms - since_ms < own_ms:
             continue
         run = state.runs[name]
         lacking = gang_of(name).broken(run)

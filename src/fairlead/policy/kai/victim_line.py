@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.gang import Fullness
+from fairlead.policy.kai.gang import Fullness, Gang
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
 from fairlead.policy.kai.queue_race import QueueRace
 
@@ -21,11 +21,16 @@ JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 
 
 class Candidate(NamedTuple):
-    """A job that may give way: its pods that have a place, by name, and how many it needs."""
+    """A job that may give way, with its pods that have a place, by name."""
 
     job: WorkloadName
     pods: tuple[PodId, ...]
-    minimum: int
+    gang: Gang
+
+    def first_to_go(self) -> tuple[PodId, ...]:
+        """Return what the job gives up first: one pod that it can spare, else all it has."""
+        spare = self.gang.spare(self.pods)
+        return self.pods if spare is None else (spare,)
 
 
 class VictimLine:
@@ -45,7 +50,7 @@ class VictimLine:
             queue = state.workloads[candidate.job].queue
             self._lines.setdefault(queue, []).append((self._key(candidate), candidate))
         for line in self._lines.values():
-            line.sort()
+            line.sort(key=_place_in_line)
         nothing = state.axes.zero
 
         def stand(own: QueueNumbers, taken: Amounts) -> Standing:
@@ -67,7 +72,7 @@ class VictimLine:
     def put_back(self, candidate: Candidate) -> None:
         """Let a job with the rest of its pods stand in line again."""
         queue = self._state.workloads[candidate.job].queue
-        insort(self._lines[queue], (self._key(candidate), candidate))
+        insort(self._lines[queue], (self._key(candidate), candidate), key=_place_in_line)
         self._race.renew(queue)
 
     def _offer(self, queue: QueueName) -> Amounts | None:
@@ -83,9 +88,13 @@ class VictimLine:
     def _key(self, candidate: Candidate) -> JobKey:
         """Return its place in the order of service, by the pods that it still has."""
         workload = self._state.workloads[candidate.job]
-        spare = len(candidate.pods) - candidate.minimum
+        spare = len(candidate.pods) - candidate.gang.minimum()
         fullness = Fullness.AT if spare == 0 else Fullness.ABOVE if spare > 0 else Fullness.BELOW
         return -workload.priority, fullness, workload.created_ms, workload.name
+
+
+def _place_in_line(entry: tuple[JobKey, Candidate]) -> JobKey:
+    return entry[0]
 
 
 def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> Amounts:

@@ -120,8 +120,8 @@ class VictimSearch:
             if stood is not None:
                 return stood
         while (candidate := self._next_in(line)) is not None:
-            group = _first_to_go(candidate)
-            rest = candidate.pods[: len(candidate.pods) - len(group.pods)]
+            group = Group(candidate.job, candidate.first_to_go())
+            rest = tuple([pod for pod in candidate.pods if pod not in group.pods])
             if not held.isdisjoint(group.members()):
                 rest = tuple([p for p in candidate.pods if (candidate.job, p) not in held])
                 if rest:
@@ -236,13 +236,11 @@ class VictimSearch:
         before = self._places.get((job, pod))
         if before is None and job != self._claimant:
             self._joined.add((job, pod))
-        if before is not None and before.node == place.node:
-            place = Placement(pod, before.node, before.share)
-            if before.phase == "running":
-                self._state.apply(
-                    WorkloadStarted(workload=job, placements=(place,), at_ms=before.started_ms)
-                )
-                return
+        if before is not None and before.phase == "running" and _is_same(before, place):
+            self._state.apply(
+                WorkloadStarted(workload=job, placements=(place,), at_ms=before.started_ms)
+            )
+            return
         self._state.apply(WorkloadReserved(workload=job, placements=(place,), at_ms=self._now_ms))
 
     def _outcome(self, asked: Iterable[Group]) -> tuple[set[PodKey], set[PodKey]]:
@@ -255,7 +253,7 @@ class VictimSearch:
                 now = run.pods.get(key[1]) if run else None
                 if now is None:
                     lost.add(key)
-                elif now.node != self._places[key].node:
+                elif not _is_same(self._places[key], now):
                     moved.add(key)
         return lost, moved
 
@@ -283,8 +281,6 @@ class VictimSearch:
         return self._finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
 
 
-def _first_to_go(candidate: Candidate) -> Group:
-    """Return what a job gives up first: one pod above its minimum, else all it has."""
-    if len(candidate.pods) > candidate.minimum:
-        return Group(candidate.job, candidate.pods[-1:])
-    return Group(candidate.job, candidate.pods)
+def _is_same(before: Placed, now: Placed | Placement) -> bool:
+    """Return whether a pod is where it was: on the same node, and the same devices of it."""
+    return before.node == now.node and before.share == now.share
