@@ -11,7 +11,7 @@ import pytest
 from fairlead import __version__
 from fairlead.cli.group import COMMANDS, SUMMARIES, fairlead
 from fairlead.policy.names import POLICY_NAMES
-from tests.cli.manifests import NODE, kai_queue, write
+from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
 
 
@@ -143,6 +143,47 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     # A shell, because the pipe is what is tested; the command is all ours.
     ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("command", ["--help", "plan --help", "queues -f c.yaml -o json"])
+def test_a_reader_that_has_left_is_no_error(tmp_path: Path, command: str) -> None:
+    write(tmp_path, "c.yaml", NODE, kai_queue("a"), pod_group("j", "a", 1))
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(
+        [sys.executable, "-m", "fairlead", *command.split()],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        check=False,
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("--help", 1, "error: cannot write the output: standard output is closed"),
+        ("plan -f c.yaml", 1, "error: cannot write the output: standard output is closed"),
+        ("validate -f c.yaml", 1, "error: cannot write the output: standard output is closed"),
+        ("no-such-verb", 2, "Error: No such command 'no-such-verb'."),
+    ],
+)
+def test_a_closed_standard_output_is_told(
+    tmp_path: Path, command: str, code: int, message: str
+) -> None:
+    write(tmp_path, "c.yaml", NODE, kai_queue("a"), pod_group("j", "a", 1))
+    # Only a shell closes it; the command is all ours.
+    ran = subprocess.run(  # noqa: S602
+        f"{sys.executable} -m fairlead {command} >&-",
+        shell=True,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (code, message)
 
 
 def test_a_full_disk_is_no_traceback(tmp_path: Path) -> None:

@@ -87,13 +87,34 @@ def test_where_nothing_waits_it_says_so(tmp_path: Path) -> None:
         (["--now", "yesterday"], 2, "expected 2026-11-16T09:00:00Z"),
         (["--now", "2026-11-16T09:00:00"], 2, "time zone"),
         (["--cycles", "0"], 2, "0 is not in the range"),
+        (["--now", "9999-12-31T23:59:59.999999999Z"], 2, "in the years 1970 to 2200"),
+        (["--now", "9999-12-31T23:59:59-14:00"], 2, "in the years 1970 to 2200"),
+        (["--now", "0001-01-01T00:00:00+14:00"], 2, "in the years 1970 to 2200"),
+        (["--now", "0001-01-01T00:00:00Z"], 2, "in the years 1970 to 2200"),
+        (["--now", "1970-01-01T00:59:59+01:00"], 2, "in the years 1970 to 2200"),
+        (["--now", "2201-01-01T00:00:00Z"], 2, "in the years 1970 to 2200"),
     ],
-    ids=["no time", "a time without a zone", "no cycle"],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_wrong_usage_is_told(tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
     ran = run_cli("plan", "-f", cluster(tmp_path), *arguments)
     assert (ran.exit_code, ran.out) == (code, "")
     assert message in ran.err
+
+
+@pytest.mark.parametrize(
+    ("now", "taken_at"),
+    [
+        ("1970-01-01T01:00:00+01:00", "1970-01-01T00:00:00Z"),
+        ("2200-12-31T23:59:59.999999Z", "2200-12-31T23:59:59Z"),
+        ("2026-11-16T09:00:00.5+01:00", "2026-11-16T08:00:00Z"),
+    ],
+)
+def test_the_first_and_the_last_time_are_shown_in_utc(
+    tmp_path: Path, now: str, taken_at: str
+) -> None:
+    ran = run_cli("plan", "-f", cluster(tmp_path), "-o", "json", "--now", now)
+    assert json.loads(ran.out)["cycles"][0]["takenAt"] == taken_at
 
 
 def test_without_nodes_there_is_nowhere_to_run(tmp_path: Path) -> None:

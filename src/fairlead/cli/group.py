@@ -3,10 +3,11 @@
 Exit codes: 0 fine, 1 an error or findings, 2 wrong usage, 3 a declared guard is broken.
 """
 
+import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -44,6 +45,16 @@ Examples:
 class LazyGroup(click.Group):
     """Knows its commands by name and summary; imports one when it is asked for."""
 
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        """Read the arguments; for --help that is all, so it prints here."""
+        with _until_reader_leaves():
+            return super().make_context(*arguments, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _until_reader_leaves():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order in which a newcomer meets them."""
         return list(COMMANDS)
@@ -79,6 +90,8 @@ def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
     try:
         # Without standalone mode, click hands the code of an Exit back instead of raising it.
         code = fairlead.main(args=arguments, standalone_mode=False, **extra) or 0
+        if sys.stdout is None:
+            _leave("error: cannot write the output: standard output is closed", 1)
         sys.stdout.flush()  # while a full disk can still be told
         sys.exit(code)
     except click.exceptions.Abort:
@@ -88,12 +101,19 @@ def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
         sys.exit(wrong.exit_code)
     except FairleadError as wrong:
         _leave(f"error: {wrong}", 1)
-    except BrokenPipeError:
-        _discard_output()  # the reader (head, less) has what it wanted
-        sys.exit(0)
     except OSError as wrong:
         _discard_output()
         _leave(f"error: cannot write the output: {wrong.strerror or wrong}", 1)
+
+
+@contextlib.contextmanager
+def _until_reader_leaves() -> Iterator[None]:
+    """End well where the reader (head, less) has what it wanted; click would end with 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        _discard_output()
+        raise click.exceptions.Exit(0) from None
 
 
 def _check_completion() -> None:
@@ -107,7 +127,8 @@ def _check_completion() -> None:
 
 def _discard_output() -> None:
     """Let what is still in the buffer go nowhere: Python would complain once more at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _leave(message: str, code: int) -> None:

@@ -3,7 +3,7 @@
 import io
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
@@ -25,6 +25,10 @@ NOTHING_ASKED = (
     "note: nothing in the input asks for anything, so every fair share is 0; add pods and pod "
     "groups, or the queues with their status, as kubectl get -o yaml shows them"
 )
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+END_OF_TIME = datetime(2201, 1, 1, tzinfo=UTC)
+"""The first moment that ``--now`` may not be."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -92,7 +96,12 @@ def _read_time(_context: click.Context, _option: click.Parameter, text: str | No
         raise click.BadParameter(f"found {text!r}, expected 2026-11-16T09:00:00Z") from wrong
     if moment.tzinfo is None:
         raise click.BadParameter(f"found {text!r} without a time zone: end it with Z")
-    return int(moment.timestamp() * 1000)
+    if not EPOCH <= moment < END_OF_TIME:
+        last = END_OF_TIME.year - 1
+        raise click.BadParameter(
+            f"found {text!r}, expected a time in the years {EPOCH.year} to {last}, in UTC"
+        )
+    return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
 def faithful_option(command: Command) -> Command:
