@@ -18,6 +18,7 @@ from fairlead.cli.options import (
 )
 from fairlead.cli.table import table_text
 from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.printable import printable
 from fairlead.explain.queue_answers import (
     explain_job,
     explain_queue,
@@ -83,13 +84,13 @@ def command(
 
 
 def _text(explanation: Explanation) -> str:
-    parts = [explanation.answer, *map(_section_text, explanation.sections)]
+    parts = [printable(explanation.answer), *map(_section_text, explanation.sections)]
     return "\n\n".join(parts)
 
 
 def _section_text(section: Section) -> str:
-    lines = [section.title]
+    lines = [printable(section.title)]
     if section.table:
         lines.append(table_text(section.table, left=section.words, indent="  "))
-    lines.extend(f"  {remark}" for remark in section.remarks)
+    lines.extend(f"  {printable(remark)}" for remark in section.remarks)
     return "\n".join(lines)

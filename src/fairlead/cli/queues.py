@@ -15,6 +15,7 @@ from fairlead.cli.options import (
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.table import table_text
 from fairlead.explain.axis_order import by_interest
+from fairlead.explain.printable import printable
 from fairlead.explain.queue_answers import share_report
 from fairlead.explain.share_diff import Change, changes_document, share_changes
 from fairlead.explain.share_report import (
@@ -90,7 +91,7 @@ def _print_report(report: ShareReport, output: str) -> None:
 
         print_document(report_document(report), output)
         return
-    click.echo(f"policy {report.policy}; capacity: {capacity_text(report)}\n")
+    click.echo(printable(f"policy {report.policy}; capacity: {capacity_text(report)}") + "\n")
     click.echo(_report_table(report, wide=output == "wide"))
 
 
@@ -136,7 +137,7 @@ def _print_changes(old: ShareReport, new: ShareReport, output: str) -> None:
         print_document(changes_document(old, new, changes), output)
         return
     if old.capacity != new.capacity:
-        click.echo(f"capacity: {capacity_text(old)} -> {capacity_text(new)}\n")
+        click.echo(printable(f"capacity: {capacity_text(old)} -> {capacity_text(new)}") + "\n")
     shown = [change for change in changes if output == "wide" or not change.column.wide]
     if not shown:
         click.echo("no queue's numbers differ")

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
+from fairlead.explain.printable import printable
+
 
 def table_text(rows: Sequence[Sequence[str]], *, left: int = 1, indent: str = "") -> str:
     """Return *rows* with aligned columns, the first *left* ones to the left, numbers to the right.
 
-    A column without any text below its title is left out.
+    A column without any text below its title is left out. A cell is one line, whatever is in it.
     """
     if not rows:
         return ""
-    columns = [list(column) for column in zip(*rows, strict=True)]
+    columns = [list(map(printable, column)) for column in zip(*rows, strict=True)]
     kept = [
         (column, at < left) for at, column in enumerate(columns) if at < left or any(column[1:])
     ]

@@ -6,6 +6,7 @@ from fairlead.explain.explain_job import explain_kai_job
 from fairlead.explain.explain_kai import explain_kai_queue
 from fairlead.explain.explain_kueue import explain_kueue_queue
 from fairlead.explain.explanation import Explanation
+from fairlead.explain.printable import printable
 from fairlead.explain.report_elastic_quota import elastic_quota_report
 from fairlead.explain.report_kai import kai_report
 from fairlead.explain.report_kueue import kueue_report
@@ -53,7 +54,7 @@ def queue_named(state: ClusterState, text: str) -> QueueName:
     for name in (QueueName(text), cohort_queue(text)):
         if name in known:
             return name
-    guess = did_you_mean(text, known | set(state.workloads))
+    guess = printable(did_you_mean(text, known | set(state.workloads)))
     what = guess or "fairlead queues lists the queues, fairlead plan the jobs that wait"
     raise FairleadError(f"no queue or job is named {text!r}. {what}")
 
@@ -81,7 +82,8 @@ def job_named(state: ClusterState, text: str) -> WorkloadName | None:
         return WorkloadName(text)
     found = sorted(name for name in state.workloads if name.rpartition("/")[2] == text)
     if len(found) > 1:
-        raise FairleadError(f"several jobs are named {text!r}: choose one of {', '.join(found)}")
+        names = printable(", ".join(found))
+        raise FairleadError(f"several jobs are named {text!r}: choose one of {names}")
     return found[0] if found else None
 
 
