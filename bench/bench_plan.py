@@ -7,6 +7,8 @@ remembered, except where remembering is what is measured.
 
 from decimal import Decimal
 
+import msgspec
+
 from bench.harness import Work, benchmark
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import (
@@ -48,6 +50,15 @@ def start_gangs() -> Work:
     state = _world(limit=None)
     _wait(state, jobs=1_000, pods=8)
     return _planning(state, starts=1_000)
+
+
+@benchmark("plan: one job that grows to 4,000 pods one by one")
+def grow_one_by_one() -> Work:
+    """A job that needs one pod and has room for all of its own: a turn for each of them."""
+    state = _world(limit=None)
+    job = _job("q00", "elastic", pods=4_000, created_ms=0)
+    state.apply(WorkloadAdded(msgspec.structs.replace(job, min_count=1)))
+    return _planning(state, starts=4_000)
 
 
 @benchmark("plan: nothing changed, 2,000 jobs over their limit", goal_cpu_ms=20)

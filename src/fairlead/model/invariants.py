@@ -98,6 +98,8 @@ def _check_runs(state: ClusterState) -> None:
     for name, run in state.runs.items():
         assert run.pods, f"{name} has a run without a pod"
         assert run.pods.keys() <= set(state.workloads[name].pods()), f"pods of {name}"
+        reserved = {pod for pod, placed in run.pods.items() if placed.phase == "reserved"}
+        assert run.reserved.keys() == reserved, f"reservations of {name}"
 
 
 def _check_index(state: ClusterState) -> None:

@@ -25,6 +25,7 @@ class Run(msgspec.Struct, kw_only=True):
     """The placed pods of a workload. ``charges`` is what one pod of each set costs its queue."""
 
     pods: dict[PodId, Placed]
+    reserved: dict[PodId, None]  # those of them that have a reservation
     charges: tuple[Amounts, ...]
     flavors: tuple[dict[str, str], ...]  # per pod set, from resource to flavor
 

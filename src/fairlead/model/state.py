@@ -164,12 +164,15 @@ class ClusterState:
         self._check_start(workload, run, pods, event.flavors)
         if run is None:
             flavors = event.flavors or ({},) * len(workload.pod_sets)
-            run = Run(pods={}, charges=self._charges(workload, flavors), flavors=flavors)
+            charges = self._charges(workload, flavors)
+            run = Run(pods={}, reserved={}, charges=charges, flavors=flavors)
             self._journal.put(self.runs, workload.name, run)
         for placement in event.placements:
             pod = placement.pod
             placed = Placed(placement.node, event.at_ms, phase, placement.share)
             self._journal.put(run.pods, pod, placed)
+            if phase == "reserved":
+                self._journal.put(run.reserved, pod, None)
             requests = workload.pod_sets[pod.pod_set].requests
             self.books.book((workload.name, pod), requests, placed)
         counts = _count_by_set(workload, pods)
@@ -321,7 +324,12 @@ class ClusterState:
         """Let the pods that run be those of *new*, on their nodes and in what they cost."""
         flavors = run.flavors[: len(new.pod_sets)]
         flavors += ({},) * (len(new.pod_sets) - len(flavors))
-        changed = Run(pods=dict(run.pods), charges=self._charges(new, flavors), flavors=flavors)
+        changed = Run(
+            pods=dict(run.pods),
+            reserved=dict(run.reserved),
+            charges=self._charges(new, flavors),
+            flavors=flavors,
+        )
         self._journal.put(self.runs, new.name, changed)
         for pod, placed in run.pods.items():
             was, now = (each.pod_sets[pod.pod_set].requests for each in (old, new))
@@ -343,6 +351,8 @@ class ClusterState:
             requests = workload.pod_sets[pod.pod_set].requests
             take_off((workload.name, pod), requests, run.pods[pod])
             self._journal.drop(run.pods, pod)
+            if pod in run.reserved:
+                self._journal.drop(run.reserved, pod)
         if staying:
             cost = _cost(run, _count_by_set(workload, staying))
             self._add_allocated(workload, path, _negative(cost))

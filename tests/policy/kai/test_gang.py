@@ -274,14 +274,24 @@ def run_of(sets: list[dict[str, str]]) -> Run | None:
         for ordinal, letter in enumerate(row["pods"])
         if letter != "w"
     }
-    return Run(pods=pods, charges=(), flavors=()) if pods else None
+    return run_with(pods) if pods else None
+
+
+def run_with(pods: dict[PodId, Placed]) -> Run:
+    reserved = {pod: None for pod, placed in pods.items() if placed.phase == "reserved"}
+    return Run(pods=pods, reserved=reserved, charges=(), flavors=())
+
+
+def read(case: str) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """Return what is said of the job and of each of its pod sets."""
+    head, table = case.strip().split("\n", 1)
+    words = head.split()
+    return dict(zip(words[::2], words[1::2], strict=True)), rows(table)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_what_starts_next(case: str) -> None:
-    head, table = case.strip().split("\n", 1)
-    words = head.split()
-    facts, sets = dict(zip(words[::2], words[1::2], strict=True)), rows(table)
+    facts, sets = read(case)
     gang, run = Gang(job(facts, sets)), run_of(sets)
     expected = {
         PodId(at, int(ordinal))
@@ -294,6 +304,19 @@ def test_what_starts_next(case: str) -> None:
     assert len(found) == len(expected)
     assert gang.fullness(run) == Fullness[facts["is"].upper()]
     assert (run is not None and gang.must_wait(run)) == (facts["waits"] == "yes")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_who_starts_one_by_one_is_who_is_next_each_time(case: str) -> None:
+    facts, sets = read(case)
+    gang, run = Gang(job(facts, sets)), run_of(sets)
+    is_known = facts["is"] != "below" and facts["some"] == "-"
+    expected: list[PodId] = []
+    pods = dict(run.pods) if run else {}
+    while is_known and (found := gang.next_pods(run_with(pods))):
+        expected += found
+        pods |= {pod: Placed("n", 0, "running") for pod in found}
+    assert gang.one_by_one(run) == tuple(expected)
 
 
 def test_pods_are_told_in_the_order_in_which_they_start() -> None:

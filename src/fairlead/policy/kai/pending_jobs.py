@@ -2,6 +2,9 @@
 
 Order inside a queue: higher priority, then who is further below its minimum, then older, then
 name. A job that has got some of its pods and wants more takes its new place in that order.
+
+A job may want thousands of pods beyond its minimum, one in each turn. Their order is worked out
+once, when it has its minimum: to look at all of its pods in every turn would take ever longer.
 """
 
 from collections.abc import Mapping, Set
@@ -12,7 +15,7 @@ from typing import Final, TypeAlias
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.gang import Fullness, Gang
 
 JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 NOBODY: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
@@ -39,6 +42,8 @@ class PendingJobs:
         self._gangs: dict[WorkloadName, Gang] = {} if gangs is None else gangs
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
+        # Who grows one by one, and what comes after the next pod, the last of all first.
+        self._growing: dict[WorkloadName, list[PodId]] = {}
         self.beyond_depth: list[WorkloadName] = []
         self.unready: list[WorkloadName] = []
 
@@ -72,11 +77,25 @@ class PendingJobs:
         heappop(self._heaps[queue])
 
     def renew_first(self, queue: QueueName) -> None:
-        """Give the first job of *queue*, which has got some pods, its new place."""
-        name = heappop(self._heaps[queue])[-1]
-        self._next.pop(name, None)
-        if self.next_pods(name):
-            heappush(self._heaps[queue], self._key(name))
+        """Give the first job of *queue*, which has got its next pods, its new place.
+
+        While jobs stand in line their pods get places and lose none. Law: the place and the next
+        pods are those that asking its groups anew gives. Cost: a look at each pod of the job; none
+        once it grows one by one.
+        """
+        heap = self._heaps[queue]
+        name = heappop(heap)[-1]
+        rest = self._growing.get(name)
+        if rest is None:
+            del self._next[name]
+            if self.next_pods(name):
+                heappush(heap, self._key(name))
+                self._foresee(name)
+            return
+        assert self._next[name][0] in self._state.runs[name].pods, "it has got its next pod"
+        self._next[name] = (rest.pop(),) if rest else ()
+        if self._next[name]:
+            heappush(heap, self._place(name, Fullness.ABOVE))
 
     def gang(self, name: WorkloadName) -> Gang:
         """Return the groups of a job."""
@@ -89,8 +108,7 @@ class PendingJobs:
         """Return the pods of a job that would start next."""
         pods = self._next.get(name)
         if pods is None:
-            away = self._evicted.get(name, frozenset())
-            pods = self.gang(name).next_pods(self._state.runs.get(name), away)
+            pods = self.gang(name).next_pods(self._state.runs.get(name), self._away(name))
             self._next[name] = pods
         return pods
 
@@ -110,7 +128,18 @@ class PendingJobs:
             requests = tuple(map(sum, zip(*rows, strict=True)))
         return state.axes.charge(state.resources, requests)
 
+    def _foresee(self, name: WorkloadName) -> None:
+        """Remember in which order a job will grow, if that is known by now."""
+        known = self.gang(name).one_by_one(self._state.runs.get(name), self._away(name))
+        if known:
+            self._growing[name] = list(reversed(known[1:]))
+
+    def _away(self, name: WorkloadName) -> Set[PodId]:
+        return self._evicted.get(name, frozenset())
+
     def _key(self, name: WorkloadName) -> JobKey:
+        return self._place(name, self.gang(name).fullness(self._state.runs.get(name)))
+
+    def _place(self, name: WorkloadName, fullness: Fullness) -> JobKey:
         workload = self._state.workloads[name]
-        fullness = self.gang(name).fullness(self._state.runs.get(name))
         return -workload.priority, fullness, workload.created_ms, name
