@@ -184,8 +184,10 @@ def test_the_groups_own_start_time_counts_before_that_of_its_pods() -> None:
     assert state.runs[WorkloadName("ns/g")].started_ms() == 60_000
 
 
-def test_other_schedulers_pods_take_space_and_reservations_only_the_place_of_a_pod() -> None:
-    """A reservation holds the device whose parts are charged to those who share it."""
+def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_place_of_a_pod() -> (
+    None
+):
+    """Of a reservation, the device counts that it keeps for somebody, but not its cpu."""
     gpu = f"nodeName: n1, {containers('{cpu: 1, nvidia.com/gpu: 1}')}"
     other = f"{{kind: Pod, metadata: {{name: o}}, spec: {{{gpu}}}}}"
     finished = other.replace("name: o", "name: f").replace(
@@ -196,8 +198,8 @@ def test_other_schedulers_pods_take_space_and_reservations_only_the_place_of_a_p
     state = sound(stream(queue("a"), ten_pods, other, finished, reservation))
     assert state.workloads == {}
     node = state.nodes["n1"]
-    assert node.occupied == (1000, 0, 1000, 2)
-    assert tuple(state.capacity) == (7000, 32 * 2**30, 3000, 8)
+    assert node.occupied == (1000, 0, 2000, 2)
+    assert tuple(state.capacity) == (7000, 32 * 2**30, 2000, 8)
 
 
 @pytest.mark.parametrize(

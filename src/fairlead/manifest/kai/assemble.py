@@ -17,6 +17,7 @@ from fairlead.manifest.core.pod_sets import labels_looked_at
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
 from fairlead.manifest.kai.assemble_devices import device_shares
+from fairlead.manifest.kai.assemble_foreign_devices import charge_foreign_devices
 from fairlead.manifest.kai.assemble_gpu import SharedGpus
 from fairlead.manifest.kai.assemble_jobs import Job, sort_pods
 from fairlead.manifest.kai.assemble_priority import KaiPriorities
@@ -73,23 +74,22 @@ class _Parts:
         pool.tell_left_out(len(core.nodes) - len(self.nodes), pods.in_other_pools, findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
-        own_pods = (pod for job in self.jobs for pod in job.pods)
-        self.shares = device_shares(own_pods, self.nodes, findings)
+        own_pods = [pod for job in self.jobs for pod in job.pods]
+        foreign = charge_foreign_devices(pods.foreign, own_pods, self.nodes, findings)
+        self.shares = device_shares(own_pods, self.nodes, findings, foreign.held_by_others)
         priorities = KaiPriorities(core.priority_classes.values(), findings)
-        looked_at = labels_looked_at(pod for job in self.jobs for pod in job.pods)
+        looked_at = labels_looked_at(own_pods)
         self.workloads = [
             KaiWorkload(job, priorities, findings, labels_looked_at=looked_at) for job in self.jobs
         ]
         self.namespaces = {name: dict(each.labels) for name, each in core.namespaces.items()}
-        self.foreign = pods.foreign
-        self.around = foreign_by_node(
-            self.foreign, (pod.constraints for job in self.jobs for pod in job.pods)
-        )
+        self.foreign = foreign.pods
+        self.around = foreign_by_node(self.foreign, (pod.constraints for pod in own_pods))
         self.resources = resource_names(
             [
                 *(node.allocatable for node in self.nodes),
                 *(pod.requests for pod in self.foreign),
-                *(pod.requests for job in self.jobs for pod in job.pods),
+                *(pod.requests for pod in own_pods),
                 *self.demands.amounts(),
             ]
         )

@@ -9,7 +9,8 @@ one more.
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Final
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -29,8 +30,13 @@ from fairlead.placement.shared_devices import part_e9
 GROUP_LABEL: Final = "runai-gpu-group"  # holds the id; with several devices: GROUP_LABEL/ID each
 _GROUP_PREFIX: Final = f"{GROUP_LABEL}/"
 
+HeldByOthers: TypeAlias = Mapping[str, Mapping[str, int]]
+"""By node and id, how much of a device pods hold that are not ours, in billionths."""
 
-class _Sharing(msgspec.Struct, frozen=True, kw_only=True):
+NOTHING_HELD: Final[HeldByOthers] = MappingProxyType({})
+
+
+class Sharing(msgspec.Struct, frozen=True, kw_only=True):
     """A pod that runs and has parts of devices, and the ids that its labels give them."""
 
     pod: PodObject
@@ -40,24 +46,29 @@ class _Sharing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def device_shares(
-    pods: Iterable[PodObject], nodes: Iterable[NodeObject], findings: Findings
+    pods: Iterable[PodObject],
+    nodes: Iterable[NodeObject],
+    findings: Findings,
+    held_by_others: HeldByOthers = NOTHING_HELD,
 ) -> dict[str, DeviceShare]:
     """Return the devices of each pod that has a place and shares some, by the pod's full name.
 
-    Law: the order of *pods* and *nodes* changes nothing. Where more is held than there is, that is
-    told and nothing refused. Cost: sorts the pods that share; hardly more for each of them.
+    A pod on a device that others than *pods* share counts for their parts too: nothing else in a
+    state could hold them. Law: the order of *pods* and *nodes* changes nothing. Where more is held
+    than there is, that is told and nothing refused. Cost: sorts the pods that share; hardly more
+    for each of them.
     """
     known = {node.name: node for node in nodes}
-    on_node: dict[str, list[_Sharing]] = {}
+    on_node: dict[str, list[Sharing]] = {}
     running = [pod for pod in pods if pod.gpu_share and is_placed(pod)]
     for pod in sorted(running, key=full_name):
         assert pod.node is not None, "it is placed"
-        sharing = _sharing(pod, known.get(pod.node), findings)
+        sharing = sharing_of(pod, known.get(pod.node), findings)
         on_node.setdefault(pod.node, []).append(sharing)
     shares: dict[str, DeviceShare] = {}
     opened: dict[str, int] = {}
     for name, sharing_pods in sorted(on_node.items()):
-        devices = _Devices(sharing_pods)
+        devices = SharedDevices(sharing_pods, held_by_others.get(name, {}))
         shares |= devices.shares
         devices.warn_of_overfull(findings)
         opened[name] = len(devices.held_e9)
@@ -66,16 +77,22 @@ def device_shares(
     return shares
 
 
-class _Devices:
+class SharedDevices:
     """The shared devices of one node, who is on which, and how full they are."""
 
-    def __init__(self, pods: Sequence[_Sharing]) -> None:
-        """Put *pods* on devices: where their ids say, then the others, in the order given."""
+    def __init__(
+        self, pods: Sequence[Sharing], others: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Put *pods* on devices: where their ids say, then the others, in the order given.
+
+        *others* is what is held besides, by id; it counts where one of *pods* has the id.
+        """
+        pods = _with_parts_of(others, pods)
         self._groups = sorted({group for each in pods for group in each.groups})
         self.shares: dict[str, DeviceShare] = {}
         self.held_e9 = [0] * len(self._groups)
         self._by_fill = sorted((0, -number) for number in range(len(self._groups)))  # and stays so
-        self._overfull: dict[int, _Sharing] = {}  # by number, the pod with which it became so
+        self._overfull: dict[int, Sharing] = {}  # by number, the pod with which it became so
         numbers = {group: number for number, group in enumerate(self._groups)}
         chosen = [[numbers[group] for group in each.groups] for each in pods]
         for each, own in zip(pods, chosen, strict=True):
@@ -100,7 +117,7 @@ class _Devices:
             place = self._place(sharing, number)
             pod.source.report(findings, "warning", "overcommitted", place, message, fix)
 
-    def _place(self, sharing: _Sharing, number: int) -> Path:
+    def _place(self, sharing: Sharing, number: int) -> Path:
         """Return where a pod says that it is on the device, or else how much it wants of one."""
         if number >= len(self._groups):
             is_fraction = sharing.share.memory_mib is None
@@ -124,7 +141,7 @@ class _Devices:
             chosen.append(number)
         return chosen
 
-    def _hold(self, sharing: _Sharing, numbers: Iterable[int]) -> None:
+    def _hold(self, sharing: Sharing, numbers: Iterable[int]) -> None:
         for number in numbers:
             held = self.held_e9[number]
             del self._by_fill[bisect_left(self._by_fill, (held, -number))]
@@ -135,25 +152,42 @@ class _Devices:
                 self._overfull.setdefault(number, sharing)
 
 
-def _sharing(pod: PodObject, node: NodeObject | None, findings: Findings) -> _Sharing:
+def sharing_of(pod: PodObject, node: NodeObject | None, findings: Findings) -> Sharing:
+    """Return how a pod with a share of devices has it on its *node*; None: that is not known.
+
+    Where nobody knows how much memory the devices have, it is as it is charged, else all of one.
+    """
     share = pod.gpu_share
     assert share is not None, "it shares"
     devices_mib = node.gpu_memory_mib if node else None
     # Of a node, only the memory of its devices says how large a part is.
     known = Node(name=pod.node or "", allocatable=(), occupied=(), gpu_memory_mib=devices_mib)
     part = part_e9(share, known)
-    if part is None:  # nobody knows how much memory they have; so it is as it is charged
-        part = pod.requests[GPU] // share.devices * THOUSANDTH_E9
-    groups = _groups(pod.labels)
+    if part is None:
+        charged = pod.requests.get(GPU, DEVICE * share.devices)
+        part = charged // share.devices * THOUSANDTH_E9
+    groups = device_ids(pod.labels)
     if len(groups) > share.devices:
         message = f"found {len(groups)} devices in the labels {GROUP_LABEL}, expected "
         message += f"{share.devices}, which it asks for; the first by id count"
         place = ("metadata", "labels")
         pod.source.report(findings, "warning", "contradiction", place, message, "remove the others")
-    return _Sharing(pod=pod, share=share, part_e9=part, groups=groups[: share.devices])
+    return Sharing(pod=pod, share=share, part_e9=part, groups=groups[: share.devices])
 
 
-def _groups(labels: Mapping[str, str]) -> tuple[str, ...]:
+def _with_parts_of(others: Mapping[str, int], pods: Sequence[Sharing]) -> Sequence[Sharing]:
+    """Return *pods*, the first on each device of *others* with their part besides its own."""
+    if not others:
+        return pods
+    left = dict(others)
+    found: list[Sharing] = []
+    for each in pods:
+        more_e9 = max([left.pop(group, 0) for group in each.groups], default=0)
+        found.append(msgspec.structs.replace(each, part_e9=each.part_e9 + more_e9))
+    return found
+
+
+def device_ids(labels: Mapping[str, str]) -> tuple[str, ...]:
     """Return the ids of the devices that labels name, sorted."""
     several = (
         label.removeprefix(_GROUP_PREFIX) for label in labels if label.startswith(_GROUP_PREFIX)

@@ -11,9 +11,9 @@ import msgspec
 
 from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
-from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assemble_foreign_devices import RESERVATION_NAMESPACES
 from fairlead.manifest.kai.node_pool import NodePool
 from fairlead.manifest.kai.read_pod_group import labelled_queue
 from fairlead.manifest.objects import KaiPodGroupObject, PodObject
@@ -24,10 +24,6 @@ GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
 SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
 SCHEDULER: Final = "kai-scheduler"
 DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
-
-# Pods there hold the devices that KAI shares out; those who share them are charged already. Their
-# node still counts each as a pod.
-RESERVATION_NAMESPACES: Final = frozenset({"kai-resource-reservation", "runai-reservation"})
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,8 +70,6 @@ def sort_pods(
             if group:
                 _warn_about_group(pod, findings)
             alone.append(pod)
-        elif pod.namespace in RESERVATION_NAMESPACES:
-            foreign.append(msgspec.structs.replace(pod, requests={PODS: 1}))
         else:
             foreign.append(pod)
     _warn_about_empty_groups(by_name, members, findings)
@@ -106,6 +100,8 @@ def _group_name(pod: PodObject) -> str:
 
 
 def _is_ours(pod: PodObject) -> bool:
+    if pod.namespace in RESERVATION_NAMESPACES:
+        return False
     return pod.scheduler == SCHEDULER or labelled_queue(pod.labels)[0] != ""
 
 
