@@ -131,17 +131,26 @@ POOLS = stream(
 )
 
 
+NOWHERE = "; no node of the input is left, so nothing can run"
+
+
 @pytest.mark.parametrize(
-    ("pool", "cores", "jobs"),
+    ("pool", "cores", "jobs", "left_out"),
     [
-        ("blue", 0, ["ns/in-blue"]),  # 1 less the one that a job of no pool holds there
-        ("red", 10, ["ns/in-red"]),
-        ("", 100, ["ns/in-none"]),
-        ("gone", 0, []),
+        # 1 less the one that a job of no pool holds there
+        ("blue", 0, ["ns/in-blue"], '2 nodes and 2 jobs ("ns/in-none", "ns/in-red")'),
+        ("red", 10, ["ns/in-red"], '2 nodes and 2 jobs ("ns/in-blue", "ns/in-none")'),
+        ("", 100, ["ns/in-none"], '2 nodes and 2 jobs ("ns/in-blue", "ns/in-red")'),
+        (
+            "gone",
+            0,
+            [],
+            '3 nodes and 3 jobs ("ns/in-blue", "ns/in-none", "ns/in-red")' + NOWHERE,
+        ),
     ],
 )
 def test_only_the_nodes_and_jobs_of_the_shards_pool_count(
-    pool: str, cores: int, jobs: list[str]
+    pool: str, cores: int, jobs: list[str], left_out: str
 ) -> None:
     assembled, found = assemble(stream(POOLS, SHARD % pool))
     assert assembled is not None
@@ -150,9 +159,21 @@ def test_only_the_nodes_and_jobs_of_the_shards_pool_count(
     assert sorted(assembled.state.workloads) == jobs
     assert set(assembled.state.queues) == {"a"}
     (finding,) = [each for each in found if each.code == "no-effect"]
-    left_out = f"{3 if pool == 'gone' else 2} nodes and {3 - len(jobs)} jobs"
-    assert left_out in finding.message
-    assert (finding.severity, finding.path) == ("advice", "$.spec.partitionLabelValue")
+    own = f'the pool "{pool}"' if pool else "no pool"
+    start = f"found a shard for {own}; left out for their label kai.scheduler/node-pool: "
+    assert finding.message == start + left_out
+    assert (finding.severity, finding.path) == ("warning", "$.spec.partitionLabelValue")
+
+
+def test_of_many_jobs_in_other_pools_some_are_named() -> None:
+    jobs = [pod(f"p{number:02}") for number in range(12)]
+    _, found = assemble(stream(queue("a"), node("n1", 1), *jobs, SHARD % "blue"))
+    message = found[-1].message
+    assert '1 node and 12 jobs ("ns/p00", ' in message
+    assert '"ns/p09", 2 more)' in message
+    assert message.endswith(NOWHERE)
+    _, found = assemble(stream(queue("a"), *jobs, SHARD % "blue"))
+    assert not found[-1].message.endswith(NOWHERE)  # there is none at all
 
 
 def test_without_a_shard_all_pools_count() -> None:

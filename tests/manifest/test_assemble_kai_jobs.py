@@ -202,6 +202,13 @@ def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_plac
     assert tuple(state.capacity) == (7000, 32 * 2**30, 2000, 8)
 
 
+def test_a_pod_of_others_that_is_leaving_counts_as_staying() -> None:
+    leaving = f"""{{kind: Pod, metadata: {{name: o, deletionTimestamp: "2026-01-01T00:00:00Z"}},
+      spec: {{nodeName: n1, {ONE_CORE}}}}}"""
+    state = sound(stream(queue("a"), NODE, leaving))
+    assert state.nodes["n1"].occupied[0] == 1000
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -71,7 +71,7 @@ class _Parts:
         self.demands = Demands(queues, has_jobs=bool(core.pods or groups))
         self.nodes = [node for node in core.nodes.values() if pool.has(node.labels)]
         pods = sort_pods(core.pods, groups, pool, findings)
-        pool.tell_left_out(len(core.nodes) - len(self.nodes), pods.in_other_pools, findings)
+        pool.tell_left_out(list(core.nodes.values()), pods.in_other_pools, findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
         own_pods = [pod for job in self.jobs for pod in job.pods]

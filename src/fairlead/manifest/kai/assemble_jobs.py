@@ -43,7 +43,7 @@ class Sorted(msgspec.Struct, frozen=True, kw_only=True):
 
     jobs: tuple[Job, ...]
     foreign: tuple[PodObject, ...]
-    in_other_pools: int  # jobs
+    in_other_pools: tuple[str, ...]  # names of jobs
 
 
 def sort_pods(
@@ -86,7 +86,7 @@ def sort_pods(
     return Sorted(
         jobs=tuple(job for job in jobs if pool.has(_labels(job))),
         foreign=(*filter(is_live, foreign), *(pod for job in others for pod in job.pods)),
-        in_other_pools=len(others),
+        in_other_pools=tuple(job.name for job in others),
     )
 
 

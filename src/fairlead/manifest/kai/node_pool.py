@@ -7,9 +7,9 @@ for everything that is in no pool.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fairlead.manifest.core.tree_checks import refuse_duplicates
+from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES, refuse_duplicates
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import KaiShardObject
+from fairlead.manifest.objects import KaiShardObject, NodeObject
 from fairlead.manifest.text.path import quote
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -28,20 +28,28 @@ class NodePool:
         """Tell whether what has these labels belongs to the pool."""
         return self._shard is None or labels.get(POOL_LABEL, "") == self.settings.node_pool
 
-    def tell_left_out(self, nodes: int, jobs: int, findings: Findings) -> None:
-        """Say once how many nodes and jobs belong to other pools."""
-        if self._shard is None or not (nodes or jobs):
+    def tell_left_out(
+        self, nodes: Sequence[NodeObject], jobs: Sequence[str], findings: Findings
+    ) -> None:
+        """Say once which of all *nodes*, and which *jobs*, are left out for their pools."""
+        others = [node for node in nodes if not self.has(node.labels)]
+        if self._shard is None or not (others or jobs):
             return
         pool = self.settings.node_pool
         own = f"the pool {quote(pool)}" if pool else "no pool"
+        counts = f"{_counted(len(others), 'node')} and {_counted(len(jobs), 'job')}"
+        message = f"found a shard for {own}; left out for their label {POOL_LABEL}: {counts}"
+        if jobs:
+            message += f" ({_names(jobs)})"
+        if nodes and len(others) == len(nodes):
+            message += "; no node of the input is left, so nothing can run"
         self._shard.source.report(
             findings,
-            "advice",
+            "warning",
             "no-effect",
             ("spec", "partitionLabelValue"),
-            f"found a shard for {own}; {nodes} nodes and {jobs} jobs whose label {POOL_LABEL} says "
-            "otherwise do not count",
-            "look at each pool with its own shard",
+            message,
+            "look at each pool with its own shard, or leave the shard out to see all of them",
         )
 
 
@@ -64,3 +72,14 @@ def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePoo
             "look at one shard at a time",
         )
     return NodePool(chosen)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _names(jobs: Sequence[str]) -> str:
+    shown = [quote(name) for name in jobs[:MAX_SHOWN_NAMES]]
+    if len(jobs) > MAX_SHOWN_NAMES:
+        shown.append(f"{len(jobs) - MAX_SHOWN_NAMES} more")
+    return ", ".join(shown)
