@@ -5,12 +5,13 @@ would make the pod wait. That is the only thing that comes before the order of t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from operator import le
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
-from fairlead.model.device_share import DeviceShare, besides_shares
+from fairlead.model.device_share import DeviceShare
+from fairlead.model.device_share import besides_shares as without_shares
 from fairlead.model.node import Node
 from fairlead.model.plan import Tally
 from fairlead.model.state import ClusterState
@@ -18,8 +19,9 @@ from fairlead.model.workload import PodConstraints, PodSet, Workload
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.node_index import NodeIndex
-from fairlead.placement.node_room import NodeRoom
+from fairlead.placement.node_room import DEVICE, NodeRoom
 from fairlead.placement.pod_affinity import PodAffinity, PodsAround
+from fairlead.placement.room_defect import room_defect
 from fairlead.placement.shared_devices import DeviceRule, choose_devices, fits_devices
 
 
@@ -50,7 +52,7 @@ class NodeFinder:
         sorted by.
         """
         asked = workload.pod_sets[pod_set]
-        requests = self._besides_shares(asked)
+        requests = self.besides_shares(asked)
         around = self._affinity.around(workload, pod_set)
         second: Spot | None = None
         for room in self._index.preferred(requests, self._gpu_thousandths(asked)):
@@ -67,28 +69,29 @@ class NodeFinder:
             second = second or self._spot(room, asked, now=False)
         return second
 
+    def rooms(self) -> Mapping[str, NodeRoom]:
+        """Return the room on every node that is ready, as of now."""
+        return self._index.rooms()
+
+    def at_most_freed(self, held: PodSet) -> Amounts:
+        """Return what a node gains at most when a pod leaves: each part of a device for a whole."""
+        gpu, share = self._index.gpus.shared, held.gpu_share
+        if share is None or gpu is None:
+            return held.requests
+        return (*held.requests[:gpu], share.devices * DEVICE, *held.requests[gpu + 1 :])
+
     def nodes_with_room(self, asked: Iterable[PodSet]) -> set[str]:
         """Return the nodes that have a GPU idle, or one that is being released to nobody.
 
-        Where none of those who asked wants a GPU, these are all nodes. Cost: a look at each node.
+        Where none of those who asked wants a GPU, these are all nodes.
         """
-        rooms = self._index.rooms()
-        if not any(self._gpu_thousandths(each) for each in asked):
-            return set(rooms)
-        return {name for name, room in rooms.items() if self._has_gpus(name, room)}
-
-    def _has_gpus(self, name: str, room: NodeRoom) -> bool:
-        gpus = self._index.gpus
-        use = self._state.books.use(name)
-        if gpus.asked(room.idle) > 0 or any(each.idle_e9 for each in room.devices):
-            return True
-        freed = sum([use.leaving[at] - use.reserved[at] for at in gpus.kinds])
-        parts = sum([leaving - reserved for _, leaving, reserved in use.devices.values()])
-        return freed > 0 or parts > 0
+        if any(self._gpu_thousandths(each) for each in asked):
+            return self._index.with_open_gpus()
+        return set(self._index.rooms())
 
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free on all nodes, in thousandths."""
-        return sum([room.gpu_later for room in self._index.rooms().values()])
+        return self._index.gpu_later()
 
     def tallies(self, workload: Workload, pod_set: int) -> tuple[Tally, ...]:
         """Return how many nodes lack what, the most frequent first. Cost: a look at each node."""
@@ -142,31 +145,20 @@ class NodeFinder:
         if defect is not None:
             return defect
         room = self._index.rooms()[node.name]
-        lacking = [
-            resource
-            for resource, need, free in zip(
-                self._state.resources, self._besides_shares(asked), room.later, strict=True
-            )
-            if need > free
-        ]
-        if lacking:
-            *others, last = lacking
-            return f"lack {', '.join(others)} and {last}" if others else f"lack {last}"
-        if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus, now=False):
-            return "lack a device with so much free"
-        return None
+        requests = self.besides_shares(asked)
+        return room_defect(room, self._state.resources, requests, asked.gpu_share, self._index.gpus)
 
     def _when(self, node: Node, asked: PodSet) -> str:
         room = self._index.rooms()[node.name]
-        is_now = self._has_room_now(room, asked, self._besides_shares(asked))
+        is_now = self._has_room_now(room, asked, self.besides_shares(asked))
         return "have room" if is_now else "have room once others have left"
 
-    def _besides_shares(self, asked: PodSet) -> Amounts:
+    def besides_shares(self, asked: PodSet) -> Amounts:
         """Return what a pod asks for besides its parts of shared devices."""
         gpu = self._index.gpus.shared
         if asked.gpu_share is None or gpu is None:
             return asked.requests
-        return besides_shares(asked.requests, gpu)
+        return without_shares(asked.requests, gpu)
 
     def _gpu_thousandths(self, asked: PodSet) -> int:
         """Return below how much of GPUs no node can have room; above 0 if any are asked for."""

@@ -12,7 +12,7 @@ from fairlead.model.device_share import SHARED_GPU
 from fairlead.model.node import Node
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
-from fairlead.placement.node_room import GpuResources, NodeRoom, node_room
+from fairlead.placement.node_room import GpuResources, NodeRoom, has_open_gpus, node_room
 from fairlead.placement.sorted_nodes import SortedNodes
 
 
@@ -34,12 +34,24 @@ class NodeIndex:
         self._offers: dict[str, tuple[Node, Amounts]] = {}
         self._by_gpu = SortedNodes()
         self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # without GPUs, and with
+        self._gpu_later = 0
+        self._with_open_gpus: set[str] = set()
         self._read_at = 0
 
     def rooms(self) -> dict[str, NodeRoom]:
         """Return the room on every node that is ready, as of now."""
         self._catch_up()
         return self._rooms
+
+    def gpu_later(self) -> int:
+        """Return what of GPUs is or will be free on all nodes, in thousandths. Cost: no look."""
+        self._catch_up()
+        return self._gpu_later
+
+    def with_open_gpus(self) -> set[str]:
+        """Return the nodes that have a GPU idle, or one that is being released to nobody."""
+        self._catch_up()
+        return set(self._with_open_gpus)
 
     def preferred(self, requests: Amounts, gpu_thousandths: int) -> Iterator[NodeRoom]:
         """Yield nodes that may have room for so much, the most preferred first.
@@ -76,7 +88,14 @@ class NodeIndex:
         if known is None or known[0] is not node:
             self._forget(name)  # it may have got GPUs, or lost them
             known = self._offers[name] = (node, node.offered())
-        room = node_room(node, known[1], self._books.use(name), self.gpus)
+        use = self._books.use(name)
+        room = node_room(node, known[1], use, self.gpus)
+        if has_open_gpus(room, use, self.gpus):
+            self._with_open_gpus.add(name)
+        else:
+            self._with_open_gpus.discard(name)
+        before = self._rooms.get(name)
+        self._gpu_later += room.gpu_later - (before.gpu_later if before else 0)
         self._rooms[name] = room
         has_gpus = self.gpus.asked(node.allocatable) > 0
         if has_gpus:
@@ -85,7 +104,9 @@ class NodeIndex:
         self._by_cpu[has_gpus].put(name, -cpu if self._spread_cpus else cpu)
 
     def _forget(self, name: str) -> None:
-        self._rooms.pop(name, None)
+        room = self._rooms.pop(name, None)
+        self._gpu_later -= room.gpu_later if room else 0
         self._offers.pop(name, None)
+        self._with_open_gpus.discard(name)
         for nodes in (self._by_gpu, *self._by_cpu.values()):
             nodes.drop(name)

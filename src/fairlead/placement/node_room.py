@@ -69,6 +69,14 @@ def node_room(node: Node, offered: Amounts, use: NodeUse, gpus: GpuResources) ->
     )
 
 
+def has_open_gpus(room: NodeRoom, use: NodeUse, gpus: GpuResources) -> bool:
+    """Return whether a GPU of the node is idle, or is being released and promised to nobody."""
+    if gpus.asked(room.idle) > 0 or any(each.idle_e9 for each in room.devices):
+        return True
+    freed = sum([use.leaving[at] - use.reserved[at] for at in gpus.kinds])
+    return freed > 0 or sum([gone - kept for _, gone, kept in use.devices.values()]) > 0
+
+
 def _device_rooms(use: NodeUse, idle: int, later: int) -> tuple[DeviceRoom, ...]:
     """Return the room on shared devices; *idle* and *later* are what is left of whole ones.
 

@@ -279,7 +279,7 @@ def run_of(sets: list[dict[str, str]]) -> Run | None:
 
 def run_with(pods: dict[PodId, Placed]) -> Run:
     reserved = {pod: None for pod, placed in pods.items() if placed.phase == "reserved"}
-    return Run(pods=pods, reserved=reserved, charges=(), flavors=())
+    return Run(pods=pods, reserved=reserved, charges=(), own_charges={}, flavors=())
 
 
 def read(case: str) -> tuple[dict[str, str], list[dict[str, str]]]:

@@ -6,12 +6,12 @@ end. *Consolidation* moves preemptible pods so that fragments become whole; nobo
 jobs of a queue go before its less important ones.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Literal, Protocol, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.gates import over_quota
 from fairlead.policy.kai.min_runtime import (
@@ -22,12 +22,13 @@ from fairlead.policy.kai.min_runtime import (
     preempt_min_runtime_ms,
     reclaim_min_runtime_ms,
 )
-from fairlead.policy.kai.reclaim_gate import reclaim_refusal
+from fairlead.policy.kai.reclaim_gate import may_reclaim
 from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, allocated_now
 from fairlead.policy.kai.reclaim_losses import Loss, losses_of
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
-from fairlead.policy.kai.victim_line import Candidate, charge_of
+from fairlead.policy.kai.victim_line import Allows, charge_of
+from fairlead.policy.kai.victim_pool import Candidate
 from fairlead.policy.kai.victim_search import Judge, Tried
 
 ClaimAction: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
@@ -41,11 +42,18 @@ class ClaimWorld(Protocol):
     now_ms: int
     shares: dict[QueueName, KaiShare]
 
+    @property
+    def leaves(self) -> Set[QueueName]:
+        """The queues that hold jobs."""
+
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
 
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
+
+    def lowest_priority(self, queue: QueueName) -> int | None:
+        """Return the lowest priority of those who hold something in *queue* and could give way."""
 
 
 class Claim:
@@ -60,7 +68,7 @@ class Claim:
         self._workload = world.state.workloads[job]
         self._request = request
         self._path = world.state.path(self._workload.queue)
-        self._asked: dict[WorkloadName, tuple[list[GroupPods], bool]] = {}  # protected or not
+        self._protected: dict[WorkloadName, list[GroupPods]] = {}  # as the search found them
 
     def is_admitted(self) -> bool:
         """Return whether the job may claim anything under this action."""
@@ -70,29 +78,31 @@ class Claim:
                 return workload.preemptible and self._gpus() <= world.gpu_later()
             case "reclaim":
                 share = world.shares[workload.queue]
-                allowed = reclaim_refusal(
+                return may_reclaim(
                     world.state, share, self._request, preemptible=workload.preemptible
                 )
-                return allowed is None
             case "preempt":
+                lowest = world.lowest_priority(workload.queue)
+                if lowest is None or lowest >= workload.priority:
+                    return False
                 if workload.preemptible:
                     return True
                 return over_quota(world.state, self._path, self._request) is None
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Yield the jobs that may be asked to give way. Cost: a look at each job that runs."""
-        state = self._world.state
-        for name, run in state.runs.items():
-            victim = state.workloads[name]
-            if not self._is_open(victim):
-                continue
-            pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
-            if pods and self._may_be_asked(victim):
-                yield Candidate(
-                    job=name,
-                    pods=tuple(sorted(pods, key=victim.pod_name)),
-                    gang=self._world.gang(name),
-                )
+    def allowed(self) -> Iterator[tuple[QueueName, Allows]]:
+        """Yield the leaves whose jobs may be asked to give way, and which of them may.
+
+        Cost: a look at each leaf; what is asked of a job is asked when its turn comes.
+        """
+        own = self._workload.queue
+        if self._action == "preempt":
+            yield own, self._preempts
+            return
+        for leaf in self._world.leaves:
+            if self._action == "consolidation":
+                yield leaf, self._is_another
+            elif leaf != own:
+                yield leaf, self._reclaims_from(leaf)
 
     def judge_for(self, pods: Sequence[PodId]) -> Judge:
         """Return the judge of what is done for the first *pods* of the claimant."""
@@ -117,40 +127,32 @@ class Claim:
             judge.judge(self._losses(tried)).stands and self._keeps_protected(tried)
         )
 
-    def _is_open(self, victim: Workload) -> bool:
-        """Return whether the rules of the action let this one be asked at all."""
-        if not victim.preemptible or victim.name == self._workload.name:
+    def _is_another(self, candidate: Candidate) -> bool:
+        return candidate.job != self._workload.name
+
+    def _preempts(self, candidate: Candidate) -> bool:
+        if self._world.state.workloads[candidate.job].priority >= self._workload.priority:
             return False
-        match self._action:
-            case "consolidation":
-                return victim.queue in self._world.shares
-            case "reclaim":
-                return victim.queue != self._workload.queue and victim.queue in self._world.shares
-            case "preempt":
-                return (
-                    victim.queue == self._workload.queue
-                    and victim.priority < self._workload.priority
-                )
-
-    def _may_be_asked(self, victim: Workload) -> bool:
-        if self._action == "consolidation":
-            return True
-        standing = (self._groups(victim.name), self._is_protected(victim))
-        self._asked[victim.name] = standing
-        groups, protected = standing
-        return may_be_victim(groups, protected=protected)
-
-    def _is_protected(self, victim: Workload) -> bool:
         world = self._world
-        run = world.state.runs[victim.name]
-        path = world.state.path(victim.queue)
-        if self._action == "preempt":
-            lasting_ms = preempt_min_runtime_ms(world.state.queues, path, world.settings)
-        else:
-            lasting_ms = reclaim_min_runtime_ms(
-                world.state.queues, path, self._path, world.settings
-            )
-        return is_protected(run.started_ms(), lasting_ms, world.now_ms)
+        lasting_ms = preempt_min_runtime_ms(world.state.queues, self._path, world.settings)
+        return lasting_ms == 0 or self._may_be_asked(candidate.job, lasting_ms)
+
+    def _reclaims_from(self, leaf: QueueName) -> Allows:
+        world = self._world
+        path = world.state.path(leaf)
+        lasting_ms = reclaim_min_runtime_ms(world.state.queues, path, self._path, world.settings)
+        if lasting_ms == 0:
+            return lambda _: True
+        return lambda candidate: self._may_be_asked(candidate.job, lasting_ms)
+
+    def _may_be_asked(self, victim: WorkloadName, lasting_ms: int) -> bool:
+        """Return whether a job of a queue that promises to let it run so long may be asked."""
+        run = self._world.state.runs[victim]
+        protected = is_protected(run.started_ms(), lasting_ms, self._world.now_ms)
+        groups = self._groups(victim)
+        if protected:
+            self._protected[victim] = groups
+        return may_be_victim(groups, protected=protected)
 
     def _groups(self, job: WorkloadName) -> list[GroupPods]:
         run = self._world.state.runs[job]
@@ -168,11 +170,11 @@ class Claim:
         """Return whether protected elastic jobs keep their minimum, also those only considered."""
         grouped: dict[WorkloadName, set[PodId]] = {}
         for group in tried.grouped:
-            grouped.setdefault(group.job, set()).update(group.pods)
+            if group.job in self._protected:
+                grouped.setdefault(group.job, set()).update(group.pods)
         for job, pods in grouped.items():
-            groups, protected = self._asked[job]
             lost = [len(pods.intersection(g.pods)) for g in self._world.gang(job).groups]
-            if not eviction_stands(groups, lost, protected=protected):
+            if not eviction_stands(self._protected[job], lost, protected=True):
                 return False
         return True
 

@@ -27,6 +27,7 @@ from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kai.stale_gangs import stale_gangs
 from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_line import VictimLine
+from fairlead.policy.kai.victim_pool import VictimPool
 from fairlead.policy.kai.victim_search import VictimSearch
 
 QUEUE_DOES_NOT_EXIST: Final = "QueueDoesNotExist"
@@ -65,7 +66,8 @@ class KaiCycle:
         self.record = CycleRecord(state)
         self._gangs: dict[WorkloadName, Gang] = {}
         self._evicted: dict[WorkloadName, set[PodId]] = {}
-        self._leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
+        self._pool = VictimPool(state, self.gang)
+        self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
         self.jobs, self.race = self._line_up(self._depth("allocate"))
         self.finder = node_finder(state, settings) if finder is None else finder
 
@@ -77,12 +79,16 @@ class KaiCycle:
         """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
         return self.finder.gpu_later()
 
+    def lowest_priority(self, queue: QueueName) -> int | None:
+        """Return the lowest priority of those who hold something in *queue* and could give way."""
+        return self._pool.lowest_priority(queue)
+
     def decisions(self, listener: Listener | None = None) -> list[Decision]:
         """Return what becomes of every job; what it comes to is in the state.
 
         First those that have no turn at all, then action by action, turn by turn.
         """
-        for name, reason in _misplaced(self.state, self._leaves):
+        for name, reason in _misplaced(self.state, self.leaves):
             self.record.wait(name, reason)
         for name in self.jobs.unready:
             self.record.wait(name, _unready(self.state, name, self.gang(name)))
@@ -127,6 +133,7 @@ class KaiCycle:
 
     def _claim(self, action: ClaimAction) -> None:
         """Let every job that waits claim once, in the order of service."""
+        self._pool = VictimPool(self.state, self.gang)  # the action before may have changed it all
         jobs, race = self._line_up(self._depth(action))
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
@@ -142,7 +149,7 @@ class KaiCycle:
     def _search(
         self, claim: Claim, action: ClaimAction, job: WorkloadName, pods: tuple[PodId, ...]
     ) -> set[QueueName]:
-        """Search for a place for *pods* of *job*; returns the queues that lost something by it."""
+        """Search for a place for *pods* of *job*; returns the queues in which that changed."""
         state = self.state
         search = VictimSearch(
             state,
@@ -155,7 +162,7 @@ class KaiCycle:
             note=self.record.touch,
         )
         tried = search.run(
-            lambda: VictimLine(state, self.numbers, claim.candidates()), claim.judge_for
+            lambda: VictimLine(state, self.numbers, self._pool, claim.allowed()), claim.judge_for
         )
         if tried is None:
             return set()
@@ -164,7 +171,11 @@ class KaiCycle:
         self.record.act(Act(reason), [(job, pod) for pod in pods])
         for name, pod in tried.lost:
             self._evicted.setdefault(name, set()).add(pod)
-        return {state.workloads[name].queue for name, _ in tried.lost}
+        touched = {name for name, _ in tried.lost | tried.moved | tried.joined}
+        changed = {state.workloads[name].queue for name in (*touched, job)}
+        for queue in changed:
+            self._pool.forget(queue)
+        return changed
 
     def _evict_stale_gangs(self) -> None:
         grace_ms = self.settings.stale_grace_ms
@@ -185,7 +196,7 @@ class KaiCycle:
         jobs = PendingJobs(self.state, depth, self._gangs, self._evicted)
         for name, pods in claims.items():
             jobs.claim(name, pods)
-        for leaf in self._leaves:
+        for leaf in self.leaves:
             jobs.add_queue(leaf)
         return jobs, QueueRace(self.state, self.numbers, jobs.next_request)
 

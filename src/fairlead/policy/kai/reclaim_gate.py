@@ -19,6 +19,16 @@ from fairlead.policy.kai.gates import NON_PREEMPTIBLE_OVER_QUOTA
 from fairlead.policy.kai.shares import KaiShare
 
 
+def may_reclaim(
+    state: ClusterState, share: KaiShare, request: Amounts, *, preemptible: bool
+) -> bool:
+    """Return whether a job of the queue of *share* may reclaim *request*. Cost: the axes."""
+    sums, guaranteed = state.sums[share.queue], state.queues[share.queue].guaranteed
+    if first_over(sums.allocated, request, share.fair_share) is not None:
+        return False
+    return preemptible or first_over(sums.non_preemptible, request, guaranteed) is None
+
+
 def reclaim_refusal(
     state: ClusterState, share: KaiShare, request: Amounts, *, preemptible: bool
 ) -> Reason | None:

@@ -1,4 +1,4 @@
-"""Who would be next to give way: the order of service, turned round.
+"""Who would be next to give way to one claimant: the order of service, turned round.
 
 A queue stands there with nothing to run, less what its jobs at the head of the line would give
 back (which counts in the share only, see `queue_order`). Inside a queue the last job to be served
@@ -6,31 +6,18 @@ is the first to give way. A job that gave up some of its pods stands in line aga
 """
 
 from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.gang import Fullness, Gang
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
 from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.victim_pool import Candidate, Entry, VictimPool, place_in_line
 
-JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
-
-
-class Candidate(NamedTuple):
-    """A job that may give way, with its pods that have a place, by name."""
-
-    job: WorkloadName
-    pods: tuple[PodId, ...]
-    gang: Gang
-
-    def first_to_go(self) -> tuple[PodId, ...]:
-        """Return what the job gives up first: one pod that it can spare, else all it has."""
-        spare = self.gang.spare(self.pods)
-        return self.pods if spare is None else (spare,)
+Allows: TypeAlias = Callable[[Candidate], bool]
 
 
 class VictimLine:
@@ -40,61 +27,109 @@ class VictimLine:
         self,
         state: ClusterState,
         numbers: Mapping[QueueName, QueueNumbers],
-        candidates: Iterable[Candidate],
+        pool: VictimPool,
+        allowed: Iterable[tuple[QueueName, Allows]],
     ) -> None:
-        """Line up *candidates*. Cost: a look at each, sorting, and one at each queue."""
+        """Line up the jobs of the leaves in *allowed* that it allows. Cost: a look at each queue.
+
+        The state must be as it is now whenever the line is asked.
+        """
         self._state = state
-        self._lines: dict[QueueName, list[tuple[JobKey, Candidate]]] = {}
+        self._numbers = numbers
+        self._pool = pool
+        self._leaves = {queue: _LeafLine(pool.line(queue), allows) for queue, allows in allowed}
         self._popped: dict[QueueName, Amounts] = {}
-        for candidate in candidates:
-            queue = state.workloads[candidate.job].queue
-            self._lines.setdefault(queue, []).append((self._key(candidate), candidate))
-        for line in self._lines.values():
-            line.sort(key=_place_in_line)
-        nothing = state.axes.zero
-
-        def stand(own: QueueNumbers, taken: Amounts) -> Standing:
-            return standing(own, nothing, taken=taken)
-
-        self._race = QueueRace(state, numbers, self._offer, stand, _gives_way_before)
+        self._race = self._hold_race()
 
     def pop(self) -> Candidate | None:
         """Take out who is next to give way; None if nobody is left."""
-        queue = self._race.leader()
+        queue = self._next_queue()
         if queue is None:
             return None
-        _, candidate = self._lines[queue].pop()
-        taken = self._popped.get(queue, self._state.axes.zero)
-        self._popped[queue] = tuple(map(add, taken, self._charge(candidate)))
-        self._race.renew(queue)
+        candidate = self._leaves[queue].pop()
+        if self._race is not None:
+            taken = self._popped.get(queue, self._state.axes.zero)
+            self._popped[queue] = tuple(map(add, taken, self._charge(candidate)))
+            self._race.renew(queue)
         return candidate
 
     def put_back(self, candidate: Candidate) -> None:
         """Let a job with the rest of its pods stand in line again."""
         queue = self._state.workloads[candidate.job].queue
-        insort(self._lines[queue], (self._key(candidate), candidate), key=_place_in_line)
-        self._race.renew(queue)
+        self._leaves[queue].put_back(self._pool.entry(candidate))
+        if self._race is not None:
+            self._race.renew(queue)
+
+    def _next_queue(self) -> QueueName | None:
+        """Return the leaf that is next; there is no race if there is only one."""
+        if self._race is not None:
+            return self._race.leader()
+        while self._leaves:
+            leaf = next(iter(self._leaves))
+            if self._leaves[leaf].peek() is not None:
+                return leaf
+            del self._leaves[leaf]
+        return None
+
+    def _hold_race(self) -> QueueRace | None:
+        """Let the leaves that have somebody meet, if there are several."""
+        open_leaves = {q: leaf for q, leaf in self._leaves.items() if leaf.peek() is not None}
+        self._leaves = open_leaves
+        if len(open_leaves) <= 1:
+            return None
+        nothing = self._state.axes.zero
+
+        def stand(own: QueueNumbers, taken: Amounts) -> Standing:
+            return standing(own, nothing, taken=taken)
+
+        return QueueRace(self._state, self._numbers, self._offer, stand, _gives_way_before)
 
     def _offer(self, queue: QueueName) -> Amounts | None:
-        line = self._lines.get(queue)
-        if not line:
+        leaf = self._leaves.get(queue)
+        candidate = None if leaf is None else leaf.peek()
+        if candidate is None:
             return None
         taken = self._popped.get(queue, self._state.axes.zero)
-        return tuple(map(add, taken, self._charge(line[-1][1])))
+        return tuple(map(add, taken, self._charge(candidate)))
 
     def _charge(self, candidate: Candidate) -> Amounts:
         return charge_of(self._state, candidate.job, candidate.pods)
 
-    def _key(self, candidate: Candidate) -> JobKey:
-        """Return its place in the order of service, by the pods that it still has."""
-        workload = self._state.workloads[candidate.job]
-        spare = len(candidate.pods) - candidate.gang.minimum()
-        fullness = Fullness.AT if spare == 0 else Fullness.ABOVE if spare > 0 else Fullness.BELOW
-        return -workload.priority, fullness, workload.created_ms, workload.name
 
+class _LeafLine:
+    """The line of one leaf: that of the pool up to some place, and who was put back."""
 
-def _place_in_line(entry: tuple[JobKey, Candidate]) -> JobKey:
-    return entry[0]
+    __slots__ = ("_allows", "_left", "_line", "_put_back")
+
+    def __init__(self, line: Sequence[Entry], allows: Allows) -> None:
+        self._line = line
+        self._left = len(line)
+        self._allows = allows
+        self._put_back: list[Entry] = []
+
+    def peek(self) -> Candidate | None:
+        """Return who is next, without taking it out."""
+        while self._left and not self._allows(self._line[self._left - 1][1]):
+            self._left -= 1
+        if self._put_back and (not self._left or self._is_put_back_next()):
+            return self._put_back[-1][1]
+        return self._line[self._left - 1][1] if self._left else None
+
+    def pop(self) -> Candidate:
+        """Take out who is next; there must be somebody."""
+        candidate = self.peek()
+        assert candidate is not None, "nobody is left in this line"
+        if self._put_back and (not self._left or self._is_put_back_next()):
+            self._put_back.pop()
+        else:
+            self._left -= 1
+        return candidate
+
+    def put_back(self, entry: Entry) -> None:
+        insort(self._put_back, entry, key=place_in_line)
+
+    def _is_put_back_next(self) -> bool:
+        return self._put_back[-1][0] > self._line[self._left - 1][0]
 
 
 def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> Amounts:

@@ -8,6 +8,7 @@ from the state as the search found it.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
+from operator import add
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -26,7 +27,9 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gates import refusal
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
-from fairlead.policy.kai.victim_line import Candidate, VictimLine, charge_of
+from fairlead.policy.kai.room_bound import RoomBound
+from fairlead.policy.kai.victim_line import VictimLine, charge_of
+from fairlead.policy.kai.victim_pool import Candidate
 
 
 class Group(NamedTuple):
@@ -86,6 +89,7 @@ class VictimSearch:
         self._base = self._nodes_with_room()
         self._places: dict[PodKey, Placed] = {}  # where who left had been
         self._joined: set[PodKey] = set()
+        self._is_changed = False
         self._mark = state.mark()
 
     def run(
@@ -114,24 +118,22 @@ class VictimSearch:
     ) -> Tried | None:
         """Add victims until the first *pods* of the claimant have a place that may stand."""
         held = {pod for group in kept for pod in group.members()}
-        found: list[Group] = []
-        if kept:
+        found = _Found(self._state, self._finder)
+        bound = self._bound(kept, pods)
+        if kept and bound.allows({}):
             stood, _ = self._attempt(kept, (), (), pods, judge)
             if stood is not None:
                 return stood
         while (candidate := self._next_in(line)) is not None:
-            group = Group(candidate.job, candidate.first_to_go())
-            rest = tuple([pod for pod in candidate.pods if pod not in group.pods])
-            if not held.isdisjoint(group.members()):
-                rest = tuple([p for p in candidate.pods if (candidate.job, p) not in held])
-                if rest:
-                    line.put_back(candidate._replace(pods=rest))
+            group = _first_group(candidate, held, line)
+            if group is None:
                 continue
-            if rest:
-                line.put_back(candidate._replace(pods=rest))
-            found.append(group)
-            for more in [self._on_node(found, node) for node in self._nodes_of(candidate.job)]:
-                stood, is_placed = self._attempt(kept, more, tuple(found), pods, judge)
+            found.add(group)
+            for node in self._nodes_of(candidate):
+                if not bound.allows(found.set_free(node)):
+                    continue
+                more = found.with_pods_on(node)
+                stood, is_placed = self._attempt(kept, more, found.groups(), pods, judge)
                 if stood is not None:
                     return stood
                 if is_placed:
@@ -151,6 +153,7 @@ class VictimSearch:
         Returns the try if it stands, and whether the claimant found its place at all.
         """
         self._start_anew()
+        self._is_changed = True
         asked = (*kept, *more)
         nodes = set(self._base)
         for group in asked:
@@ -168,10 +171,12 @@ class VictimSearch:
         return line.pop()
 
     def _start_anew(self) -> None:
-        self._state.roll_back(self._mark)
-        self._mark = self._state.mark()
-        self._places.clear()
-        self._joined.clear()
+        if self._is_changed:
+            self._state.roll_back(self._mark)
+            self._mark = self._state.mark()
+            self._places.clear()
+            self._joined.clear()
+            self._is_changed = False
 
     def _let_leave(self, group: Group) -> set[str]:
         """Take the places of a group away; returns the nodes that it had."""
@@ -257,20 +262,21 @@ class VictimSearch:
                     moved.add(key)
         return lost, moved
 
-    def _nodes_of(self, job: WorkloadName) -> list[str]:
-        """Return the nodes where pods of *job* are, by name."""
-        run = self._state.runs[job]
-        places = [placed for placed in run.pods.values() if placed.phase != "leaving"]
-        return sorted({placed.node for placed in places if placed.node is not None})
+    def _nodes_of(self, candidate: Candidate) -> list[str]:
+        """Return the nodes where pods of a job are, by name; the state is as at the start."""
+        self._start_anew()
+        pods = self._state.runs[candidate.job].pods.values()
+        nodes = {placed.node for placed in pods if placed.phase != "leaving"}
+        nodes.discard(None)
+        return sorted(filter(None, nodes)) if len(nodes) > 1 else list(filter(None, nodes))
 
-    def _on_node(self, groups: Sequence[Group], node: str) -> tuple[Group, ...]:
-        """Return all groups of those jobs that have a pod of a group on *node*."""
-        there = {
-            group.job
-            for group in groups
-            if any(self._state.runs[group.job].pods[pod].node == node for pod in group.pods)
-        }
-        return tuple([group for group in groups if group.job in there])
+    def _bound(self, kept: Iterable[Group], pods: Sequence[PodId]) -> RoomBound:
+        sets = self._state.workloads[self._claimant].pod_sets
+        sizes = [self._finder.besides_shares(sets[pod.pod_set]) for pod in pods]
+        leaving = _Found(self._state, self._finder)
+        for group in kept:
+            leaving.add(group)
+        return RoomBound(self._finder.rooms, self._base, sizes, leaving.free)
 
     def _nodes_with_room(self) -> set[str]:
         """Return the nodes on which the claimant may find room without any victim.
@@ -279,6 +285,69 @@ class VictimSearch:
         """
         sets = self._state.workloads[self._claimant].pod_sets
         return self._finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
+
+
+def _first_group(candidate: Candidate, held: Set[PodKey], line: VictimLine) -> Group | None:
+    """Return what a candidate gives up first, and put it back in *line* with the rest.
+
+    None where some of that is *held* already: then it stands in line with what is not.
+    """
+    group = Group(candidate.job, candidate.first_to_go())
+    is_held = any((group.job, pod) in held for pod in group.pods)
+    if is_held or len(group.pods) < len(candidate.pods):
+        gone = held if is_held else set(group.members())
+        rest = tuple([pod for pod in candidate.pods if (candidate.job, pod) not in gone])
+        if rest:
+            line.put_back(candidate._replace(pods=rest))
+    return None if is_held else group
+
+
+class _Found:
+    """The groups that were added so far, by job and by node, and what they would set free."""
+
+    def __init__(self, state: ClusterState, finder: NodeFinder) -> None:
+        self.free: dict[str, list[int]] = {}  # on each node, by all groups together
+        self._state = state
+        self._finder = finder
+        self._by_job: dict[WorkloadName, list[tuple[int, Group]]] = {}
+        self._jobs_on: dict[str, dict[WorkloadName, None]] = {}
+        self._nodes_with: dict[str, set[str]] = {}  # those of the jobs that are on a node
+        self._groups: list[Group] = []
+
+    def add(self, group: Group) -> None:
+        """Add a group; the state is as at the start of the search."""
+        job = group.job
+        self._by_job.setdefault(job, []).append((len(self._groups), group))
+        self._groups.append(group)
+        run, sets = self._state.runs[job], self._state.workloads[job].pod_sets
+        for pod in group.pods:
+            node = run.pods[pod].node
+            if node is not None:
+                self._jobs_on.setdefault(node, {})[job] = None
+                amounts = self._finder.at_most_freed(sets[pod.pod_set])
+                free = self.free.get(node)
+                self.free[node] = list(amounts if free is None else map(add, free, amounts))
+        nodes = {
+            placed
+            for _, each in self._by_job[job]
+            for pod in each.pods
+            if (placed := run.pods[pod].node) is not None
+        }
+        for node in nodes:
+            self._nodes_with.setdefault(node, set()).update(nodes)
+
+    def groups(self) -> tuple[Group, ...]:
+        """Return all groups in the order in which they were added."""
+        return tuple(self._groups)
+
+    def with_pods_on(self, node: str) -> tuple[Group, ...]:
+        """Return all groups of those jobs that have a pod of a group on *node*, in that order."""
+        numbered = [each for job in self._jobs_on.get(node, ()) for each in self._by_job[job]]
+        return tuple([group for _, group in sorted(numbered)])
+
+    def set_free(self, node: str) -> dict[str, list[int]]:
+        """Return what `with_pods_on` would set free at most, on every node it touches."""
+        return {each: self.free[each] for each in self._nodes_with.get(node, ())}
 
 
 def _is_same(before: Placed, now: Placed | Placement) -> bool:

@@ -1,0 +1,87 @@
+"""The jobs that hold something and could be asked to give it up, leaf by leaf.
+
+A search looks at the head of each line and seldom far beyond, and there are many searches in a
+cycle. So a line is made once and kept until something in that leaf changes.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.policy.kai.gang import Fullness, Gang
+
+JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
+
+
+class Candidate(NamedTuple):
+    """A job that may give way, with its pods that have a place, by name."""
+
+    job: WorkloadName
+    pods: tuple[PodId, ...]
+    gang: Gang
+
+    def first_to_go(self) -> tuple[PodId, ...]:
+        """Return what the job gives up first: one pod that it can spare, else all it has."""
+        if len(self.pods) == 1:
+            return self.pods
+        spare = self.gang.spare(self.pods)
+        return self.pods if spare is None else (spare,)
+
+
+Entry: TypeAlias = tuple[JobKey, Candidate]
+
+
+class VictimPool:
+    """Preemptible jobs with a place, in the order of service: the last would give way first."""
+
+    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+        """Look at nothing yet."""
+        self._state = state
+        self._gang_of = gang_of
+        self._lines: dict[QueueName, list[Entry]] = {}
+
+    def line(self, queue: QueueName) -> list[Entry]:
+        """Return the line of a leaf, which nobody else may change. Cost: once, its workloads."""
+        line = self._lines.get(queue)
+        if line is None:
+            line = self._lines[queue] = self._made(queue)
+        return line
+
+    def lowest_priority(self, queue: QueueName) -> int | None:
+        """Return the priority of who would give way first; None if nobody is there."""
+        line = self.line(queue)
+        return -line[-1][0][0] if line else None
+
+    def forget(self, queue: QueueName) -> None:
+        """Take notice that something changed in *queue*."""
+        self._lines.pop(queue, None)
+
+    def entry(self, candidate: Candidate) -> Entry:
+        """Return a candidate with its place in the order of service, by the pods it still has."""
+        workload = self._state.workloads[candidate.job]
+        spare = len(candidate.pods) - candidate.gang.minimum()
+        fullness = Fullness.AT if spare == 0 else Fullness.ABOVE if spare > 0 else Fullness.BELOW
+        key = (-workload.priority, fullness, workload.created_ms, workload.name)
+        return key, candidate
+
+    def _made(self, queue: QueueName) -> list[Entry]:
+        state = self._state
+        entries = []
+        for name in state.queued(queue):
+            run = state.runs.get(name)
+            workload = state.workloads[name]
+            if run is None or not workload.preemptible:
+                continue
+            pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
+            if pods:
+                ordered = tuple(sorted(pods, key=workload.pod_name))
+                entries.append(self.entry(Candidate(name, ordered, self._gang_of(name))))
+        entries.sort(key=place_in_line)
+        return entries
+
+
+def place_in_line(entry: Entry) -> JobKey:
+    """Return what entries are ordered by."""
+    return entry[0]
