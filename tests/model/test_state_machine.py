@@ -34,7 +34,7 @@ from fairlead.model.events import (
 from fairlead.model.invariants import check_invariants
 from fairlead.model.journal import Mark
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import GpuShare, PodId, PodSet, Workload
 from tests.model.test_state import facts
 from tests.model.worlds import RESOURCES, node, queue
 
@@ -47,6 +47,8 @@ NAMES = [f"q{i}" for i in range(6)]
 queue_names = st.sampled_from(NAMES)
 node_names = st.sampled_from(["n1", "n2", "n3"])
 amounts = st.integers(0, 5)
+HALF = GpuShare(thousandths=500)
+IN_MEMORY = GpuShare(memory_mib=10_000)
 shares = st.none() | st.builds(
     DeviceShare,
     devices=st.lists(st.integers(0, 2), unique=True, min_size=1).map(tuple),
@@ -61,7 +63,8 @@ def workloads(draw: st.DrawFn, name: str) -> Workload:
             name=f"set{at}",
             count=draw(st.integers(0, 3)),
             min_count=0,
-            requests=(draw(amounts), draw(amounts)),
+            requests=(draw(amounts), draw(st.sampled_from([0, 1, 5, 250, 1000, 3000]))),
+            gpu_share=draw(st.sampled_from([None, HALF, IN_MEMORY])),
             gated=draw(st.booleans()) and draw(st.booleans()),
         )
         for at in range(draw(st.integers(1, 2)))

@@ -4,12 +4,15 @@ Slow and simple on purpose: it adds up pod by pod, and shares no sum with the in
 that it checks. Tests call it after every step.
 """
 
+from fractions import Fraction
+from math import floor
+
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.device_share import SHARED_GPU
+from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
 from fairlead.model.node_books import NodeUse
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId, PodSet, Workload
 
 
 def check_invariants(state: ClusterState) -> None:
@@ -100,6 +103,13 @@ def _check_runs(state: ClusterState) -> None:
         assert run.pods.keys() <= set(state.workloads[name].pods()), f"pods of {name}"
         reserved = {pod for pod, placed in run.pods.items() if placed.phase == "reserved"}
         assert run.reserved.keys() == reserved, f"reservations of {name}"
+        sets = state.workloads[name].pod_sets
+        apart = {
+            pod
+            for pod, placed in run.pods.items()
+            if placed.share is not None and _is_in_memory(sets[pod.pod_set])
+        }
+        assert run.own_charges.keys() == apart, f"pods of {name} with a charge of their own"
 
 
 def _check_index(state: ClusterState) -> None:
@@ -144,7 +154,9 @@ def _check_queue(state: ClusterState, queue: QueueName) -> None:
                     _increase(pending, requests)
                 continue
             flavors = run.flavors[pod.pod_set] if run else {}
-            charge = _charge(state, requests, flavors)
+            charge = _charge(
+                state, _counted(state, workload.pod_sets[pod.pod_set], placed), flavors
+            )
             is_leaving = placed.phase == "leaving"
             _increase(leaving if is_leaving else allocated, charge)
             if not is_leaving and not workload.preemptible:
@@ -154,6 +166,22 @@ def _check_queue(state: ClusterState, queue: QueueName) -> None:
     assert sums.non_preemptible == non_preemptible, f"non-preemptible of {queue}"
     assert sums.leaving == leaving, f"leaving of {queue}"
     assert sums.pending == pending, f"pending of {queue}"
+
+
+def _counted(state: ClusterState, asked: PodSet, placed: Placed) -> Amounts:
+    """Return what a placed pod is charged for: memory of devices by the parts that it has."""
+    if placed.share is None or not _is_in_memory(asked):
+        return asked.requests
+    rounded = floor(Fraction(placed.share.part_e9, WHOLE_DEVICE_E9) * 100 + Fraction(1, 2))
+    parts = rounded * 10 * len(placed.share.devices)
+    return tuple(
+        min(amount, parts) if resource == SHARED_GPU else amount
+        for resource, amount in zip(state.resources, asked.requests, strict=True)
+    )
+
+
+def _is_in_memory(asked: PodSet) -> bool:
+    return asked.gpu_share is not None and asked.gpu_share.memory_mib is not None
 
 
 def _charge(state: ClusterState, requests: Amounts, flavors: dict[str, str]) -> Amounts:

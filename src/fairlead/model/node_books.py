@@ -46,7 +46,7 @@ class NodeBooks:
         self.changes: ChangeLog[str] = ChangeLog()  # of nodes, and of what is on them
         self._journal = journal
         self._zero: Amounts = (0,) * len(resources)
-        self._shared_gpu = resources.index(SHARED_GPU) if SHARED_GPU in resources else None
+        self.shared_gpu = resources.index(SHARED_GPU) if SHARED_GPU in resources else None
         self._uses: dict[str, NodeUse] = {}
         self._departures: dict[PodKey, tuple[str, ...]] = {}  # to the nodes that are being left
 
@@ -192,7 +192,7 @@ class NodeBooks:
 
     def _counted(self, requests: Amounts, share: DeviceShare | None) -> Amounts:
         """Return what a pod takes besides its parts of shared devices."""
-        gpu = self._shared_gpu
+        gpu = self.shared_gpu
         if share is None or gpu is None:
             return requests
         return besides_shares(requests, gpu)

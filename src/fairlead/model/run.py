@@ -22,12 +22,21 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """The placed pods of a workload. ``charges`` is what one pod of each set costs its queue."""
+    """The placed pods of a workload. ``charges`` is what one pod of each set costs its queue.
+
+    ``own_charges`` is what those pods cost of which that is only known at their place: a request
+    for memory of a GPU is a larger part of a small one.
+    """
 
     pods: dict[PodId, Placed]
     reserved: dict[PodId, None]  # those of them that have a reservation
     charges: tuple[Amounts, ...]
+    own_charges: dict[PodId, Amounts]
     flavors: tuple[dict[str, str], ...]  # per pod set, from resource to flavor
+
+    def charge(self, pod: PodId) -> Amounts:
+        """Return what *pod*, which has a place, costs its queue."""
+        return self.own_charges.get(pod) or self.charges[pod.pod_set]
 
     def started_ms(self) -> int | None:
         """Return when the first of the pods that run now started; None if none runs yet."""

@@ -19,13 +19,14 @@ from fairlead.errors import StateError
 from fairlead.model import events as ev
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
+from fairlead.model.device_share import DeviceShare, counted_by_parts
 from fairlead.model.journal import Journal, Mark
 from fairlead.model.node_books import NodeBooks, PodKey
 from fairlead.model.queue_lists import QueueLists
 from fairlead.model.queue_sums import QueueSums
 from fairlead.model.queue_tree import QueueTree
 from fairlead.model.run import Phase, Placed, Run
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId, PodSet, Workload
 
 
 class ClusterState:
@@ -165,7 +166,7 @@ class ClusterState:
         if run is None:
             flavors = event.flavors or ({},) * len(workload.pod_sets)
             charges = self._charges(workload, flavors)
-            run = Run(pods={}, reserved={}, charges=charges, flavors=flavors)
+            run = Run(pods={}, reserved={}, charges=charges, own_charges={}, flavors=flavors)
             self._journal.put(self.runs, workload.name, run)
         for placement in event.placements:
             pod = placement.pod
@@ -173,11 +174,15 @@ class ClusterState:
             self._journal.put(run.pods, pod, placed)
             if phase == "reserved":
                 self._journal.put(run.reserved, pod, None)
-            requests = workload.pod_sets[pod.pod_set].requests
-            self.books.book((workload.name, pod), requests, placed)
+            asked = workload.pod_sets[pod.pod_set]
+            if placement.share is not None:
+                own = self._own_charge(asked, placement.share, run.flavors[pod.pod_set])
+                if own is not None:
+                    self._journal.put(run.own_charges, pod, own)
+            self.books.book((workload.name, pod), asked.requests, placed)
         counts = _count_by_set(workload, pods)
         path = self.path(workload.queue)
-        self._add_allocated(workload, path, _cost(run, counts))
+        self._add_allocated(workload, path, _cost(run, pods, counts))
         self._add_pending(workload, path, counts, -1)
         self._note_waiting(workload)
 
@@ -193,7 +198,7 @@ class ClusterState:
             self._journal.put(run.pods, pod, leaving)
             self.books.release(key, requests, placed)
             self.books.book(key, requests, leaving)
-        cost = _cost(run, _count_by_set(workload, event.pods))
+        cost = _cost(run, event.pods, _count_by_set(workload, event.pods))
         path = self.path(workload.queue)
         self._add_allocated(workload, path, _negative(cost))
         for queue in path:
@@ -320,6 +325,16 @@ class ClusterState:
             ]
         )
 
+    def _own_charge(
+        self, asked: PodSet, share: DeviceShare | None, flavors: dict[str, str]
+    ) -> Amounts | None:
+        """Return what a pod costs at its place; None if it costs the same everywhere."""
+        wanted, gpu = asked.gpu_share, self.books.shared_gpu
+        if share is None or wanted is None or wanted.memory_mib is None or gpu is None:
+            return None
+        counted = counted_by_parts(asked.requests, gpu, share)
+        return self.axes.charge(self.resources, counted, flavors)
+
     def _recharge(self, old: Workload, new: Workload, run: Run) -> None:
         """Let the pods that run be those of *new*, on their nodes and in what they cost."""
         flavors = run.flavors[: len(new.pod_sets)]
@@ -328,8 +343,14 @@ class ClusterState:
             pods=dict(run.pods),
             reserved=dict(run.reserved),
             charges=self._charges(new, flavors),
+            own_charges={},
             flavors=flavors,
         )
+        for pod, placed in run.pods.items():
+            given = flavors[pod.pod_set]
+            own = self._own_charge(new.pod_sets[pod.pod_set], placed.share, given)
+            if own is not None:
+                changed.own_charges[pod] = own
         self._journal.put(self.runs, new.name, changed)
         for pod, placed in run.pods.items():
             was, now = (each.pod_sets[pod.pod_set].requests for each in (old, new))
@@ -347,19 +368,21 @@ class ClusterState:
         """Take the places of *pods* away; the caller says how, and whether they wait again."""
         leaving = [pod for pod in pods if run.pods[pod].phase == "leaving"]
         staying = [pod for pod in pods if run.pods[pod].phase != "leaving"]
+        if staying:
+            cost = _cost(run, staying, _count_by_set(workload, staying))
+            self._add_allocated(workload, path, _negative(cost))
+        if leaving:
+            cost = _negative(_cost(run, leaving, _count_by_set(workload, leaving)))
+            for queue in path:
+                self._journal.add(self.sums[queue].leaving, cost)
         for pod in pods:
             requests = workload.pod_sets[pod.pod_set].requests
             take_off((workload.name, pod), requests, run.pods[pod])
             self._journal.drop(run.pods, pod)
             if pod in run.reserved:
                 self._journal.drop(run.reserved, pod)
-        if staying:
-            cost = _cost(run, _count_by_set(workload, staying))
-            self._add_allocated(workload, path, _negative(cost))
-        if leaving:
-            cost = _negative(_cost(run, _count_by_set(workload, leaving)))
-            for queue in path:
-                self._journal.add(self.sums[queue].leaving, cost)
+            if pod in run.own_charges:
+                self._journal.drop(run.own_charges, pod)
         if not run.pods:
             self._journal.drop(self.runs, workload.name)
 
@@ -382,17 +405,18 @@ class ClusterState:
         run = self.runs.get(workload.name)
         placed = run.pods if run else {}
         away = [pod for pod, at in placed.items() if at.phase == "leaving"]
+        stay = [pod for pod, at in placed.items() if at.phase != "leaving"]
         leaving = _count_by_set(workload, away)
-        staying = _count_by_set(workload, [pod for pod in placed if pod not in away])
+        staying = _count_by_set(workload, stay)
         waiting = [
-            pod_set.count - stay - leave
-            for pod_set, stay, leave in zip(workload.pod_sets, staying, leaving, strict=True)
+            pod_set.count - stays - leaves
+            for pod_set, stays, leaves in zip(workload.pod_sets, staying, leaving, strict=True)
         ]
-        allocated = list(_cost(run, staying)) if run else list(self.axes.zero)
+        allocated = list(_cost(run, stay, staying)) if run else list(self.axes.zero)
         return QueueSums(
             allocated=allocated,
             non_preemptible=list(self.axes.zero) if workload.preemptible else list(allocated),
-            leaving=list(_cost(run, leaving)) if run else list(self.axes.zero),
+            leaving=list(_cost(run, away, leaving)) if run else list(self.axes.zero),
             pending=list(_waiting(workload, waiting, len(self.resources))),
         )
 
@@ -406,9 +430,12 @@ def _waiting(workload: Workload, counts: Sequence[int], size: int) -> Amounts:
     return _multiplied([pod_set.requests for pod_set in pod_sets], asking)
 
 
-def _cost(run: Run, counts: Sequence[int]) -> Amounts:
-    """Return what *counts* pods per set cost the queue."""
-    return _multiplied(run.charges, counts)
+def _cost(run: Run, pods: Sequence[PodId], counts: Sequence[int]) -> Amounts:
+    """Return what *pods*, which are *counts* per set, cost the queue."""
+    if not run.own_charges:
+        return _multiplied(run.charges, counts)
+    nothing = (0,) * len(run.charges[0])
+    return tuple(map(sum, zip(nothing, *map(run.charge, pods), strict=True)))
 
 
 def _multiplied(vectors: Sequence[Amounts], counts: Sequence[int]) -> Amounts:
