@@ -61,6 +61,19 @@ def grow_one_by_one() -> Work:
     return _planning(state, starts=4_000)
 
 
+@benchmark("plan: 1,000 full nodes, 2,000 waiting jobs with named pods")
+def refuse_named_pods() -> Work:
+    """All jobs are of one shape but for the names of their pods; no limit stops them earlier."""
+    state = _world(limit=None)
+    _run(state, jobs=NODES * GPUS)
+    for number in range(2_000):
+        job = _job(f"q{number % QUEUES:02}", f"p{number:05}", pods=1, created_ms=10_000 + number)
+        (pods,) = job.pod_sets
+        named = msgspec.structs.replace(pods, pod_names=(f"{job.name}-x7k2p",))
+        state.apply(WorkloadAdded(msgspec.structs.replace(job, pod_sets=(named,))))
+    return _planning(state, starts=0)
+
+
 @benchmark("plan: nothing changed, 2,000 jobs over their limit", goal_cpu_ms=20)
 def nothing_changed() -> Work:
     """Full nodes, and the policy has planned for this very state before."""
