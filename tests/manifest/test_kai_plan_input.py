@@ -73,7 +73,7 @@ def test_a_part_goes_on_a_device_that_has_it_left() -> None:
     running = (half("r1", "g1", "0.75"), half("r2", "g2", "0.75"))  # 1/4 is left of each
     assert planned(TWO_DEVICES, *running, half("p1", fraction="0.25")) == {"ns/p1": "n1"}
     (why,) = planned(TWO_DEVICES, *running, half("p1", fraction="0.5")).values()
-    assert why == "fits no node: 1 of 1 node lacks a device with so much free"
+    assert why == "fits no node: 1 of 1 node lacks 1 GPU with 0.5 free"
 
 
 # A share in memory
@@ -197,7 +197,7 @@ def test_every_pod_counts_where_a_node_says_how_many_it_takes(
     running = pod("r", f"nodeName: n1, {ONE_CORE}")
     answers = planned(node, other, reservation, finished, running, pod("p1"), pod("p2"))
     assert answers == {
-        job: "fits no node: 1 of 1 node lacks pods" if job in waiting else "n1"
+        job: "fits no node: 1 of 1 node has no room for another pod" if job in waiting else "n1"
         for job in ("ns/p1", "ns/p2")
     }
 

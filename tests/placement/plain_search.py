@@ -192,12 +192,25 @@ def plain_defect(state: ClusterState, workload: Workload, pod_set: int, node: No
         (not is_allowed(state, workload, pod_set, node), PODS_AROUND),
         (bool(room.later_ports & set(asked.constraints.host_ports)), "have a host port taken"),
         (bool(lacking), f"lack {_listed(lacking)}"),
-        (
-            share is not None and not room.fits_devices(share, now=False),
-            "lack a device with so much free",
-        ),
+        (share is not None and not room.fits_devices(share, now=False), _no_device(node, share)),
     ]
     return next((text for applies, text in reasons if applies and text is not None), None)
+
+
+def _no_device(node: Node, share: GpuShare | None) -> str | None:
+    """Return why a node has not enough devices; the resources are those of `search_world`."""
+    _, _, shared, other = node.allocatable
+    if share is None:
+        return None
+    if not (shared or other):
+        return "have no GPU"
+    if not shared:
+        return "have no GPU that pods can share"
+    if share.memory_mib is not None and node.gpu_memory_mib is None:
+        return "do not say how much memory a GPU has"
+    parts = {500: "0.5", 250: "0.25", 750: "0.75", None: f"{share.memory_mib}Mi of memory"}
+    devices = "1 GPU" if share.devices == 1 else f"{share.devices} GPUs"
+    return f"lack {devices} with {parts[share.thousandths]} free"
 
 
 def _listed(names: list[str]) -> str:
