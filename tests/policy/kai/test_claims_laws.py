@@ -4,18 +4,22 @@ from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.apply import apply
-from fairlead.model.events import Event, WorkloadAdded
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.invariants import check_invariants
+from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import GpuShare, KaiJob, PodSet, Workload
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.room_bound import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from tests.model.test_state import facts
-from tests.policy.kai.random_worlds import build, worlds
+from tests.policy.kai.random_worlds import build, gpus, queues
 
 START_MS = 0
 NOW_MS = 100_000
@@ -30,15 +34,55 @@ all_settings = st.builds(
 
 
 @st.composite
+def contended_queues(draw: st.DrawFn) -> list[Event]:
+    """Two departments, and teams that are guaranteed less than the nodes have."""
+    events: list[Event] = []
+    for at in range(draw(st.integers(2, 5))):
+        name, parent = (f"d{at}", None) if at < 2 else (f"t{at}", f"d{at % 2}")
+        made = draw(queues(name, parent))
+        quota = draw(gpus(3)) if at else 0
+        events.append(
+            QueueChanged(replace(made, guaranteed=(None, None, quota), ceiling=(None,) * 3))
+        )
+    return events
+
+
+@st.composite
+def small_jobs(draw: st.DrawFn, name: str, queue: str) -> Workload:
+    """Pods of a GPU or two, or of half a GPU, that can mostly be preempted."""
+    count = draw(st.integers(1, 3))
+    share = draw(st.sampled_from([None, None, None, GpuShare(thousandths=500)]))
+    gpu = 500 if share else draw(st.sampled_from([1000, 1000, 2000]))
+    priority = draw(st.sampled_from([50, 50, 75, 100]))
+    pods = PodSet(name=name, count=count, min_count=0, requests=(100, 10**6, gpu), gpu_share=share)
+    return Workload(
+        name=WorkloadName(name),
+        queue=QueueName(queue),
+        pod_sets=(pods,),
+        min_count=draw(st.integers(1, count)),
+        priority=priority,
+        preemptible=priority < 100,
+        created_ms=draw(st.integers(0, 3)),
+        extension=KaiJob(),
+    )
+
+
+@st.composite
 def busy_worlds(draw: st.DrawFn) -> ClusterState:
-    """A world in which the first jobs were started before the others came."""
-    events: list[Event] = draw(worlds())
-    jobs = [event for event in events if isinstance(event, WorkloadAdded)]
-    late = jobs[draw(st.integers(0, len(jobs))) :]
-    state = build(event for event in events if event not in late)
+    """Full nodes: the jobs of some queues were started before those of the others came."""
+    events = draw(contended_queues())
+    for at in range(draw(st.integers(1, 3))):
+        size = (64_000, 10**9, draw(st.sampled_from([2000, 3000, 4000])))
+        events.append(NodeAdded(Node(name=f"n{at}", allocatable=size, occupied=(0, 0, 0))))
+    state = build(events)
+    leaves = [str(name) for name in state.queues if not state.children(name)]
+    for number in range(draw(st.integers(3, 9))):
+        state.apply(
+            WorkloadAdded(draw(small_jobs(f"r{number}", draw(st.sampled_from(leaves[:1])))))
+        )
     apply(state, KaiPolicy(KaiSettings()).plan(state, START_MS))
-    for event in late:
-        state.apply(event)
+    for number in range(draw(st.integers(1, 4))):
+        state.apply(WorkloadAdded(draw(small_jobs(f"p{number}", draw(st.sampled_from(leaves))))))
     return state
 
 
@@ -53,21 +97,22 @@ def cycle(state: ClusterState, chosen: KaiSettings) -> list[Decision]:
     return decisions
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(state=busy_worlds(), chosen=all_settings)
 def test_nobody_loses_a_place_but_for_somebody_who_gets_one(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
-    decisions = cycle(state, chosen)
+    """The peer may take a place again that it gave in the same cycle; we do not."""
+    decisions = cycle(state, replace(chosen, faithful=False))
     served = {each.workload for each in decisions if isinstance(each, Reserve | Start)}
     for each in decisions:
-        if isinstance(each, Evict | Move):
+        if isinstance(each, Evict | Move) and each.reason.code != "StaleGang":
             assert each.beneficiary in served
             assert each.beneficiary != each.workload
             assert state.workloads[each.workload].preemptible
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(state=busy_worlds())
 def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
     """All of them started 100 s ago, and may run for 200."""
@@ -82,7 +127,7 @@ def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
         assert left >= state.workloads[name].min_count
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(state=busy_worlds(), chosen=all_settings)
 def test_tries_that_are_not_made_would_have_failed(
     state: ClusterState, chosen: KaiSettings
@@ -92,7 +137,7 @@ def test_tries_that_are_not_made_would_have_failed(
         assert cycle(state, chosen) == decisions
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(state=busy_worlds(), chosen=all_settings)
 def test_what_is_promised_fits_once_everybody_has_left(
     state: ClusterState, chosen: KaiSettings

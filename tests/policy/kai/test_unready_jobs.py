@@ -12,6 +12,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from tests.model.worlds import node, queue, state_with, workload
 
 JOB = WorkloadName("job")
+GATED = "have a scheduling gate"
 GROUPS = (SubGroup(name="leader", min_member=1), SubGroup(name="workers", min_member=3))
 
 
@@ -60,9 +61,40 @@ def tally(count: int, of: int, things: str, what: str = "are there") -> Tally:
             (tally(2, 3, "pods that the job needs"),),
         ),
         (
-            waiting(pods(2), pods(2, gated=True), minimum=3),
+            waiting(pods(2), pods(2, gated=True), minimum=3),  # 2 + 2 are enough
+            "SchedulingGated",
+            (tally(2, 4, "pods", GATED),),
+        ),
+        (
+            waiting(pods(1, gated=True), minimum=1),
+            "SchedulingGated",
+            (tally(1, 1, "pods", GATED),),
+        ),
+        (
+            waiting(pods(1), pods(1, gated=True), minimum=3),  # 1 + 1 are not
             "NotReady",
-            (tally(2, 3, "pods that the job needs"),),
+            (tally(2, 3, "pods that the job needs"), tally(1, 2, "pods", GATED)),
+        ),
+        (
+            waiting(
+                pods(1, gated=True, sub_group="leader"),
+                pods(2, sub_group="workers"),
+                pods(1, gated=True, sub_group="workers"),
+                minimum=4,
+                sub_groups=GROUPS,
+            ),
+            "SchedulingGated",
+            (tally(2, 4, "pods", GATED),),
+        ),
+        (
+            waiting(
+                pods(2, gated=True, sub_group="leader"),  # one too many is no worker
+                pods(2, sub_group="workers"),
+                minimum=4,
+                sub_groups=GROUPS,
+            ),
+            "NotReady",
+            (tally(2, 3, "pods that workers needs"), tally(2, 4, "pods", GATED)),
         ),
         (
             waiting(
@@ -76,7 +108,16 @@ def tally(count: int, of: int, things: str, what: str = "are there") -> Tally:
         ),
         (waiting(pods(2), minimum=1, active=False), "Suspended", ()),
     ],
-    ids=["too few pods", "the rest has a gate", "a sub-group is short", "its owner holds it"],
+    ids=[
+        "too few pods",
+        "the rest has a gate",
+        "its only pod has a gate",
+        "too few even without gates",
+        "gates in both sub-groups",
+        "a gate in another sub-group than the one that is short",
+        "a sub-group is short",
+        "its owner holds it",
+    ],
 )
 def test_a_job_without_a_turn_is_told_what_is_missing(
     state: ClusterState, code: str, tallies: tuple[Tally, ...]
@@ -88,7 +129,7 @@ def test_a_job_of_which_only_gated_pods_wait_is_told_so() -> None:
     state = waiting(pods(1), pods(2, gated=True), minimum=1)
     place = (Placement(PodId(0, 0), "n1"),)
     state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
-    assert told(state) == ("SchedulingGated", (tally(2, 3, "pods", "have a scheduling gate"),))
+    assert told(state) == ("SchedulingGated", (tally(2, 3, "pods", GATED),))
 
 
 def test_a_pod_that_is_leaving_is_not_there() -> None:

@@ -4,6 +4,7 @@ The fair shares are those of the beginning and stay; what queues hold moves with
 starts. Whoever wants to know why something came out as it did can listen to the turns.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -12,7 +13,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadDisplaced
 from fairlead.model.plan import Decision, Reason, Tally
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
@@ -66,7 +67,7 @@ class KaiCycle:
         self.record = CycleRecord(state)
         self._gangs: dict[WorkloadName, Gang] = {}
         self._evicted: dict[WorkloadName, set[PodId]] = {}
-        self._pool = VictimPool(state, self.gang)
+        self._pool = self._victim_pool()
         self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
         self.jobs, self.race = self._line_up(self._depth("allocate"))
         self.finder = node_finder(state, settings) if finder is None else finder
@@ -133,7 +134,7 @@ class KaiCycle:
 
     def _claim(self, action: ClaimAction) -> None:
         """Let every job that waits claim once, in the order of service."""
-        self._pool = VictimPool(self.state, self.gang)  # the action before may have changed it all
+        self._pool = self._victim_pool()  # the action before may have changed it all
         jobs, race = self._line_up(self._depth(action))
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
@@ -183,6 +184,11 @@ class KaiCycle:
             self.record.touch(name)
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
+
+    def _victim_pool(self) -> VictimPool:
+        """Return who may be asked to give way: KAI asks also those who came in this cycle."""
+        settled = None if self.settings.faithful else self.record.is_settled
+        return VictimPool(self.state, self.gang, settled)
 
     def _races(
         self, claimant: WorkloadName, pods: tuple[PodId, ...]
@@ -237,23 +243,39 @@ def _why_no_leaf(state: ClusterState, queue: QueueName) -> Reason:
 
 
 def _unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:
-    """Return why a job in a leaf has nothing to start: it is held back, or pods are missing."""
+    """Return why a job in a leaf has nothing to start: it is held back, or pods are missing.
+
+    Pods with a gate are there. Only where they would not do either, pods are missing.
+    """
     workload = state.workloads[name]
     if not workload.active:
         return Reason(code=SUSPENDED, queue=workload.queue)
-    tallies = tuple(
+    gated = _gated_pods(workload, gang)
+    there = [(group, n + gated[group.name]) for group, n in gang.incomplete(state.runs.get(name))]
+    missing = tuple(
         Tally(
-            count=there,
+            count=count,
             of=group.minimum,
             things=f"pods that {group.name or 'the job'} needs",
             what="are there",
         )
-        for group, there in gang.incomplete(state.runs.get(name))
+        for group, count in there
+        if count < group.minimum
     )
-    if tallies:
-        return Reason(code=NOT_READY, queue=workload.queue, tallies=tallies)
-    gated = sum(each.count for each in workload.pod_sets if each.gated)
     held_back = Tally(
-        count=gated, of=workload.pod_count(), things="pods", what="have a scheduling gate"
+        count=gated.total(), of=workload.pod_count(), things="pods", what="have a scheduling gate"
     )
+    if missing:
+        tallies = (*missing, held_back) if gated else missing
+        return Reason(code=NOT_READY, queue=workload.queue, tallies=tallies)
     return Reason(code=SCHEDULING_GATED, queue=workload.queue, tallies=(held_back,))
+
+
+def _gated_pods(workload: Workload, gang: Gang) -> Counter[str]:
+    """Return how many pods of each group of *gang*, by its name, have a scheduling gate."""
+    names = {group.name for group in gang.groups}
+    gated: Counter[str] = Counter()
+    for each in workload.pod_sets:
+        if each.gated:
+            gated[each.sub_group if each.sub_group in names else ""] += each.count
+    return gated

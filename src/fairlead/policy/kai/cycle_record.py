@@ -43,6 +43,11 @@ class CycleRecord:
             run = self._state.runs.get(job)
             self._before[job] = dict(run.pods) if run else {}
 
+    def is_settled(self, pod: PodKey) -> bool:
+        """Return whether a pod got its present place in this cycle."""
+        before = self._before.get(pod[0])
+        return before is not None and before.get(pod[1]) != self._place(pod)
+
     def act(self, act: Act, pods: Sequence[PodKey]) -> None:
         """Note what was done to *pods*, all of jobs that were touched."""
         number = len(self._acts)

@@ -16,7 +16,7 @@ from fairlead.model.workload import KaiJob, PodId, Workload
 from fairlead.policy.kai.sub_groups import Branch, fewest_pods, needed_leaves, needs_all, tree_of
 
 
-class PodGroup(NamedTuple):
+class Members(NamedTuple):
     """Pods in the order in which they start, and how many of them are of use together."""
 
     minimum: int
@@ -120,7 +120,7 @@ class Gang:
         needed = [(self.groups[at], counts[at]) for at in self._needed(counts)]
         return [(g.name, count, g.minimum) for g, count in needed if count < g.minimum]
 
-    def incomplete(self, run: Run | None) -> list[tuple[PodGroup, int]]:
+    def incomplete(self, run: Run | None) -> list[tuple[Members, int]]:
         """Return the groups that are needed and have too few pods, with how many there are.
 
         Pods that are to leave and pods that are held back are not there.
@@ -155,11 +155,11 @@ class Gang:
         ]
 
 
-def _groups(workload: Workload) -> tuple[tuple[PodGroup, ...], Branch | None]:
+def _groups(workload: Workload) -> tuple[tuple[Members, ...], Branch | None]:
     """Return the groups, that of the pods in no sub-group last, and who must start; None: all."""
     job = workload.extension
     if not isinstance(job, KaiJob) or not job.sub_groups:
-        return (PodGroup(workload.min_count, tuple(_in_start_order(workload))),), None
+        return (Members(workload.min_count, tuple(_in_start_order(workload))),), None
     inner = {each.parent for each in job.sub_groups}
     leaves = [each for each in job.sub_groups if each.name not in inner]
     leaves.sort(key=lambda leaf: leaf.name)
@@ -175,7 +175,7 @@ def _groups(workload: Workload) -> tuple[tuple[PodGroup, ...], Branch | None]:
         pods[places.get(workload.pod_sets[pod.pod_set].sub_group, -1)].append(pod)
     names = [*places, ""]
     groups = [
-        PodGroup(minimum, tuple(own), name)
+        Members(minimum, tuple(own), name)
         for minimum, own, name in zip(minimums, pods, names, strict=True)
     ]
     return tuple(groups), None if needs_all(top) else top

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Fullness, Gang
@@ -36,10 +37,16 @@ Entry: TypeAlias = tuple[JobKey, Candidate]
 class VictimPool:
     """Preemptible jobs with a place, in the order of service: the last would give way first."""
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
-        """Look at nothing yet."""
+    def __init__(
+        self,
+        state: ClusterState,
+        gang_of: Callable[[WorkloadName], Gang],
+        is_settled: Callable[[PodKey], bool] | None = None,
+    ) -> None:
+        """Look at nothing yet. Pods that *is_settled* says so of are not asked."""
         self._state = state
         self._gang_of = gang_of
+        self._is_settled = is_settled
         self._lines: dict[QueueName, list[Entry]] = {}
 
     def line(self, queue: QueueName) -> list[Entry]:
@@ -75,6 +82,8 @@ class VictimPool:
             if run is None or not workload.preemptible:
                 continue
             pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
+            if self._is_settled is not None:
+                pods = [pod for pod in pods if not self._is_settled((name, pod))]
             if pods:
                 ordered = tuple(sorted(pods, key=workload.pod_name))
                 entries.append(self.entry(Candidate(name, ordered, self._gang_of(name))))
