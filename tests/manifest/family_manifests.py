@@ -155,7 +155,7 @@ spec:
   minMember: 2
   priorityClassName: train
   preemptibility: preemptible
-  subGroups: [{name: workers, minMember: 2}, {name: leaders, parent: workers}]
+  subGroups: [{name: workers}, {name: leaders, minMember: 2, parent: workers}]
 ---
 apiVersion: kai.scheduler/v1
 kind: SchedulingShard

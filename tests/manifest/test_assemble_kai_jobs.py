@@ -122,13 +122,43 @@ def test_labels_make_no_pods_different_and_a_set_has_those_that_all_share() -> N
     assert big.labels == (("app", "train"), ("index", "2"), ("zone", "b"))
 
 
-def test_an_unknown_sub_group_is_told_and_left_out() -> None:
+def test_a_pod_with_an_unknown_sub_group_counts_as_one_in_none() -> None:
     group = GROUP.replace("minMember: 2", "subGroups: [{name: head}]")
     stray = member("x", more="labels: {kai.scheduler/subgroup-name: heat}")
-    assembled, found = assemble(stream(queue("a"), group, stray))
+    assembled, (finding,) = assemble(stream(queue("a"), group, stray))
     assert assembled is not None
     assert workload(assembled.state, "ns/g").pod_sets[0].sub_group == ""
-    assert [each.code for each in found] == ["missing-reference"]
+    assert finding.code == "missing-reference"
+    assert finding.message == (
+        'found the sub-group "heat", which its PodGroup does not list; '
+        "the pod counts as one in no sub-group"
+    )
+
+
+@pytest.mark.parametrize(
+    ("minimum", "is_one_outside", "told_of"),
+    [
+        (3, False, False),  # 1 + 2 is what the sub-groups need
+        (7, False, True),
+        (2, False, True),
+        (7, True, False),  # 3 in sub-groups, and 4 that are in none
+        (2, True, True),
+    ],
+)
+def test_a_minimum_beside_sub_groups_that_need_another_is_told(
+    minimum: int, is_one_outside: bool, told_of: bool
+) -> None:
+    sub_groups = "subGroups: [{name: head, minMember: 1}, {name: work, minMember: 2}]"
+    group = GROUP.replace("minMember: 2", f"minMember: {minimum}, {sub_groups}")
+    pods = [member("h", more="labels: {kai.scheduler/subgroup-name: head}")]
+    if is_one_outside:
+        pods.append(member("x"))
+    assembled, found = assemble(stream(queue("a"), group, *pods))
+    assert assembled is not None
+    message = f"found the number {minimum}, but the sub-groups need 3; "
+    message += "the job starts with what they need"
+    expected = [("warning", "contradiction", "$.spec.minMember", message)] if told_of else []
+    assert [(each.severity, each.code, each.path, each.message) for each in found] == expected
 
 
 def test_a_topology_that_is_required_is_a_constraint_that_we_do_not_know() -> None:

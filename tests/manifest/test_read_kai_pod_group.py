@@ -30,8 +30,8 @@ GROUP = """
       stalenessGracePeriod: -1s
       topologyConstraint: {topology: racks, requiredTopologyLevel: rack}
       subGroups:
-      - {name: leaders, minMember: 1}
-      - {name: workers, minMember: 3, parent: leaders, topologyConstraint: {topology: racks}}
+      - {name: leaders, minSubGroup: 1}
+      - {name: workers, minMember: 4, parent: leaders, topologyConstraint: {topology: racks}}
     status: {phase: Running}
 """
 
@@ -58,8 +58,8 @@ def test_a_group_is_read_with_all_its_fields() -> None:
     assert (group.preemption_delay_ms, group.staleness_grace_ms) == (30_000, -1000)
     assert group.topology
     assert group.sub_groups == (
-        SubGroup(name="leaders", min_member=1),
-        SubGroup(name="workers", parent="leaders", min_member=3),
+        SubGroup(name="leaders", min_sub_group=1),
+        SubGroup(name="workers", parent="leaders", min_member=4),
     )
 
 
@@ -127,11 +127,59 @@ def test_a_preferred_topology_is_no_constraint() -> None:
         ("{subGroups: [{name: a, parent: b}]}", "$.spec.subGroups[0].parent", "missing-parent"),
         ("{subGroups: [{name: a, parent: a}]}", "$.spec.subGroups[0].parent", "cycle"),
         ("{subGroups: [{minMember: 1}]}", "$.spec.subGroups[0].name", "missing-field"),
+        ("{minSubGroup: 1}", "$.spec.minSubGroup", "out-of-range"),
+        ("{minSubGroup: 1, subGroups: []}", "$.spec.minSubGroup", "out-of-range"),
+        ("{minSubGroup: 2, subGroups: [{name: a}]}", "$.spec.minSubGroup", "out-of-range"),
+        (
+            "{minSubGroup: 2, subGroups: [{name: a}, {name: b, parent: a}]}",  # b is not at the top
+            "$.spec.minSubGroup",
+            "out-of-range",
+        ),
+        (
+            "{subGroups: [{name: a, minSubGroup: 1}]}",
+            "$.spec.subGroups[0].minSubGroup",
+            "out-of-range",
+        ),
+        (
+            "{subGroups: [{name: b, parent: a}, {name: a, minSubGroup: 2}]}",
+            "$.spec.subGroups[1].minSubGroup",
+            "out-of-range",
+        ),
+        (
+            "{subGroups: [{name: b, parent: a}, {name: a, minSubGroup: 0}]}",
+            "$.spec.subGroups[1].minSubGroup",
+            "out-of-range",
+        ),
+        (
+            "{subGroups: [{name: b, parent: a}, {name: a, minSubGroup: 1, minMember: 1}]}",
+            "$.spec.subGroups[1].minSubGroup",
+            "contradiction",
+        ),
     ],
 )
 def test_what_kai_would_refuse_is_refused(text: str, path: str, code: str) -> None:
     _, found = spec(text)
     assert [f"error: {path}:" in each and f"[{code}]" in each for each in found] == [True]
+
+
+def test_as_many_sub_groups_as_there_are_may_be_needed() -> None:
+    group, found = spec(
+        "{minSubGroup: 2, subGroups: [{name: a, minSubGroup: 1}, {name: b}, {name: c, parent: a}]}"
+    )
+    assert (group.min_sub_group, found) == (2, [])
+    _, found = spec("{minSubGroup: 5, subGroups: [{name: a}, {name: a}]}")
+    assert [each[each.rindex("[") :] for each in found] == [
+        "[duplicate-entry]\n    fix: rename one"
+    ]
+
+
+def test_a_minimum_above_other_sub_groups_has_no_effect_and_is_told() -> None:
+    group, (found,) = spec(
+        "{subGroups: [{name: b, parent: a, minMember: 2}, {name: a, minMember: 7}]}"
+    )
+    assert group.min_member == 2
+    assert "warning: $.spec.subGroups[1].minMember: found minMember of the sub-group" in found
+    assert "their minimums count, this one does not [no-effect]" in found
 
 
 def test_a_cycle_of_sub_groups_is_told_beside_their_other_mistakes() -> None:
@@ -173,7 +221,7 @@ def test_a_backoff_that_kai_does_not_support_is_told(backoff: str, told: str) ->
         ("a b", None, 2),  # a leaf without a minimum needs one pod
         ("a b2<a c3<a", None, 5),  # a needs both below it
         ("a b2<a c3<a d4", 1, 4),  # 2 + 3 against 4
-        ("a7 b2<a", None, 7),  # its own minimum counts, not that of its children
+        ("a7 b2<a", None, 2),  # that of its children counts, not its own
         ("a0", None, 1),  # a group needs at least one pod
     ],
 )

@@ -13,6 +13,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
 from fairlead.manifest.kai.read_pod_group import PREEMPTIBILITIES
+from fairlead.manifest.kai.read_sub_groups import least_pods
 from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
@@ -55,6 +56,7 @@ class KaiWorkload:
         self._members = Counter[str]()
         for name, pods in zip(self._sub_groups, self._sets, strict=True):
             self._members[name] += len(pods)
+        self._warn_of_minimum()
         self._priority = self._read_priority(priorities)
         self._preemptible = is_preemptible(self._priority, self._preemptibility())
 
@@ -137,10 +139,26 @@ class KaiWorkload:
             pod,
             SUB_GROUP_LABEL,
             "missing-reference",
-            f"found the sub-group {quote(name)}, which its PodGroup does not list; it is left out",
+            f"found the sub-group {quote(name)}, which its PodGroup does not list; the pod counts "
+            "as one in no sub-group",
             "correct the name, or add it to subGroups",
         )
         return ""
+
+    def _warn_of_minimum(self) -> None:
+        """Tell of a minimum for all pods that is not what the sub-groups need, which decides."""
+        group = self.job.group
+        if group is None or not group.sub_groups:
+            return
+        least = least_pods(group.sub_groups, group.min_sub_group)
+        is_met_by_others = group.min_member > least and self._members[""] > 0
+        if group.min_member == least or is_met_by_others:
+            return
+        message = f"found the number {group.min_member}, but the sub-groups need {least}; "
+        message += "the job starts with what they need"
+        fix = f"write {least}, remove it, or change the minimums of the sub-groups"
+        place = ("spec", "minMember")
+        group.source.report(self._findings, "warning", "contradiction", place, message, fix)
 
     def _pod_set(self, at: int, resources: tuple[str, ...]) -> PodSet:
         pods, sub_group = self._sets[at], self._sub_groups[at]

@@ -5,6 +5,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 from fairlead.manifest.core.read_length import protection_ms, warn_of_negative
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
+from fairlead.manifest.kai.check_minimums import check_minimums
 from fairlead.manifest.kai.read_sub_groups import least_pods, read_sub_groups, requires_topology
 from fairlead.manifest.objects import KaiPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
@@ -41,12 +42,15 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
     spec = top.mapping("spec", required=True)
     spec.ignore(*_IGNORED)
     _check_backoff(spec)
-    sub_groups, needs_topology = read_sub_groups(spec)
+    sound_groups, needs_topology = read_sub_groups(spec)
+    sub_groups = sound_groups or ()
     min_member = spec.integer("minMember", None, minimum=1, maximum=MAX_COUNT)
     min_sub_group = spec.integer("minSubGroup", None, minimum=1, maximum=MAX_COUNT)
     if min_member is not None and min_sub_group is not None:
         message = "found minSubGroup beside minMember, expected one of the two"
         spec.error("minSubGroup", "contradiction", message, "remove one of the two")
+    elif sound_groups is not None:
+        check_minimums(spec, sound_groups, min_sub_group)
     delay_ms = protection_ms(spec, "preemptionDelay", None)
     queue, queue_path = _queue(spec, metadata)
     group = KaiPodGroupObject(

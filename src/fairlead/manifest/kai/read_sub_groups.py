@@ -25,11 +25,11 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     at: int
 
 
-def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...], bool]:
+def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...] | None, bool]:
     """Read all sub-groups in their order, and whether one of them requires a topology.
 
-    Where names are double, a parent is missing or sub-groups form a cycle, that is told and none
-    is returned.
+    Where names are double, a parent is missing or sub-groups form a cycle, that is told, and they
+    are None.
     """
     items = spec.items(_LIST)
     found = tuple(_read_sub_group(item) for item in items)
@@ -42,7 +42,7 @@ def read_sub_groups(spec: Cursor) -> tuple[tuple[SubGroup, ...], bool]:
     # Each looks for itself, so that one mistake does not hide another.
     checks = (_check_names(spec, places), _check_cycles(spec, places))
     is_sound = len(places) == len(found) and all(checks)
-    return (found if is_sound else ()), any(needs_topology)
+    return (found if is_sound else None), any(needs_topology)
 
 
 def requires_topology(cursor: Cursor) -> bool:
@@ -56,12 +56,12 @@ def requires_topology(cursor: Cursor) -> bool:
 def least_pods(sub_groups: Sequence[SubGroup], min_sub_group: int | None) -> int:
     """Return the fewest pods with which a group without ``minMember`` can run.
 
-    A sub-group without a minimum of its own needs all of its children, or the cheapest
-    ``min_sub_group`` of them; a leaf needs one pod. Cost: one look at each, and sorting.
+    A sub-group with others below it needs all of them, or the cheapest ``min_sub_group``; a leaf
+    without a minimum needs one pod. Cost: one look at each, and sorting.
     """
     minimums: dict[str | None, list[int]] = defaultdict(list)  # of the children of each
     for each in _children_first(sub_groups):
-        if each.min_member is not None:
+        if each.min_member is not None and not minimums[each.name]:
             least = each.min_member
         else:
             least = _cheapest(minimums[each.name], each.min_sub_group)
@@ -74,7 +74,7 @@ def _read_sub_group(item: Cursor) -> SubGroup:
         name=item.text("name"),
         parent=item.text("parent", "") or None,
         min_member=item.integer("minMember", None, minimum=0, maximum=MAX_COUNT),
-        min_sub_group=item.integer("minSubGroup", None, minimum=0, maximum=MAX_COUNT),
+        min_sub_group=item.integer("minSubGroup", None, minimum=1, maximum=MAX_COUNT),
     )
 
 
