@@ -15,7 +15,7 @@ from typing import Final
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.placement.pod_domains import PodDomains, Tally
+from fairlead.placement.pod_domains import PodCount, PodDomains
 
 
 class PodsAround:
@@ -26,10 +26,10 @@ class PodsAround:
     def __init__(
         self,
         *,
-        near: Tally | None = None,
+        near: PodCount | None = None,
         is_first: bool = False,
-        apart_from: Sequence[Tally] = (),
-        repelled_by: Sequence[Tally] = (),
+        apart_from: Sequence[PodCount] = (),
+        repelled_by: Sequence[PodCount] = (),
     ) -> None:
         """Take in where the pods are that matter; *is_first*: being near nobody is allowed."""
         self._near = near
@@ -84,12 +84,12 @@ class PodAffinity:
         domains = self._domains
         if not near and not apart_from and not domains.has_repelling():
             return _ALL
-        tally = domains.meant_by(near) if near else None
+        pod_count = domains.meant_by(near) if near else None
         repelled_by = [each for each in domains.repelling(workload, pod_set) if each.domains]
         return PodsAround(
-            near=tally,
-            is_first=tally is not None
-            and not tally.domains
+            near=pod_count,
+            is_first=pod_count is not None
+            and not pod_count.domains
             and domains.means(near, workload.namespace, dict(asked.labels)),
             apart_from=[domains.meant_by((term,)) for term in apart_from],
             # In an order that does not depend on which of them was met first.
@@ -97,11 +97,11 @@ class PodAffinity:
         )
 
 
-def _shared_key(node: Node, tallies: Sequence[Tally]) -> str | None:
-    """Return the first topology key by which *node* is in a domain of *tallies*."""
-    for tally in tallies:
-        for key in tally.keys:
+def _shared_key(node: Node, pod_counts: Sequence[PodCount]) -> str | None:
+    """Return the first topology key by which *node* is in a domain of *pod_counts*."""
+    for pod_count in pod_counts:
+        for key in pod_count.keys:
             value = node.labels.get(key)
-            if value is not None and (key, value) in tally.domains:
+            if value is not None and (key, value) in pod_count.domains:
                 return key
     return None

@@ -29,7 +29,7 @@ _Label: TypeAlias = tuple[str, str]
 _SPARE: Final = 1000  # how much may be remembered needlessly before all is counted anew
 
 
-class Tally:
+class PodCount:
     """How many pods there are in each domain of the keys of *terms*.
 
     Pods that all of the terms mean, or if *is_repelling* pods that have the one term.
@@ -58,16 +58,18 @@ class Tally:
 
 
 class _Kind:
-    """Pods that no term tells apart; *tallies* are those that count them."""
+    """Pods that no term tells apart; *pod_counts* are those that count them."""
 
-    __slots__ = ("labels", "namespace", "nodes", "repelled_by", "tallies")
+    __slots__ = ("labels", "namespace", "nodes", "pod_counts", "repelled_by")
 
-    def __init__(self, namespace: str, labels: Mapping[str, str], tallies: list[Tally]) -> None:
+    def __init__(
+        self, namespace: str, labels: Mapping[str, str], pod_counts: list[PodCount]
+    ) -> None:
         self.namespace = namespace
         self.labels = labels
-        self.tallies = tallies
+        self.pod_counts = pod_counts
         self.nodes: dict[str, int] = {}
-        self.repelled_by: list[Tally] = []
+        self.repelled_by: list[PodCount] = []
 
 
 class PodDomains:
@@ -83,7 +85,7 @@ class PodDomains:
         self._catch_up()
         return bool(self._repelling)
 
-    def meant_by(self, terms: tuple[PodTerm, ...]) -> Tally:
+    def meant_by(self, terms: tuple[PodTerm, ...]) -> PodCount:
         """Return where the placed pods are that all of *terms* mean, for now.
 
         Cost: a look at what changed, and when *terms* are new, at the kinds they may mean.
@@ -91,10 +93,10 @@ class PodDomains:
         self._wake()
         found = self._asked.get(terms)
         if found is None:
-            found = self._asked[terms] = self._new_tally(terms, is_repelling=False)
+            found = self._asked[terms] = self._new_count(terms, is_repelling=False)
         return found
 
-    def repelling(self, workload: Workload, pod_set: int) -> list[Tally]:
+    def repelling(self, workload: Workload, pod_set: int) -> list[PodCount]:
         """Return, per term by which placed pods keep such a pod away, where those are, for now."""
         self._wake()
         return self._kinds_of(workload)[pod_set].repelled_by
@@ -109,10 +111,10 @@ class PodDomains:
         self._moment = 0
         self._is_awake = False
         self._most_remembered = _SPARE
-        self._asked: dict[tuple[PodTerm, ...], Tally] = {}
-        self._repelling: dict[PodTerm, Tally] = {}
+        self._asked: dict[tuple[PodTerm, ...], PodCount] = {}
+        self._repelling: dict[PodTerm, PodCount] = {}
         self._kinds: dict[object, _Kind] = {}
-        self._tallies_by_label: defaultdict[_Label | None, list[Tally]] = defaultdict(list)
+        self._pod_counts_by_label: defaultdict[_Label | None, list[PodCount]] = defaultdict(list)
         self._kinds_by_label: defaultdict[_Label | None, list[_Kind]] = defaultdict(list)
         self._known: dict[WorkloadName, tuple[Workload, list[_Kind]]] = {}
         self._known_foreign: dict[str, tuple[tuple[ForeignPod, ...], list[_Kind]]] = {}
@@ -155,16 +157,16 @@ class PodDomains:
         labels, kinds = self._counted.pop(node, ({}, {}))
         for kind, count in kinds.items():
             del kind.nodes[node]
-            for tally in kind.tallies:
-                tally.add(labels, -count)
+            for pod_count in kind.pod_counts:
+                pod_count.add(labels, -count)
         facts = self._state.nodes.get(node)
         if facts is None:
             return  # nothing is known of where the node is
         kinds = self._kinds_on(facts)
         for kind, count in kinds.items():
             kind.nodes[node] = count
-            for tally in kind.tallies:
-                tally.add(facts.labels, count)
+            for pod_count in kind.pod_counts:
+                pod_count.add(facts.labels, count)
         self._counted[node] = (facts.labels, kinds)
 
     def _kinds_on(self, node: Node) -> Mapping[_Kind, int]:
@@ -202,38 +204,38 @@ class PodDomains:
         key = (namespace, labels, repels)
         kind = self._kinds.get(key)
         if kind is None:
-            tallies = [self._tally_of_repelling(term) for term in repels]
-            kind = self._kinds[key] = _Kind(namespace, dict(labels), tallies)
+            pod_counts = [self._count_of_repelling(term) for term in repels]
+            kind = self._kinds[key] = _Kind(namespace, dict(labels), pod_counts)
             for label in (None, *labels):
                 self._kinds_by_label[label].append(kind)
-                for tally in self._tallies_by_label.get(label, ()):
-                    self._introduce(tally, kind)
+                for pod_count in self._pod_counts_by_label.get(label, ()):
+                    self._introduce(pod_count, kind)
         return kind
 
-    def _tally_of_repelling(self, term: PodTerm) -> Tally:
-        tally = self._repelling.get(term)
-        if tally is None:
-            tally = self._repelling[term] = self._new_tally((term,), is_repelling=True)
-        return tally
+    def _count_of_repelling(self, term: PodTerm) -> PodCount:
+        pod_count = self._repelling.get(term)
+        if pod_count is None:
+            pod_count = self._repelling[term] = self._new_count((term,), is_repelling=True)
+        return pod_count
 
-    def _new_tally(self, terms: tuple[PodTerm, ...], *, is_repelling: bool) -> Tally:
-        tally = Tally(terms, is_repelling=is_repelling)
+    def _new_count(self, terms: tuple[PodTerm, ...], *, is_repelling: bool) -> PodCount:
+        pod_count = PodCount(terms, is_repelling=is_repelling)
         for label in _labels_asked_for(terms):
-            self._tallies_by_label[label].append(tally)
+            self._pod_counts_by_label[label].append(pod_count)
             for kind in self._kinds_by_label.get(label, ()):
-                self._introduce(tally, kind)
-        return tally
+                self._introduce(pod_count, kind)
+        return pod_count
 
-    def _introduce(self, tally: Tally, kind: _Kind) -> None:
-        """Let *tally* and *kind* know of each other if the terms mean the kind."""
-        if not self.means(tally.terms, kind.namespace, kind.labels):
+    def _introduce(self, pod_count: PodCount, kind: _Kind) -> None:
+        """Let *pod_count* and *kind* know of each other if the terms mean the kind."""
+        if not self.means(pod_count.terms, kind.namespace, kind.labels):
             return
-        if tally.is_repelling:
-            kind.repelled_by.append(tally)
+        if pod_count.is_repelling:
+            kind.repelled_by.append(pod_count)
             return
-        kind.tallies.append(tally)
+        kind.pod_counts.append(pod_count)
         for node, count in kind.nodes.items():
-            tally.add(self._counted[node][0], count)
+            pod_count.add(self._counted[node][0], count)
 
 
 def _labels_asked_for(terms: tuple[PodTerm, ...]) -> tuple[_Label | None, ...]:
