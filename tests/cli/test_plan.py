@@ -183,3 +183,52 @@ def test_a_slice_of_a_gpu_is_not_placed(tmp_path: Path) -> None:
     )
     ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", *world))
     assert f"has a constraint that is not supported: {sliced}" in ran.out
+
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+  namespace: x
+  labels: {{kai.scheduler/queue: a}}
+  annotations: {{{asks}}}
+spec: {{schedulerName: kai-scheduler, containers: [{{name: main}}], {more}}}
+"""
+NO_GPU = NODE.replace('nvidia.com/gpu: "10", ', "")
+NO_SLOT = NODE.replace('pods: "110"', 'pods: "0"')
+GATE = "schedulingGates: [{name: later}]"
+
+
+@pytest.mark.parametrize(
+    ("node", "pod", "why"),
+    [
+        (NODE, pod_group("j", '""', 1), "it names no queue"),
+        (
+            NODE,
+            POD.format(asks="", more=GATE),
+            "held back: 1 of 1 pod has a scheduling gate",
+        ),
+        (
+            NO_SLOT,
+            POD.format(asks="", more=""),
+            "fits no node: 1 of 1 node has no room for another pod",
+        ),
+        (
+            NO_GPU,
+            POD.format(asks='gpu-fraction: "0.5"', more=""),
+            "fits no node: 1 of 1 node has no GPU",
+        ),
+        (
+            NODE,
+            POD.format(asks='gpu-memory: "2000"', more=""),
+            "fits no node: 1 of 1 node does not say how much memory a GPU has",
+        ),
+    ],
+    ids=["no queue", "a gate", "no slot", "no GPU", "unknown memory"],
+)
+def test_a_job_that_waits_is_told_in_words_that_cannot_be_misread(
+    tmp_path: Path, node: str, pod: str, why: str
+) -> None:
+    ran = run_cli("plan", "-f", write(tmp_path, "c.yaml", node, kai_queue("a", quota=4), pod))
+    assert ran.out.splitlines()[1].endswith(f"  {why}")

@@ -44,7 +44,7 @@ def nodes(count: int, what: str) -> Tally:
         ),
         (
             Reason(code="WithinQuota", queue=TEAM, comparisons=(CPU,)),
-            "within the quota of team: cpu: allocated 1 + request 4 <= no quota",
+            "within the quota of team: cpu: allocated 1 + request 4 <= unlimited quota",
         ),
         (
             Reason(
@@ -66,6 +66,34 @@ def nodes(count: int, what: str) -> Tally:
             "has a constraint that is not supported: resourceClaims, volumes.rbd",
         ),
         (Reason(code="QueueDoesNotExist", queue=TEAM), "queue team does not exist"),
+        (Reason(code="QueueDoesNotExist", queue=QueueName("")), "it names no queue"),
+        (
+            Reason(
+                code="SchedulingGated",
+                tallies=(Tally(count=1, of=1, things="pods", what="have a scheduling gate"),),
+            ),
+            "held back: 1 of 1 pod has a scheduling gate",
+        ),
+        (
+            Reason(
+                code="NotReady",
+                tallies=(
+                    Tally(count=0, of=1, things="pods that leader needs", what="are there"),
+                    Tally(count=2, of=3, things="pods that workers needs", what="are there"),
+                ),
+            ),
+            (
+                "not complete: 0 of 1 pod that leader needs is there, "
+                "2 of 3 pods that workers needs are there"
+            ),
+        ),
+        (
+            Reason(
+                code="StaleGang",
+                tallies=(Tally(count=1, of=3, things="pods that the job needs", what="run"),),
+            ),
+            "incomplete for too long: 1 of 3 pods that the job needs runs",
+        ),
         (Reason(code="SomethingNew", queue=TEAM), "SomethingNew"),
     ],
     ids=lambda value: value.code if isinstance(value, Reason) else "",

@@ -19,15 +19,18 @@ _PHRASES: Final = {
     "NotReady": "not complete: {tallies}",
     "SchedulingGated": "held back: {tallies}",
     "Suspended": "held back by its owner",
+    "StaleGang": "incomplete for too long: {tallies}",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
 }
 
-_OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does"}
+_OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does", "run": "runs"}
 
 
 def reason_text(reason: Reason) -> str:
     """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
     phrase = _PHRASES.get(reason.code, reason.code)
+    if reason.code == "QueueDoesNotExist" and not reason.queue:
+        phrase = "it names no queue"
     text = phrase.format(
         queue=reason.queue,
         first=comparisons_text(_most_interesting(reason.comparisons)),
@@ -62,7 +65,8 @@ def _noun_agrees(tally: Tally) -> str:
 
 def _verb_agrees(tally: Tally) -> str:
     verb, space, rest = tally.what.partition(" ")
-    return _OF_ONE.get(verb, verb) + space + rest if tally.count == 1 else tally.what
+    is_one = tally.count == 1 or tally.of == 1
+    return _OF_ONE.get(verb, verb) + space + rest if is_one else tally.what
 
 
 def _most_interesting(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
@@ -84,7 +88,7 @@ def _term_text(axis: Axis | None, term: Term) -> str:
     owner = f" of {term.queue}" if term.queue else ""
     match term.amount:
         case None:
-            return f"no {term.name}{owner}"
+            return f"unlimited {term.name}{owner}"
         case int() if axis is not None:
             return f"{term.name}{owner} {amount_text(axis, term.amount)}"
         case _:
