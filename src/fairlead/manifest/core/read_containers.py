@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.core.extended_resources import refuse_part
 from fairlead.manifest.text.cursor import Cursor
 
 _PORT_MAX: Final = 65_535
@@ -53,7 +54,8 @@ def read_requests(parent: Cursor) -> dict[str, int]:
     """Read ``resources`` as the API server completes it: a limit stands in for a request."""
     resources = parent.mapping("resources")
     resources.ignore("claims")  # the pod's resourceClaims are what matters
-    return {**resources.quantities("limits"), **resources.quantities("requests")}
+    limits = resources.quantities("limits", refuse_part)
+    return {**limits, **resources.quantities("requests", refuse_part)}
 
 
 def _read_container(container: Cursor, on_host_network: bool) -> Container:

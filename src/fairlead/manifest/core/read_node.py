@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from fairlead.manifest.core.extended_resources import refuse_part
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.core.read_selector import read_taints
@@ -38,7 +39,8 @@ def read_node(top: Cursor) -> NodeObject | None:
     spec, status = top.mapping("spec"), top.mapping("status")
     spec.ignore(*_IGNORED_SPEC)
     status.ignore(*_IGNORED_STATUS)
-    capacity, allocatable = status.quantities("capacity"), status.quantities("allocatable")
+    capacity = status.quantities("capacity", refuse_part)
+    allocatable = status.quantities("allocatable", refuse_part)
     if not (status.has("capacity") or status.has("allocatable")):
         message = "found neither allocatable nor capacity; the node offers nothing"
         top.warn(("status", "allocatable"), "missing-field", message, "add allocatable")

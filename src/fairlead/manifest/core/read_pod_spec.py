@@ -5,6 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from fairlead.manifest.core.extended_resources import refuse_part
 from fairlead.manifest.core.pod_requests import plus, pod_requests, with_pod_level
 from fairlead.manifest.core.read_containers import Container, read_containers
 from fairlead.manifest.core.read_pod_constraints import read_pod_constraints
@@ -69,7 +70,7 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
     main = read_containers(spec, "containers", on_host_network=on_host_network)
     init = read_containers(spec, "initContainers", on_host_network=on_host_network)
     lasting = [*main, *(container for container in init if container.is_sidecar)]
-    overhead = spec.quantities("overhead")
+    overhead = spec.quantities("overhead", refuse_part)
     return PodSpecRead(
         requests={**plus(_requests(spec, main, init), overhead), PODS: 1},
         constraints=read_pod_constraints(spec, lasting, namespace=namespace, labels=labels),

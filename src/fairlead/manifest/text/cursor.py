@@ -206,10 +206,15 @@ class Cursor:
         }
         return {name: text for name, text in texts.items() if not isinstance(text, Refused)}
 
-    def quantities(self, key: str) -> dict[str, int]:
-        """Read a mapping of resources to quantities, in the base units of each."""
+    def quantities(
+        self, key: str, refuse: Callable[[str, Value], None] | None = None
+    ) -> dict[str, int]:
+        """Read a mapping of resources to quantities, in the base units of each.
+
+        *refuse* may raise a `FieldError` about the value of a resource.
+        """
         amounts = {
-            name: self._convert((key, name), value, self._amount_reader((key, name), name))
+            name: self._convert((key, name), value, self._amount_reader((key, name), name, refuse))
             for name, value in self._map(key).items()
             if value is not None
         }
@@ -293,8 +298,15 @@ class Cursor:
         self._refuse(at)
         return REFUSED
 
-    def _amount_reader(self, at: str | Path, resource: str) -> Callable[[Value], int]:
+    def _amount_reader(
+        self,
+        at: str | Path,
+        resource: str,
+        refuse: Callable[[str, Value], None] | None = None,
+    ) -> Callable[[Value], int]:
         def read(value: Value) -> int:
+            if refuse:
+                refuse(resource, value)
             amount, is_exact = amount_of(value, resource)
             if amount < 0:
                 message = f"found {describe(value)}, expected at least 0"
