@@ -67,8 +67,12 @@ class SiblingGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_claims(self, changed: Mapping[str, Sequence[Claim]]) -> Self:
         """The same siblings with other claims for some of them."""
-        rows = zip(self.names, zip(*self.claims, strict=True), strict=True)
-        claims = tuple(zip(*(changed.get(name, row) for name, row in rows), strict=True))
+        if len(changed) == len(self.names):
+            rows = [changed[name] for name in self.names]
+        else:
+            known = zip(self.names, zip(*self.claims, strict=True), strict=True)
+            rows = [changed.get(name, row) for name, row in known]
+        claims = tuple(zip(*rows, strict=True))
         guarantees = tuple(_guarantees(column, self.levels) for column in claims)
         return msgspec.structs.replace(self, claims=claims, guarantees=guarantees)
 
@@ -185,6 +189,6 @@ def _sibling_group(parent: int | None, siblings: Sequence[ShareQueue]) -> Siblin
 
 def _guarantees(claims: Sequence[Claim], levels: Sequence[range]) -> Guarantees | None:
     """Step 1 once and for all, unless someone is guaranteed all there is."""
-    if any(claim.guaranteed is None for claim in claims):
+    if None in [claim.guaranteed for claim in claims]:
         return None
     return settle_guarantees(0, claims, levels)

@@ -1,7 +1,8 @@
 """The node for one pod: the most preferred one that has room and nothing against it.
 
-A node fits if there is room *later*; of those that fit, one with room now goes before all that
-would make the pod wait. That is the only thing that comes before the order of the index.
+A node fits if there is room *later* and the pods that are around then allow it. Of those that fit,
+one where all this is so now goes before all that would make the pod wait. That is the only thing
+that comes before the order of the index.
 """
 
 from collections import Counter
@@ -64,7 +65,7 @@ class NodeFinder:
                 continue
             if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus):
                 continue
-            if self._has_room_now(room, asked, requests):
+            if self._has_room_now(room, asked, requests, around):
                 return self._spot(room, asked, now=True)
             second = second or self._spot(room, asked, now=False)
         return second
@@ -94,22 +95,52 @@ class NodeFinder:
         return self._index.gpu_later()
 
     def tallies(self, workload: Workload, pod_set: int) -> tuple[Tally, ...]:
-        """Return how many nodes lack what, the most frequent first. Cost: a look at each node."""
+        """Return how many nodes lack what, the most frequent first.
+
+        Cost: a look at each node, or at each different room where only room can speak against one.
+        """
         asked = workload.pod_sets[pod_set]
         around = self._affinity.around(workload, pod_set)
-        defects = Counter(
-            self._why_not(node, asked, around) or self._when(node, asked)
-            for node in self._state.nodes.values()
-        )
+        defects: Counter[str] = Counter()
+        for room, count in self._different(asked, around):
+            defects[self._what_of_room(room, asked, around)] += count
+        if not defects:
+            defects.update(
+                self._rule_defect(node, asked, around)
+                or self._what_of_room(self._index.rooms()[node.name], asked, around)
+                for node in self._state.nodes.values()
+            )
         of = len(self._state.nodes)
         return tuple(
             Tally(count=count, of=of, what=what)
             for what, count in sorted(defects.items(), key=lambda each: (-each[1], each[0]))
         )
 
-    def _has_room_now(self, room: NodeRoom, asked: PodSet, requests: Amounts) -> bool:
-        """Return whether a node that has room later has it now."""
+    def _different(self, asked: PodSet, around: PodsAround) -> list[tuple[NodeRoom, int]]:
+        """Return the different rooms, if nothing but room can speak against a node; else none."""
+        where = asked.constraints
+        has_rules = where.node_selector or where.node_terms is not None or where.host_ports
+        if has_rules or not around.allow_all:
+            return []
+        return self._index.alike() or []
+
+    def _what_of_room(self, room: NodeRoom, asked: PodSet, around: PodsAround) -> str:
+        """Return what a room lacks for a pod, or when it has enough."""
+        requests = self.besides_shares(asked)
+        resources, gpus = self._state.resources, self._index.gpus
+        defect = room_defect(room, resources, requests, asked.gpu_share, gpus)
+        if defect is not None:
+            return defect
+        is_now = self._has_room_now(room, asked, requests, around)
+        return "have room" if is_now else "have room once others have left"
+
+    def _has_room_now(
+        self, room: NodeRoom, asked: PodSet, requests: Amounts, around: PodsAround
+    ) -> bool:
+        """Return whether a node that fits has room now, and the pods around allow it already."""
         if not all(map(le, requests, room.idle)):
+            return False
+        if not around.allow_all and not around.holds_now(room.node):
             return False
         share, ports = asked.gpu_share, asked.constraints.host_ports
         if share and not fits_devices(room, share, self._index.gpus, now=True):
@@ -139,19 +170,6 @@ class NodeFinder:
         if entry is None or entry[0] is not node:
             entry = known[node.name] = (node, node_defect(node, constraints))
         return entry[1]
-
-    def _why_not(self, node: Node, asked: PodSet, around: PodsAround) -> str | None:
-        defect = self._rule_defect(node, asked, around)
-        if defect is not None:
-            return defect
-        room = self._index.rooms()[node.name]
-        requests = self.besides_shares(asked)
-        return room_defect(room, self._state.resources, requests, asked.gpu_share, self._index.gpus)
-
-    def _when(self, node: Node, asked: PodSet) -> str:
-        room = self._index.rooms()[node.name]
-        is_now = self._has_room_now(room, asked, self.besides_shares(asked))
-        return "have room" if is_now else "have room once others have left"
 
     def besides_shares(self, asked: PodSet) -> Amounts:
         """Return what a pod asks for besides its parts of shared devices."""

@@ -6,6 +6,7 @@ again, so keeping the index costs what happened and not what exists.
 """
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU
@@ -14,6 +15,8 @@ from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
 from fairlead.placement.node_room import GpuResources, NodeRoom, has_open_gpus, node_room
 from fairlead.placement.sorted_nodes import SortedNodes
+
+RoomKey: TypeAlias = tuple[object, ...]
 
 
 class NodeIndex:
@@ -34,6 +37,8 @@ class NodeIndex:
         self._offers: dict[str, tuple[Node, Amounts]] = {}
         self._by_gpu = SortedNodes()
         self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # without GPUs, and with
+        self._alike: dict[RoomKey, tuple[NodeRoom, int]] = {}
+        self._open_nodes = 0
         self._gpu_later = 0
         self._with_open_gpus: set[str] = set()
         self._read_at = 0
@@ -42,6 +47,16 @@ class NodeIndex:
         """Return the room on every node that is ready, as of now."""
         self._catch_up()
         return self._rooms
+
+    def alike(self) -> list[tuple[NodeRoom, int]] | None:
+        """Return one room for all that are alike, and how many there are of it.
+
+        None where some node is not ready, is cordoned or has a taint: then rooms do not say all.
+        """
+        self._catch_up()
+        if self._open_nodes < len(self._books.nodes):
+            return None
+        return list(self._alike.values())
 
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free on all nodes, in thousandths. Cost: no look."""
@@ -94,8 +109,8 @@ class NodeIndex:
             self._with_open_gpus.add(name)
         else:
             self._with_open_gpus.discard(name)
-        before = self._rooms.get(name)
-        self._gpu_later += room.gpu_later - (before.gpu_later if before else 0)
+        self._discount(name)
+        self._count(room, 1)
         self._rooms[name] = room
         has_gpus = self.gpus.asked(node.allocatable) > 0
         if has_gpus:
@@ -104,9 +119,26 @@ class NodeIndex:
         self._by_cpu[has_gpus].put(name, -cpu if self._spread_cpus else cpu)
 
     def _forget(self, name: str) -> None:
-        room = self._rooms.pop(name, None)
-        self._gpu_later -= room.gpu_later if room else 0
+        self._discount(name)
+        self._rooms.pop(name, None)
         self._offers.pop(name, None)
         self._with_open_gpus.discard(name)
         for nodes in (self._by_gpu, *self._by_cpu.values()):
             nodes.drop(name)
+
+    def _discount(self, name: str) -> None:
+        before = self._rooms.get(name)
+        if before is not None:
+            self._count(before, -1)
+
+    def _count(self, room: NodeRoom, by: int) -> None:
+        """Take a room into the sums, or out of them."""
+        node = room.node
+        self._gpu_later += by * room.gpu_later
+        self._open_nodes += 0 if node.cordoned or node.taints else by
+        key = (room.idle, room.later, room.devices, node.gpu_memory_mib)
+        count = self._alike.get(key, (room, 0))[1] + by
+        if count:
+            self._alike[key] = (room, count)
+        else:
+            del self._alike[key]
