@@ -105,16 +105,26 @@ class NodeFinder:
         for room, count in self._different(asked, around):
             defects[self._what_of_room(room, asked, around)] += count
         if not defects:
-            defects.update(
-                self._rule_defect(node, asked, around)
-                or self._what_of_room(self._index.rooms()[node.name], asked, around)
-                for node in self._state.nodes.values()
-            )
+            defects.update(self.standings(workload, pod_set).values())
         of = len(self._state.nodes)
         return tuple(
             Tally(count=count, of=of, what=what)
             for what, count in sorted(defects.items(), key=lambda each: (-each[1], each[0]))
         )
+
+    def standings(self, workload: Workload, pod_set: int) -> dict[str, str]:
+        """Return what each node is to one more pod: what it lacks, or when it has room.
+
+        The texts are those of `tallies`. Cost: a look at each node.
+        """
+        asked = workload.pod_sets[pod_set]
+        around = self._affinity.around(workload, pod_set)
+        rooms = self._index.rooms()
+        return {
+            name: self._rule_defect(node, asked, around)
+            or self._what_of_room(rooms[name], asked, around)
+            for name, node in self._state.nodes.items()
+        }
 
     def _different(self, asked: PodSet, around: PodsAround) -> list[tuple[NodeRoom, int]]:
         """Return the different rooms, if nothing but room can speak against a node; else none."""
