@@ -1,8 +1,9 @@
 """The search for a node done plainly: every node, and every pod on it, is looked at every time.
 
 Nothing is taken from running sums or from an index. The rules are those that the search promises:
-a node fits where everything asked for is free *later*; of those that fit, one with room now goes
-first; a pod without GPUs prefers nodes without; then the least is left, or the most; then the name.
+a node fits where everything asked for is free *later* and the pods around allow the pod then; of
+those that fit, one where all that is so now goes first; a pod without GPUs prefers nodes without;
+then the least is left, or the most; then the name.
 """
 
 from collections.abc import Iterator
@@ -160,6 +161,7 @@ def plain_find(state: ClusterState, workload: Workload, pod_set: int, rules: Rul
         return None
 
     def order(room: PlainRoom) -> tuple[bool, bool, int, str]:
+        is_later = not plain_fits_now(state, workload, pod_set, room.node)
         gpus = room.node.allocatable
         has_gpus = any(
             amount
@@ -168,13 +170,13 @@ def plain_find(state: ClusterState, workload: Workload, pod_set: int, rules: Rul
         )
         if _asks_for_gpus(state, asked):
             left = -room.gpu_later() if rules.spread_gpus else room.gpu_later()
-            return not _fits_now(room, asked), False, left, room.node.name
+            return is_later, False, left, room.node.name
         cpu = max(0, room.later["cpu"])
         left = -cpu if rules.spread_cpus else cpu
-        return not _fits_now(room, asked), has_gpus, left, room.node.name
+        return is_later, has_gpus, left, room.node.name
 
     room = min(rooms, key=order)
-    now = _fits_now(room, asked)
+    now = plain_fits_now(state, workload, pod_set, room.node)
     if asked.gpu_share is None:
         return Spot(room.node.name, None, now)
     share, devices_now = room.choose(asked.gpu_share, rules.devices)
@@ -189,12 +191,25 @@ def plain_defect(state: ClusterState, workload: Workload, pod_set: int, node: No
     share = asked.gpu_share
     reasons: list[tuple[bool, str | None]] = [
         (True, _filtered(node, asked.constraints)),
-        (not is_allowed(state, workload, pod_set, node), PODS_AROUND),
+        (not is_allowed(state, workload, pod_set, node, "later"), PODS_AROUND),
         (bool(room.later_ports & set(asked.constraints.host_ports)), "have a host port taken"),
         (bool(lacking), f"lack {_listed(lacking)}"),
         (share is not None and not room.fits_devices(share, now=False), _no_device(node, share)),
     ]
     return next((text for applies, text in reasons if applies and text is not None), None)
+
+
+def plain_fits_now(state: ClusterState, workload: Workload, pod_set: int, node: Node) -> bool:
+    """Return whether a node that is not out of the question takes the pod at once."""
+    asked = workload.pod_sets[pod_set]
+    room = PlainRoom(state, node)
+    share = asked.gpu_share
+    return (
+        not room.lacking(asked, room.idle)
+        and (share is None or room.fits_devices(share, now=True))
+        and not room.held_ports & set(asked.constraints.host_ports)
+        and is_allowed(state, workload, pod_set, node, "now")
+    )
 
 
 def _no_device(node: Node, share: GpuShare | None) -> str | None:
@@ -234,15 +249,6 @@ def _filtered(node: Node, constraints: PodConstraints) -> str | None:
         if taint.effect != "PreferNoSchedule" and not tolerated(taint):
             return f"have the taint {taint.key}={taint.value}:{taint.effect}"
     return None
-
-
-def _fits_now(room: PlainRoom, asked: PodSet) -> bool:
-    share = asked.gpu_share
-    return (
-        not room.lacking(asked, room.idle)
-        and (share is None or room.fits_devices(share, now=True))
-        and not room.held_ports & set(asked.constraints.host_ports)
-    )
 
 
 def _asks_for_gpus(state: ClusterState, asked: PodSet) -> bool:

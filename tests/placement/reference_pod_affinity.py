@@ -1,48 +1,43 @@
 """Pod affinity and anti-affinity judged plainly: every placed pod is looked at for every node."""
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 from fairlead.model.node import Node
+from fairlead.model.node_books import PodKey
+from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, Workload
 
+Time: TypeAlias = Literal["now", "later"]
 
-def is_allowed(state: ClusterState, workload: Workload, pod_set: int, node: Node) -> bool:
-    """Return whether the pods around let one more pod of the set run on *node*."""
+
+def is_allowed(
+    state: ClusterState, workload: Workload, pod_set: int, node: Node, when: Time
+) -> bool:
+    """Return whether the pods that are around at one time let one more pod of the set be there."""
     asked = workload.pod_sets[pod_set]
+    others = [pod for pod in _placed(state) if pod.phase != ABSENT[when]]
     return (
-        _is_near(state, workload, asked, node)
+        _is_near(state, workload, asked, node, others)
         and not any(
             _means(state, term, other.namespace, other.labels)
             and _is_same_domain(term, node, other.place)
             for term in asked.constraints.pod_anti_affinity
-            for other in _placed(state)
+            for other in others
         )
         and not any(
             _means(state, term, workload.namespace, dict(asked.labels))
             and _is_same_domain(term, node, other.place)
-            for other in _placed(state)
+            for other in others
             for term in other.apart
         )
     )
 
 
-def _is_near(state: ClusterState, workload: Workload, asked: PodSet, node: Node) -> bool:
-    terms = asked.constraints.pod_affinity
-    if any(term.topology_key not in node.labels for term in terms):
-        return False
-    wanted = [
-        other.place
-        for other in _placed(state)
-        if all(_means(state, term, other.namespace, other.labels) for term in terms)
-    ]
-    if all(any(_is_same_domain(term, node, place) for place in wanted) for term in terms):
-        return True
-    is_alone = not any(term.topology_key in place for term in terms for place in wanted)
-    labels = dict(asked.labels)
-    return is_alone and all(_means(state, term, workload.namespace, labels) for term in terms)
+# Who has a reservation is not there now; who is leaving is not there later.
+ABSENT: dict[Time, Phase] = {"now": "reserved", "later": "leaving"}
 
 
 class _Pod(NamedTuple):
@@ -52,26 +47,47 @@ class _Pod(NamedTuple):
     labels: Mapping[str, str]
     apart: tuple[PodTerm, ...]
     place: Mapping[str, str]
+    phase: Phase
+
+
+def _is_near(
+    state: ClusterState, workload: Workload, asked: PodSet, node: Node, others: Sequence[_Pod]
+) -> bool:
+    terms = asked.constraints.pod_affinity
+    if any(term.topology_key not in node.labels for term in terms):
+        return False
+    wanted = [
+        other.place
+        for other in others
+        if all(_means(state, term, other.namespace, other.labels) for term in terms)
+    ]
+    if all(any(_is_same_domain(term, node, place) for place in wanted) for term in terms):
+        return True
+    is_alone = not any(term.topology_key in place for term in terms for place in wanted)
+    labels = dict(asked.labels)
+    return is_alone and all(_means(state, term, workload.namespace, labels) for term in terms)
 
 
 def _placed(state: ClusterState) -> Iterator[_Pod]:
     """Yield every pod on a known node, ours or not; those that were displaced are still there."""
-    ours = [
-        (name, pod, placed.node)
+    ours: list[tuple[PodKey, str | None, Phase]] = [
+        ((name, pod), placed.node, placed.phase)
         for name, run in state.runs.items()
         for pod, placed in run.pods.items()
     ]
-    ours += [(*key, node) for node in state.nodes for key in state.books.use(node).departing]
-    for name, pod, on in ours:
+    ours += [
+        (key, node, "leaving") for node in state.nodes for key in state.books.use(node).departing
+    ]
+    for (name, pod), on, phase in ours:
         if on in state.nodes:
             workload = state.workloads[name]
             own = workload.pod_sets[pod.pod_set]
-            apart = own.constraints.pod_anti_affinity
-            yield _Pod(workload.namespace, dict(own.labels), apart, state.nodes[on].labels)
+            apart, place = own.constraints.pod_anti_affinity, state.nodes[on].labels
+            yield _Pod(workload.namespace, dict(own.labels), apart, place, phase)
     for node in state.nodes.values():
         for each in node.foreign:
-            labels = dict(each.labels)
-            yield _Pod(each.namespace, labels, each.pod_anti_affinity, node.labels)
+            labels, phase = dict(each.labels), "leaving" if each.leaving else "running"
+            yield _Pod(each.namespace, labels, each.pod_anti_affinity, node.labels, phase)
 
 
 def _means(state: ClusterState, term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:

@@ -2,15 +2,17 @@
 
 from collections import Counter
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import SHARED_GPU, DeviceShare
-from fairlead.model.events import NodeAdded, NodeChanged, WorkloadLeaving
+from fairlead.model.events import NodeAdded, NodeChanged, WorkloadLeaving, WorkloadStopped
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
 from fairlead.placement.find_node import NodeFinder, Spot
 from fairlead.placement.node_index import NodeIndex
@@ -23,12 +25,14 @@ from tests.placement.plain_search import (
     Rules,
     plain_defect,
     plain_find,
+    plain_fits_now,
 )
 from tests.placement.search_world import (
     PODS,
     RESOURCES,
     SearchWorld,
     Step,
+    near,
     nodes,
     pod_sets,
     rules,
@@ -49,16 +53,20 @@ worlds = st.builds(
 
 
 def reasons(finder: NodeFinder, workload: Workload) -> Counter[str]:
-    """Return the tallies, with one text for all that the pods around have against a node.
-
-    Room that is there only later is room as well.
-    """
+    """Return the tallies, with one text for all that the pods around have against a node."""
     found: Counter[str] = Counter()
     for tally in finder.tallies(workload, 0):
         is_around = "pod affinity" in tally.what or "anti-affinity" in tally.what
-        what = "have room" if tally.what.startswith("have room") else tally.what
-        found[PODS_AROUND if is_around else what] += tally.count
+        found[PODS_AROUND if is_around else tally.what] += tally.count
     return found
+
+
+def plain_reason(state: ClusterState, workload: Workload, node: Node) -> str:
+    defect = plain_defect(state, workload, 0, node)
+    if defect is not None:
+        return defect
+    is_now = plain_fits_now(state, workload, 0, node)
+    return "have room" if is_now else "have room once others have left"
 
 
 @settings(max_examples=100)
@@ -93,9 +101,7 @@ def test_the_tallies_count_every_node_once_and_say_why(
         if pod is not None and spot is not None:
             world.take(workload, pod, spot)
         state = world.state
-        plain = Counter(
-            plain_defect(state, workload, 0, node) or "have room" for node in state.nodes.values()
-        )
+        plain = Counter(plain_reason(state, workload, node) for node in state.nodes.values())
         assert reasons(finder, workload) == plain
         tallies = finder.tallies(workload, 0)
         assert all(tally.of == len(state.nodes) for tally in tallies)
@@ -228,3 +234,80 @@ def test_a_share_waits_for_the_fuller_device_only_under_that_rule(
     leave(world, "w1")
     half = DeviceShare(devices=(device,), part_e9=WHOLE // 2)
     assert finder.find(named(world, "w0"), 0) == Spot("n0", half, not wait_to_pack)
+
+
+def in_zone(name: str, *, cpu: int = 2000, zone: str = "a") -> Node:
+    return msgspec.structs.replace(machine(name, cpu=cpu), labels={"zone": zone})
+
+
+def app(name: str, *, cpu: int = 0, wants: str = "", avoids: str = "") -> PodSet:
+    """Return pods with a label, and an app to be in one zone with, or in none."""
+    where = PodConstraints(
+        pod_affinity=(near(wants),) if wants else (),
+        pod_anti_affinity=(near(avoids),) if avoids else (),
+    )
+    return msgspec.structs.replace(pods(cpu=cpu), labels=(("app", name),), constraints=where)
+
+
+def when_room(finder: NodeFinder, workload: Workload) -> dict[str, int]:
+    return {tally.what: tally.count for tally in finder.tallies(workload, 0)}
+
+
+def test_who_needs_a_neighbour_waits_for_one_that_is_only_reserved() -> None:
+    """The database gets n0, which has 2 cores, when the old pod with 2 cores has left."""
+    world = SearchWorld(
+        [in_zone("n0"), in_zone("n1", cpu=500)],
+        [pods(cpu=2000), app("db", cpu=2000), app("web", cpu=500, wants="db")],
+    )
+    finder, database, web = finder_of(world, PACK), named(world, "w1"), named(world, "w2")
+    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    leave(world, "w0")
+    assert finder.find(web, 0) is None
+    world.take(database, PodId(0, 0), Spot("n0", None, False))
+    assert finder.find(web, 0) == Spot("n1", None, False)
+    assert when_room(finder, web) == {"lack cpu": 1, "have room once others have left": 1}
+    world.state.apply(WorkloadStopped(workload=database.name, pods=(PodId(0, 0),)))
+    world.take(database, PodId(0, 0), Spot("n0", None, True))
+    assert finder.find(web, 0) == Spot("n1", None, True)
+    assert when_room(finder, web) == {"lack cpu": 1, "have room": 1}
+
+
+def test_nobody_is_promised_a_place_beside_a_neighbour_that_is_leaving() -> None:
+    world = SearchWorld([in_zone("n0")], [app("db"), app("web", wants="db")])
+    finder, web = finder_of(world, PACK), named(world, "w1")
+    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    assert finder.find(web, 0) == Spot("n0", None, True)
+    leave(world, "w0")
+    assert finder.find(web, 0) is None
+    assert when_room(finder, web) == {"are in no zone with a pod that the pod affinity asks for": 1}
+
+
+@pytest.mark.parametrize("is_newcomer_shy", [True, False])
+def test_who_must_be_apart_from_a_pod_that_is_leaving_waits_for_it(is_newcomer_shy: bool) -> None:
+    """Whichever of the two pods has the anti-affinity."""
+    old, new = app("b"), app("a", avoids="b")
+    there, asked = (old, new) if is_newcomer_shy else (new, old)
+    world = SearchWorld([in_zone("n0")], [there, asked])
+    finder, newcomer = finder_of(world, PACK), named(world, "w1")
+    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    assert finder.find(newcomer, 0) is None
+    leave(world, "w0")
+    assert finder.find(newcomer, 0) == Spot("n0", None, False)
+    assert when_room(finder, newcomer) == {"have room once others have left": 1}
+    world.state.apply(NodeAdded(in_zone("n1", zone="b")))
+    assert finder.find(newcomer, 0) == Spot("n1", None, True)
+
+
+def test_one_of_a_kind_on_its_way_out_holds_the_next_only_until_it_has_left() -> None:
+    """Now the next must be in zone a, where there is no room; later it is the first anywhere."""
+    world = SearchWorld(
+        [in_zone("n0", cpu=500), in_zone("n1", zone="b")],
+        [app("a", cpu=500), app("a", cpu=1000, wants="a")],
+    )
+    finder, asked = finder_of(world, PACK), named(world, "w1")
+    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    assert finder.find(asked, 0) is None
+    leave(world, "w0")
+    assert finder.find(asked, 0) == Spot("n1", None, False)
+    world.state.apply(WorkloadStopped(workload=WorkloadName("w0"), pods=(PodId(0, 0),)))
+    assert finder.find(asked, 0) == Spot("n1", None, True)

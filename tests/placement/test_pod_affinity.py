@@ -1,5 +1,6 @@
 """The rules of Kubernetes for pods that want to be near others, or away from them."""
 
+import msgspec
 import pytest
 
 from fairlead.model.axes import WorkloadName
@@ -22,7 +23,7 @@ from fairlead.model.workload import PodId, Workload
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_world import foreign, node, start, state_of, workload
-from tests.placement.reference_pod_affinity import is_allowed
+from tests.placement.reference_pod_affinity import Time, is_allowed
 from tests.text_table import rows
 
 POD = PodId(0, 0)
@@ -203,26 +204,38 @@ SCENARIOS = {
 }
 
 
-def takers(judge: PodAffinity, state: ClusterState, asked: Workload) -> list[str]:
+def takers(
+    judge: PodAffinity, state: ClusterState, asked: Workload, when: Time = "later"
+) -> list[str]:
     """Return the nodes that may take a pod, of which the plain version thinks the same."""
     around = judge.around(asked, 0)
-    found = [name for name, each in state.nodes.items() if around.defect(each) is None]
-    plain = [name for name, each in state.nodes.items() if is_allowed(state, asked, 0, each)]
-    assert found == plain
-    assert not around.allow_all or len(found) == len(state.nodes)
-    return found
+    nodes = state.nodes
+    found: dict[Time, list[str]] = {
+        "now": [name for name, each in nodes.items() if around.holds_now(each)],
+        "later": [name for name, each in nodes.items() if around.defect(each) is None],
+    }
+    for time, names in found.items():
+        plain = [name for name, each in nodes.items() if is_allowed(state, asked, 0, each, time)]
+        assert names == plain
+        assert not around.allow_all or len(names) == len(nodes)
+    return found[when]
 
 
 def waiting(state: ClusterState, name: str = "p") -> Workload:
     return state.workloads[WorkloadName(name)]
 
 
+TIMES: tuple[Time, ...] = ("now", "later")
+
+
 @pytest.mark.parametrize("table", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_where_a_pod_may_go(table: str) -> None:
     state = state_of(NODES, table)
     expected = table.strip().splitlines()[1].split()[-1]
-    found = takers(PodAffinity(state), state, waiting(state))
-    assert ",".join(found) == ("" if expected == "-" else expected)
+    # All pods of these tables run and stay, so that both times are alike.
+    for when in TIMES:
+        found = takers(PodAffinity(state), state, waiting(state), when)
+        assert ",".join(found) == ("" if expected == "-" else expected)
 
 
 # The pod p, and one on the node a1 that is not ours to schedule; may: the nodes that take p.
@@ -245,6 +258,93 @@ def test_pods_of_other_schedulers_are_around_like_ours(row: dict[str, str]) -> N
     ours = f"pod node labels near apart\n p - {row['labels']} {row['near']} {row['apart']}"
     state = state_of(NODES, ours, theirs)
     assert takers(PodAffinity(state), state, waiting(state)) == row["may"].split(",")
+
+
+# The pod p, and one on the node a1 that is around at one of the two times, or at both;
+# now, later: the nodes that take p at that time.
+TWO_TIMES = """
+    labels   near         apart        its-labels  its-apart     it        now          later
+    -        zone/app=db  -            app=db      -             runs      a1,a2        a1,a2
+    -        zone/app=db  -            app=db      -             leaves    a1,a2        -
+    -        zone/app=db  -            app=db      -             departs   a1,a2        -
+    -        zone/app=db  -            app=db      -             reserves  -            a1,a2
+    app=db   zone/app=db  -            app=db      -             leaves    a1,a2        a1,a2,b1
+    app=db   zone/app=db  -            app=db      -             departs   a1,a2        a1,a2,b1
+    app=db   zone/app=db  -            app=db      -             reserves  a1,a2,b1     a1,a2
+    -        -            zone/app=db  app=db      -             runs      b1,out       b1,out
+    -        -            zone/app=db  app=db      -             leaves    b1,out       a1,a2,b1,out
+    -        -            zone/app=db  app=db      -             departs   b1,out       a1,a2,b1,out
+    -        -            zone/app=db  app=db      -             reserves  a1,a2,b1,out b1,out
+    app=web  -            -            -           host/app=web  runs      a2,b1,out    a2,b1,out
+    app=web  -            -            -           host/app=web  leaves    a2,b1,out    a1,a2,b1,out
+    app=web  -            -            -           host/app=web  departs   a2,b1,out    a1,a2,b1,out
+    app=web  -            -            -           host/app=web  reserves  a1,a2,b1,out a2,b1,out
+"""
+
+
+def let_it(happen: str) -> list[Event]:
+    """Return the events after which q is on a1 and *happen* is what it does."""
+    name, pods = WorkloadName("q"), (POD,)
+    place = (Placement(POD, "a1"),)
+    begin = start("q", "a1")
+    events: dict[str, list[Event]] = {
+        "runs": [begin],
+        "leaves": [begin, WorkloadLeaving(workload=name, pods=pods)],
+        "departs": [begin, WorkloadDisplaced(workload=name, pods=pods)],
+        "reserves": [WorkloadReserved(workload=name, placements=place, at_ms=0)],
+    }
+    return events[happen]
+
+
+@pytest.mark.parametrize("row", rows(TWO_TIMES), ids=lambda row: " ".join(row.values()))
+def test_each_pod_is_around_at_its_time(row: dict[str, str]) -> None:
+    table = f"""
+        pod  node  labels              near         apart
+        p    -     {row["labels"]}     {row["near"]} {row["apart"]}
+        q    -     {row["its-labels"]} -            {row["its-apart"]}
+    """
+    state = state_of(NODES, table)
+    judge = PodAffinity(state)
+    takers(judge, state, waiting(state))
+    for event in let_it(row["it"]):
+        state.apply(event)
+    for when in TIMES:
+        assert (",".join(takers(judge, state, waiting(state), when)) or "-") == row[when]
+
+
+# Nobody else displaces pods, or makes reservations.
+OF_OTHERS = [row for row in rows(TWO_TIMES) if row["it"] in ("runs", "leaves")]
+
+
+@pytest.mark.parametrize("row", OF_OTHERS, ids=lambda row: " ".join(row.values()))
+def test_a_pod_of_another_scheduler_is_around_until_it_has_left(row: dict[str, str]) -> None:
+    ours = f"pod node labels near apart\n p - {row['labels']} {row['near']} {row['apart']}"
+    state = state_of(NODES, ours)
+    its = foreign({"labels": row["its-labels"], "apart": row["its-apart"]})
+    its = msgspec.structs.replace(its, leaving=row["it"] == "leaves")
+    state.apply(NodeChanged(node("a1", {"zone": "a", "host": "a1"}, its)))
+    for when in TIMES:
+        assert (",".join(takers(PodAffinity(state), state, waiting(state), when)) or "-") == row[
+            when
+        ]
+
+
+def test_one_pod_that_leaves_takes_no_other_of_its_kind_along() -> None:
+    """Of two that p may be near one goes; a third of them comes to another zone later."""
+    table = """
+        pod  node  labels  near
+        p    -     -       zone/app=db
+        q    a1    app=db  -
+        r    a1    app=db  -
+        s    -     app=db  -
+    """
+    state = state_of(NODES, table)
+    judge = PodAffinity(state)
+    state.apply(WorkloadLeaving(workload=WorkloadName("q"), pods=(POD,)))
+    place = (Placement(POD, "b1"),)
+    state.apply(WorkloadReserved(workload=WorkloadName("s"), placements=place, at_ms=0))
+    assert takers(judge, state, waiting(state), "now") == ["a1", "a2"]
+    assert takers(judge, state, waiting(state), "later") == ["a1", "a2", "b1"]
 
 
 def test_a_pod_of_another_scheduler_comes_and_goes_with_its_node() -> None:
@@ -297,27 +397,25 @@ ONE_BY_ONE = """
 GONE = WorkloadStopped(workload=WorkloadName("q"), pods=(POD,))
 DISPLACED = WorkloadDisplaced(workload=WorkloadName("q"), pods=(POD,))
 OTHER_LABELS = WorkloadChanged(workload("q", {"labels": "app=api"}))
-CHANGES: dict[str, tuple[list[Event], str]] = {
+RESERVED = WorkloadReserved(workload=WorkloadName("q"), placements=(Placement(POD, "b1"),), at_ms=0)
+# To the nodes that take p now, and later.
+CHANGES: dict[str, tuple[list[Event], str, str]] = {
     "who is leaving is still there": (
         [WorkloadLeaving(workload=WorkloadName("q"), pods=(POD,))],
         "a1,a2",
+        "",
     ),
-    "who has left is not": ([GONE], ""),
-    "who came back is where it is now": ([GONE, start("q", "b1")], "b1"),
-    "who has a reservation counts": (
-        [
-            GONE,
-            WorkloadReserved(
-                workload=WorkloadName("q"), placements=(Placement(POD, "b1"),), at_ms=0
-            ),
-        ],
-        "b1",
-    ),
-    "who was displaced is still there": ([DISPLACED], "a1,a2"),
+    "who has left is not": ([GONE], "", ""),
+    "who came back is where it is now": ([GONE, start("q", "b1")], "b1", "b1"),
+    "who has a reservation is not there yet": ([GONE, RESERVED], "", "b1"),
+    "and is there when it has started": ([GONE, RESERVED, GONE, start("q", "b1")], "b1", "b1"),
+    "who was displaced is still there": ([DISPLACED], "a1,a2", ""),
     "and is in two places once it is placed elsewhere": (
         [DISPLACED, start("q", "b1")],
         "a1,a2,b1",
+        "b1",
     ),
+    "one at each time, if it has a reservation": ([DISPLACED, RESERVED], "a1,a2", "b1"),
     "until it has departed": (
         [
             DISPLACED,
@@ -325,28 +423,34 @@ CHANGES: dict[str, tuple[list[Event], str]] = {
             WorkloadDeparted(workload=WorkloadName("q"), pods=(POD,)),
         ],
         "b1",
+        "b1",
     ),
-    "or gets other labels meanwhile": ([DISPLACED, OTHER_LABELS], ""),
+    "or gets other labels meanwhile": ([DISPLACED, OTHER_LABELS], "", ""),
     "a node moves to another zone with its pods": (
         [NodeChanged(node("a1", {"zone": "b"}))],
         "a1,b1",
+        "a1,b1",
     ),
-    "a node that is not known any more is nowhere": ([NodeRemoved("a1")], ""),
-    "a pod gets other labels": ([OTHER_LABELS], ""),
+    "a node that is not known any more is nowhere": ([NodeRemoved("a1")], "", ""),
+    "a pod gets other labels": ([OTHER_LABELS], "", ""),
 }
 
 
-@pytest.mark.parametrize(("events", "expected"), CHANGES.values(), ids=CHANGES.keys())
-def test_what_was_remembered_follows_what_happens(events: list[Event], expected: str) -> None:
+@pytest.mark.parametrize(("events", "now", "later"), CHANGES.values(), ids=CHANGES.keys())
+def test_what_was_remembered_follows_what_happens(
+    events: list[Event], now: str, later: str
+) -> None:
     state = state_of(NODES, ONE_BY_ONE)
     judge = PodAffinity(state)
     assert takers(judge, state, waiting(state)) == ["a1", "a2"]
     with state.trial():
         for event in events:
             state.apply(event)
-            found = takers(judge, state, waiting(state))
-        assert ",".join(sorted(found)) == expected
-    assert sorted(takers(judge, state, waiting(state))) == ["a1", "a2"]
+            takers(judge, state, waiting(state))
+        assert ",".join(sorted(takers(judge, state, waiting(state), "now"))) == now
+        assert ",".join(sorted(takers(judge, state, waiting(state), "later"))) == later
+    for when in TIMES:
+        assert sorted(takers(judge, state, waiting(state), when)) == ["a1", "a2"]
 
 
 def test_a_gang_of_one_pod_per_host_spreads_pod_by_pod() -> None:

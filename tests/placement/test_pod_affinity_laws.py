@@ -1,5 +1,6 @@
 """What is remembered about pod affinities equals looking at every pod, whatever happens."""
 
+import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -11,11 +12,14 @@ from fairlead.model.events import (
     NodeAdded,
     NodeChanged,
     NodeRemoved,
+    Placement,
     WorkloadAdded,
     WorkloadChanged,
     WorkloadDeparted,
     WorkloadDisplaced,
     WorkloadLeaving,
+    WorkloadReserved,
+    WorkloadStarted,
     WorkloadStopped,
 )
 from fairlead.model.foreign_pod import ForeignPod
@@ -23,7 +27,7 @@ from fairlead.model.journal import Mark
 from fairlead.model.workload import PodId
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
-from tests.placement.affinity_world import foreign, node, start, state_of, workload
+from tests.placement.affinity_world import foreign, node, state_of, workload
 from tests.placement.reference_pod_affinity import is_allowed
 
 NAMES = ["n1", "n2", "n3"]
@@ -49,7 +53,14 @@ facts = st.fixed_dictionaries(
         "namespace": st.sampled_from(["ns", "other"]),
     }
 )
-others = st.lists(facts.map(foreign), max_size=2)
+others = st.lists(
+    st.builds(
+        lambda row, is_leaving: msgspec.structs.replace(foreign(row), leaving=is_leaving),
+        facts,
+        st.booleans(),
+    ),
+    max_size=2,
+)
 
 
 class AffinityMachine(RuleBasedStateMachine):
@@ -70,14 +81,21 @@ class AffinityMachine(RuleBasedStateMachine):
         for name, row in zip(PODS, pods, strict=False):
             self.state.apply(WorkloadAdded(workload(name, row, count=2)))
 
-    @rule(pod=st.sampled_from(PODS), ordinal=st.integers(0, 1), on=st.sampled_from(NAMES))
-    def place_or_stop(self, pod: str, ordinal: int, on: str) -> None:
+    @rule(
+        pod=st.sampled_from(PODS),
+        ordinal=st.integers(0, 1),
+        on=st.sampled_from(NAMES),
+        is_reserved=st.booleans(),
+    )
+    def place_or_stop(self, pod: str, ordinal: int, on: str, is_reserved: bool) -> None:
         name, which = WorkloadName(pod), PodId(0, ordinal)
         if name not in self.state.workloads:
             return
         run = self.state.runs.get(name)
         if run is None or which not in run.pods:
-            self.state.apply(start(pod, on, ordinal))
+            place = (Placement(which, on),)
+            kind = WorkloadReserved if is_reserved else WorkloadStarted
+            self.state.apply(kind(workload=name, placements=place, at_ms=0))
         elif run.pods[which].phase == "running" and on == "n1":
             self.state.apply(WorkloadLeaving(workload=name, pods=(which,)))
         elif run.pods[which].phase == "running" and on == "n2":
@@ -132,11 +150,14 @@ class AffinityMachine(RuleBasedStateMachine):
         fresh = PodAffinity(self.state)
         for asked in self.state.workloads.values():
             around, anew = self.judge.around(asked, 0), fresh.around(asked, 0)
-            told = [around.defect(each) for each in self.state.nodes.values()]
-            assert told == [anew.defect(each) for each in self.state.nodes.values()]
-            plain = [is_allowed(self.state, asked, 0, each) for each in self.state.nodes.values()]
-            assert [each is None for each in told] == plain
-            assert not around.allow_all or all(plain)
+            for each in self.state.nodes.values():
+                told = around.defect(each)
+                assert told == anew.defect(each)
+                later = is_allowed(self.state, asked, 0, each, "later")
+                now = is_allowed(self.state, asked, 0, each, "now")
+                assert (told is None, around.holds_now(each)) == (later, now)
+                assert anew.holds_now(each) == now
+                assert not around.allow_all or (now and later)
 
 
 class ForgetfulMachine(AffinityMachine):

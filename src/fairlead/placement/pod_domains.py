@@ -7,16 +7,20 @@ long as nobody asks and no placed pod keeps others away, nothing is counted at a
 Pods that no term can tell apart are one kind. Terms are tried on kinds, not on pods, each term on
 each kind once, and only on kinds with a label that the term asks for, if it asks for one. Pods that
 are not ours are of the same kinds: they come and go with changes of their node.
+
+All is counted for two times. *Now* pods are there that run, those that are leaving included.
+*Later* those have left, and pods that have a reservation are there.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.pods_on_node import pods_on_node
+from fairlead.model.run import Phase
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
@@ -29,19 +33,21 @@ _Label: TypeAlias = tuple[str, str]
 _SPARE: Final = 1000  # how much may be remembered needlessly before all is counted anew
 
 
-class PodCount:
-    """How many pods there are in each domain of the keys of *terms*.
+class TwoTimes(NamedTuple):
+    """How many pods there are at each of the two times."""
 
-    Pods that all of the terms mean, or if *is_repelling* pods that have the one term.
-    """
+    now: int
+    later: int
 
-    __slots__ = ("domains", "is_repelling", "keys", "terms")
 
-    def __init__(self, terms: tuple[PodTerm, ...], *, is_repelling: bool) -> None:
+class DomainCounts:
+    """How many pods there are in each domain of *keys*, at one time."""
+
+    __slots__ = ("domains", "keys")
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
         """Start with no pod."""
-        self.terms = terms
-        self.is_repelling = is_repelling
-        self.keys = tuple(dict.fromkeys(term.topology_key for term in terms))
+        self.keys = keys
         self.domains: dict[Domain, int] = {}  # none with 0
 
     def add(self, labels: Mapping[str, str], count: int) -> None:
@@ -57,6 +63,30 @@ class PodCount:
                     del self.domains[domain]
 
 
+class PodCount:
+    """How many pods there are in each domain of the keys of *terms*, now and later.
+
+    Pods that all of the terms mean, or if *is_repelling* pods that have the one term.
+    """
+
+    __slots__ = ("is_repelling", "later", "now", "terms")
+
+    def __init__(self, terms: tuple[PodTerm, ...], *, is_repelling: bool) -> None:
+        """Start with no pod."""
+        keys = tuple(dict.fromkeys(term.topology_key for term in terms))
+        self.terms = terms
+        self.is_repelling = is_repelling
+        self.now = DomainCounts(keys)
+        self.later = DomainCounts(keys)
+
+    def add(self, labels: Mapping[str, str], count: TwoTimes, *, sign: int = 1) -> None:
+        """Count pods on a node with *labels*, or with the other *sign* count them no more."""
+        if count.now:
+            self.now.add(labels, sign * count.now)
+        if count.later:
+            self.later.add(labels, sign * count.later)
+
+
 class _Kind:
     """Pods that no term tells apart; *pod_counts* are those that count them."""
 
@@ -68,7 +98,7 @@ class _Kind:
         self.namespace = namespace
         self.labels = labels
         self.pod_counts = pod_counts
-        self.nodes: dict[str, int] = {}
+        self.nodes: dict[str, TwoTimes] = {}
         self.repelled_by: list[PodCount] = []
 
 
@@ -118,7 +148,7 @@ class PodDomains:
         self._kinds_by_label: defaultdict[_Label | None, list[_Kind]] = defaultdict(list)
         self._known: dict[WorkloadName, tuple[Workload, list[_Kind]]] = {}
         self._known_foreign: dict[str, tuple[tuple[ForeignPod, ...], list[_Kind]]] = {}
-        self._counted: dict[str, tuple[Mapping[str, str], Mapping[_Kind, int]]] = {}
+        self._counted: dict[str, tuple[Mapping[str, str], Mapping[_Kind, TwoTimes]]] = {}
 
     def _wake(self) -> None:
         """Count everything from now on."""
@@ -158,7 +188,7 @@ class PodDomains:
         for kind, count in kinds.items():
             del kind.nodes[node]
             for pod_count in kind.pod_counts:
-                pod_count.add(labels, -count)
+                pod_count.add(labels, count, sign=-1)
         facts = self._state.nodes.get(node)
         if facts is None:
             return  # nothing is known of where the node is
@@ -169,11 +199,24 @@ class PodDomains:
                 pod_count.add(facts.labels, count)
         self._counted[node] = (facts.labels, kinds)
 
-    def _kinds_on(self, node: Node) -> Mapping[_Kind, int]:
-        workloads = self._state.workloads
-        pods = pods_on_node(self._state, node.name)
-        ours = [self._kinds_of(workloads[name])[pod.pod_set] for (name, pod), _ in pods]
-        return Counter(ours + self._foreign_kinds(node) if node.foreign else ours)
+    def _kinds_on(self, node: Node) -> Mapping[_Kind, TwoTimes]:
+        now: Counter[_Kind] = Counter()
+        later: Counter[_Kind] = Counter()
+        for kind, phase in self._pods_on(node):
+            if phase != "reserved":
+                now[kind] += 1
+            if phase != "leaving":
+                later[kind] += 1
+        return {kind: TwoTimes(now[kind], later[kind]) for kind in now | later}
+
+    def _pods_on(self, node: Node) -> Iterator[tuple[_Kind, Phase]]:
+        """Yield of what kind each pod on *node* is, ours or not, and its phase there."""
+        workloads, runs = self._state.workloads, self._state.runs
+        for (name, pod), is_leaving in pods_on_node(self._state, node.name):
+            kind = self._kinds_of(workloads[name])[pod.pod_set]
+            yield kind, "leaving" if is_leaving else runs[name].pods[pod].phase
+        for kind, other in zip(self._foreign_kinds(node), node.foreign, strict=True):
+            yield kind, "leaving" if other.leaving else "running"
 
     def _kinds_of(self, workload: Workload) -> list[_Kind]:
         """Return the kind of each pod set."""
@@ -189,6 +232,8 @@ class PodDomains:
 
     def _foreign_kinds(self, node: Node) -> list[_Kind]:
         """Return the kind of each pod on *node* that is not ours."""
+        if not node.foreign:
+            return []
         known = self._known_foreign.get(node.name)
         if known is not None and known[0] is node.foreign:
             return known[1]
