@@ -186,7 +186,7 @@ class Claim:
             own = evicted.setdefault(group.job, [])
             for pod in group.pods:
                 if (group.job, pod) in tried.lost:
-                    own.append(charge_of(state, group.job, (pod,)))
+                    own.append(group.costs[pod])
         return [
             loss
             for job, charges in evicted.items()

@@ -11,6 +11,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
+from fairlead.model.pods_on_node import pods_on_node
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -136,14 +137,13 @@ class CycleRecord:
 
     def _leaving(self, nodes: set[str | None], job: WorkloadName) -> list[WorkloadName]:
         """Return the other workloads of which a pod is leaving one of *nodes*."""
-        state = self._state
-        found: set[WorkloadName] = set()
-        for node in filter(None, nodes):
-            use = state.books.use(node)
-            found.update(name for name, _ in use.departing)
-            found.update(
-                name for name, pod in use.pods if state.runs[name].pods[pod].phase == "leaving"
-            )
+        found = {
+            name
+            for node in nodes
+            if node is not None
+            for (name, _), is_leaving in pods_on_node(self._state, node)
+            if is_leaving
+        }
         return sorted(found - {job})
 
     def _waiting(self) -> Iterator[tuple[int, Wait]]:

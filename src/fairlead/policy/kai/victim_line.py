@@ -49,7 +49,7 @@ class VictimLine:
         candidate = self._leaves[queue].pop()
         if self._race is not None:
             taken = self._popped.get(queue, self._state.axes.zero)
-            self._popped[queue] = tuple(map(add, taken, self._charge(candidate)))
+            self._popped[queue] = tuple(map(add, taken, candidate.cost()))
             self._race.renew(queue)
         return candidate
 
@@ -90,10 +90,7 @@ class VictimLine:
         if candidate is None:
             return None
         taken = self._popped.get(queue, self._state.axes.zero)
-        return tuple(map(add, taken, self._charge(candidate)))
-
-    def _charge(self, candidate: Candidate) -> Amounts:
-        return charge_of(self._state, candidate.job, candidate.pods)
+        return tuple(map(add, taken, candidate.cost()))
 
 
 class _LeafLine:
@@ -133,7 +130,7 @@ class _LeafLine:
 
 
 def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> Amounts:
-    """Return what *pods* of *job* cost its queue together, on the quota axes."""
+    """Return what *pods* of *job*, which wait, would cost its queue together."""
     sets = state.workloads[job].pod_sets
     charges = [state.axes.charge(state.resources, sets[pod.pod_set].requests) for pod in pods]
     return charges[0] if len(charges) == 1 else tuple(map(sum, zip(*charges, strict=True)))

@@ -4,10 +4,10 @@ A search looks at the head of each line and seldom far beyond, and there are man
 cycle. So a line is made once and kept until something in that leaf changes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -17,11 +17,12 @@ JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 
 
 class Candidate(NamedTuple):
-    """A job that may give way, with its pods that have a place, by name."""
+    """A job that may give way, with its pods that have a place, by name, and what each costs."""
 
     job: WorkloadName
     pods: tuple[PodId, ...]
     gang: Gang
+    costs: Mapping[PodId, Amounts]  # its queue, on the quota axes
 
     def first_to_go(self) -> tuple[PodId, ...]:
         """Return what the job gives up first: one pod that it can spare, else all it has."""
@@ -29,6 +30,12 @@ class Candidate(NamedTuple):
             return self.pods
         spare = self.gang.spare(self.pods)
         return self.pods if spare is None else (spare,)
+
+    def cost(self) -> Amounts:
+        """Return what its pods cost its queue together."""
+        if len(self.pods) == 1:
+            return self.costs[self.pods[0]]
+        return tuple(map(sum, zip(*(self.costs[pod] for pod in self.pods), strict=True)))
 
 
 Entry: TypeAlias = tuple[JobKey, Candidate]
@@ -86,7 +93,9 @@ class VictimPool:
                 pods = [pod for pod in pods if not self._is_settled((name, pod))]
             if pods:
                 ordered = tuple(sorted(pods, key=workload.pod_name))
-                entries.append(self.entry(Candidate(name, ordered, self._gang_of(name))))
+                costs = {pod: run.charge(pod) for pod in ordered}
+                candidate = Candidate(name, ordered, self._gang_of(name), costs)
+                entries.append(self.entry(candidate))
         entries.sort(key=place_in_line)
         return entries
 

@@ -7,11 +7,11 @@ another one is moved; the rest is evicted. A judge says whether that may stand. 
 from the state as the search found it.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
-from operator import add
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from operator import add, itemgetter
 from typing import NamedTuple, TypeAlias
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import (
     Placement,
     WorkloadDisplaced,
@@ -37,6 +37,7 @@ class Group(NamedTuple):
 
     job: WorkloadName
     pods: tuple[PodId, ...]
+    costs: Mapping[PodId, Amounts]  # what each costs its queue
 
     def members(self) -> list[PodKey]:
         """Return the pods with their job."""
@@ -292,7 +293,7 @@ def _first_group(candidate: Candidate, held: Set[PodKey], line: VictimLine) -> G
 
     None where some of that is *held* already: then it stands in line with what is not.
     """
-    group = Group(candidate.job, candidate.first_to_go())
+    group = Group(candidate.job, candidate.first_to_go(), candidate.costs)
     is_held = any((group.job, pod) in held for pod in group.pods)
     if is_held or len(group.pods) < len(candidate.pods):
         gone = held if is_held else set(group.members())
@@ -343,7 +344,7 @@ class _Found:
     def with_pods_on(self, node: str) -> tuple[Group, ...]:
         """Return all groups of those jobs that have a pod of a group on *node*, in that order."""
         numbered = [each for job in self._jobs_on.get(node, ()) for each in self._by_job[job]]
-        return tuple([group for _, group in sorted(numbered)])
+        return tuple([group for _, group in sorted(numbered, key=itemgetter(0))])
 
     def set_free(self, node: str) -> dict[str, list[int]]:
         """Return what `with_pods_on` would set free at most, on every node it touches."""
