@@ -184,30 +184,30 @@ class PodDomains:
         return facts is not None and any(each.pod_anti_affinity for each in facts.foreign)
 
     def _recount(self, node: str) -> None:
-        labels, kinds = self._counted.pop(node, ({}, {}))
-        for kind, count in kinds.items():
-            del kind.nodes[node]
-            for pod_count in kind.pod_counts:
-                pod_count.add(labels, count, sign=-1)
-        facts = self._state.nodes.get(node)
+        """Bring the counts up to date with *node*. Cost: its pods, and the kinds that changed."""
+        facts = self._state.nodes.get(node)  # None: nothing is known of where the node is
+        after = self._kinds_on(facts) if facts else {}
+        labels, before = self._counted.pop(node, ({}, {}))
+        is_elsewhere = facts is None or facts.labels is not labels
+        for kind, count in before.items():
+            if is_elsewhere or after.get(kind) != count:
+                del kind.nodes[node]
+                for pod_count in kind.pod_counts:
+                    pod_count.add(labels, count, sign=-1)
         if facts is None:
-            return  # nothing is known of where the node is
-        kinds = self._kinds_on(facts)
-        for kind, count in kinds.items():
-            kind.nodes[node] = count
-            for pod_count in kind.pod_counts:
-                pod_count.add(facts.labels, count)
-        self._counted[node] = (facts.labels, kinds)
+            return
+        for kind, count in after.items():
+            if is_elsewhere or before.get(kind) != count:
+                kind.nodes[node] = count
+                for pod_count in kind.pod_counts:
+                    pod_count.add(facts.labels, count)
+        self._counted[node] = (facts.labels, after)
 
     def _kinds_on(self, node: Node) -> Mapping[_Kind, TwoTimes]:
-        now: Counter[_Kind] = Counter()
-        later: Counter[_Kind] = Counter()
-        for kind, phase in self._pods_on(node):
-            if phase != "reserved":
-                now[kind] += 1
-            if phase != "leaving":
-                later[kind] += 1
-        return {kind: TwoTimes(now[kind], later[kind]) for kind in now | later}
+        pods = list(self._pods_on(node))
+        now = Counter([kind for kind, phase in pods if phase != "reserved"])
+        later = Counter([kind for kind, phase in pods if phase != "leaving"])
+        return {kind: TwoTimes(now[kind], later[kind]) for kind in {**now, **later}}
 
     def _pods_on(self, node: Node) -> Iterator[tuple[_Kind, Phase]]:
         """Yield of what kind each pod on *node* is, ours or not, and its phase there."""
