@@ -232,6 +232,38 @@ def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_plac
     assert tuple(state.capacity) == (7000, 32 * 2**30, 2000, 8)
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "shown"),
+    [("default-scheduler", "default-scheduler"), ("''", "default-scheduler"), ("my-kai", "my-kai")],
+)
+def test_a_pod_of_another_scheduler_is_no_job_though_it_has_a_queue(
+    scheduler: str, shown: str
+) -> None:
+    waiting = pod("x").replace("kai-scheduler,", f"{scheduler},")
+    running = waiting.replace("name: x", "name: runs").replace("spec: {", "spec: {nodeName: n1, ")
+    done = running.replace("name: runs", "name: done").replace(
+        "status: {", "status: {phase: Failed"
+    )
+    assembled, found = assemble(stream(queue("a"), NODE, waiting, running, done))
+    assert assembled is not None
+    assert assembled.state.workloads == {}
+    assert assembled.state.nodes["n1"].occupied[0] == 1000
+    assert [(each.severity, each.code, each.line) for each in found] == [
+        ("warning", "no-effect", 8),  # by name: runs, then x
+        ("warning", "no-effect", 6),
+    ]
+    assert found[0].message == (
+        f'found the queue "a" on a pod of the scheduler "{shown}"; '
+        "KAI's is kai-scheduler, so that it is no job and only takes space"
+    )
+    assert found[0].path == '$.metadata.labels["kai.scheduler/queue"]'
+
+
+def test_a_pod_of_another_scheduler_that_names_a_group_belongs_to_it() -> None:
+    other = member("x").replace("kai-scheduler", "my-kai")
+    assert list(sound(stream(queue("a"), GROUP, other)).workloads) == ["ns/g"]
+
+
 def test_a_pod_of_others_that_is_leaving_counts_as_staying() -> None:
     leaving = f"""{{kind: Pod, metadata: {{name: o, deletionTimestamp: "2026-01-01T00:00:00Z"}},
       spec: {{nodeName: n1, {ONE_CORE}}}}}"""

@@ -202,7 +202,7 @@ FAMILIES = {
     apiVersion: v1
     kind: Pod
     metadata: {{name: w, namespace: team, labels: {{kai.scheduler/queue: q}}}}
-    spec: {SPEC}
+    spec: {SPEC.replace("{", "{schedulerName: kai-scheduler, ", 1)}
     """,
     "kueue": f"""
     apiVersion: kueue.x-k8s.io/v1beta2
@@ -238,7 +238,7 @@ def test_under_every_rule_set_our_pods_meet_those_of_others(family: str) -> None
 
 
 def test_ordinary_daemons_leave_no_trace_on_a_node() -> None:
-    plain = FAMILIES["kai"].replace(SPEC, "{containers: [{name: c}]}")
+    plain = FAMILIES["kai"].replace(SPEC[1:], "containers: [{name: c}]}")
     text = dedent(plain.rstrip() + DAEMON)
     result = load(["-"], stdin=io.BytesIO(text.encode()))
     assert result.assembled is not None

@@ -1,7 +1,7 @@
 """Which pods are KAI's, and which of them form one job.
 
-A pod belongs to the PodGroup of its namespace that it names. One that KAI schedules without a
-group is a job of its own. The rest are other schedulers' pods: they only take space.
+A pod belongs to the PodGroup of its namespace that it names. One without a group is a job of its
+own if it names KAI's scheduler. The rest are other schedulers' pods: they only take space.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,6 +71,7 @@ def sort_pods(
                 _warn_about_group(pod, findings)
             alone.append(pod)
         else:
+            _warn_about_queue(pod, findings)
             foreign.append(pod)
     _warn_about_empty_groups(by_name, members, findings)
     jobs = [
@@ -100,9 +101,7 @@ def _group_name(pod: PodObject) -> str:
 
 
 def _is_ours(pod: PodObject) -> bool:
-    if pod.namespace in RESERVATION_NAMESPACES:
-        return False
-    return pod.scheduler == SCHEDULER or labelled_queue(pod.labels)[0] != ""
+    return pod.scheduler == SCHEDULER and pod.namespace not in RESERVATION_NAMESPACES
 
 
 def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
@@ -142,6 +141,16 @@ def _warn_about_group(pod: PodObject, findings: Findings) -> None:
         "the pod is taken as a job of its own",
         "add the PodGroup",
     )
+
+
+def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
+    """Tell of a pod that somebody may believe to be KAI's: it has a queue, and is another's."""
+    queue, place = labelled_queue(pod.labels)
+    if queue and is_live(pod) and pod.namespace not in RESERVATION_NAMESPACES:
+        message = f"found the queue {quote(queue)} on a pod of the scheduler {quote(pod.scheduler)}"
+        message += f"; KAI's is {SCHEDULER}, so that it is no job and only takes space"
+        fix = f"write schedulerName: {SCHEDULER}, or remove the label"
+        pod.source.report(findings, "warning", "no-effect", place, message, fix)
 
 
 def _warn_about_empty_groups(
