@@ -243,6 +243,13 @@ def test_what_is_wrong_is_told_at_its_place(spec: str, path: str, severity: str,
     )  # the defaults stand in
 
 
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_that_is_switched_off_does_not_run(action: str) -> None:
+    found, remarks = settings(f"{{actions: {{{action}: {{enabled: false}}}}}}")
+    assert remarks == []
+    assert found.actions == tuple(each for each in ACTIONS if each != action)
+
+
 @pytest.mark.parametrize(
     ("spec", "quoted"),
     [
