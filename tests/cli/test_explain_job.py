@@ -93,3 +93,49 @@ def test_a_capacity_without_nodes_is_refused_for_a_job() -> None:
     ran = run_cli("explain", "audio/chorus", "-f", LIMIT, "--capacity", "gpu=3")
     assert ran.exit_code == 2
     assert "a job is placed on nodes" in ran.err
+
+
+ELASTIC = str(ROOT / "examples" / "kai" / "elastic")
+MONDAY = str(ROOT / "examples" / "kai" / "monday")
+
+
+def test_a_job_that_grows_is_shown_as_its_last_turn_found_things() -> None:
+    """Of 6 GPUs it got 2 in turn 2 and 1 in turn 5; in turn 7, after the last one went, none."""
+    ran = run_cli("explain", "vision/sweep", "-f", ELASTIC)
+    assert "It had 3 turns, the last was number 7\n" in ran.out
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert "vision gpu pass 3 1 - 3 3".split() in lines
+    assert "dgx-1 lacks nvidia.com/gpu 0".split() in lines
+    assert "has room" not in ran.out
+    document = json.loads(run_cli("explain", "vision/sweep", "-f", ELASTIC, "-o", "json").out)
+    assert (document["turns"], document["turn"]["turn"]) == (3, 7)
+    assert document["turn"]["pods"] == ["sweep-3"]
+    assert [each["turn"] for each in document["before"]] == [1, 3, 4, 6]  # but not its own
+
+
+def test_nodes_are_named_with_what_is_free_there() -> None:
+    """The detector asks for 4 GPUs a pod, 2 at once: one node has 7 and the next best has 1."""
+    ran = run_cli("explain", "team-vision/detector", "-f", MONDAY)
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert "gpu-4 has room 7 86 696Gi".split() in lines
+    assert "gpu-3 lacks nvidia.com/gpu 1 44 352Gi".split() in lines
+    assert "gpu-1, gpu-2 lack nvidia.com/gpu 0 32 256Gi".split() in lines
+    document = json.loads(
+        run_cli("explain", "team-vision/detector", "-f", MONDAY, "-o", "json").out
+    )
+    rooms = {each["node"]: each for each in document["turn"]["rooms"]}
+    assert rooms["gpu-4"]["what"] == "have room"
+    assert rooms["gpu-4"]["free"][0] == {"resource": "nvidia.com/gpu", "now": ["7"], "later": ["7"]}
+
+
+@pytest.mark.parametrize(
+    ("job", "row"),
+    [
+        ("notebooks/cem", "dgx-1 has room 1 + 0.5 + 0.5"),
+        ("notebooks/dan", "dgx-1 lacks 1 GPU with 0.5 free 0.25"),
+        ("notebooks/pair", "dgx-1 lacks nvidia.com/gpu 1"),  # it asks for whole ones
+    ],
+)
+def test_parts_of_devices_are_free_beside_whole_ones(job: str, row: str) -> None:
+    ran = run_cli("explain", job, "-f", str(ROOT / "examples" / "kai" / "fractions"))
+    assert row.split() in [line.split() for line in ran.out.splitlines()]

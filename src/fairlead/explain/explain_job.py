@@ -4,9 +4,11 @@ from collections import Counter
 
 from fairlead.explain.amount_text import amount_text
 from fairlead.explain.explanation import Explanation, Section
-from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, TurnBefore
+from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, TurnBefore, turns_of
+from fairlead.explain.node_standing import NodeStanding
+from fairlead.explain.node_table import node_table
 from fairlead.explain.plan_report import decision_documents
-from fairlead.explain.reason_text import reason_text, tallies_text
+from fairlead.explain.reason_text import reason_text
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import format_amount
@@ -23,12 +25,17 @@ def explain_kai_job(
     state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
+    built = with_built_actions(settings)
     with state.trial():
-        watch = JobWatch(KaiCycle(state, with_built_actions(settings), now_ms), job)
+        turns = turns_of(KaiCycle(state, built, now_ms), job)
+    with state.trial():
+        watch = JobWatch(KaiCycle(state, built, now_ms), job, turns)
         watch.run()
+    own = watch.own
     sections = [_places(state, job)] if job in state.runs else []
-    if watch.own is not None:
-        sections += [_order(watch.own, watch.before), _gates(watch.own), _nodes(watch.own)]
+    if own is not None:
+        nodes = node_table(own.pods[0], own.standings, own.nodes)
+        sections += [_order(len(turns), own, watch.before), _gates(own), nodes]
     decisions = decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(watch.decisions)))
     return Explanation(
         answer=_answer(state, job, watch.decisions),
@@ -37,7 +44,8 @@ def explain_kai_job(
             "job": job,
             "queue": state.workloads[job].queue,
             "decisions": decisions,
-            "turn": _turn_document(watch.own),
+            "turns": len(turns),
+            "turn": _turn_document(own),
             "before": watch.before,
         },
     )
@@ -71,14 +79,16 @@ def _places(state: ClusterState, job: WorkloadName) -> Section:
     )
 
 
-def _order(own: OwnTurn, before: list[TurnBefore]) -> Section:
+def _order(turns: int, own: OwnTurn, before: list[TurnBefore]) -> Section:
     shown = before[-SHOWN_TURNS:]
     rows = [(str(each.turn), each.workload, each.queue, each.why) for each in shown]
     left_out = len(before) - len(shown)
     remarks = [f"{left_out} earlier turns are left out."] if left_out else []
     title = f"Its turn was number {own.turn}"
+    if turns > 1:
+        title = f"It had {turns} turns, the last was number {own.turn}"
     if not before:
-        return Section(title=f"{title}: nobody was before it")
+        return Section(title=f"{title}: nobody else was before it")
     table = (("TURN", "JOB", "QUEUE", "WAS BEFORE IT BECAUSE"), *rows)
     return Section(title=title, table=table, words=len(table[0]), remarks=tuple(remarks))
 
@@ -109,17 +119,29 @@ def _gate_row(line: GateLine) -> tuple[str, ...]:
     )
 
 
-def _nodes(own: OwnTurn) -> Section:
-    pod = own.pods[0]
-    return Section(title=f"What the nodes are to {pod}", remarks=(f"{tallies_text(own.nodes)}.",))
-
-
 def _turn_document(own: OwnTurn | None) -> dict[str, object] | None:
     """Return the turn as programs read it; None where the job had none."""
     if own is None:
         return None
-    gates = [_gate_document(line) for line in own.gates]
-    return {"turn": own.turn, "pods": own.pods, "gates": gates, "nodes": own.nodes}
+    return {
+        "turn": own.turn,
+        "pods": own.pods,
+        "gates": [_gate_document(line) for line in own.gates],
+        "nodes": own.nodes,
+        "rooms": [_room_document(standing) for standing in own.standings],
+    }
+
+
+def _room_document(standing: NodeStanding) -> dict[str, object]:
+    free = [
+        {
+            "resource": each.axis.resource,
+            "now": [format_amount(each.axis.resource, amount) for amount in each.now],
+            "later": [format_amount(each.axis.resource, amount) for amount in each.later],
+        }
+        for each in standing.free
+    ]
+    return {"node": standing.node, "what": standing.what, "free": free}
 
 
 def _gate_document(line: GateLine) -> dict[str, object]:

@@ -1,9 +1,14 @@
-"""Watches one cycle for the sake of one job, and writes down all that was weighed for it."""
+"""Watches one cycle for the sake of one job, and writes down all that was weighed for it.
 
-from collections.abc import Iterator
+A job that grows pod by pod has many turns, and the last decides what it is told. Which one that is
+shows only at the end, so the cycle is run twice: once to count, once to watch.
+"""
+
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from fairlead.explain.node_standing import NodeStanding, node_standings
 from fairlead.explain.turn_order import why_before
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.plan import Decision, Tally
@@ -38,26 +43,37 @@ class GateLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """What was weighed when the job had its first turn."""
+    """What was weighed when the job had its last turn."""
 
     turn: int
     pods: tuple[str, ...]  # that were to start together
     gates: tuple[GateLine, ...]
     nodes: tuple[Tally, ...]  # what they are to the first of those pods
+    standings: tuple[NodeStanding, ...]  # the same, node by node
+
+
+def turns_of(cycle: KaiCycle, job: WorkloadName) -> list[int]:
+    """Let *cycle* happen and return the numbers of the turns that *job* has in it, from 1.
+
+    Its state must be on trial.
+    """
+    turns: list[WorkloadName] = []
+    cycle.decisions(turns.append)
+    return [number for number, name in enumerate(turns, start=1) if name == job]
 
 
 class JobWatch:
     """Listens to a cycle, turn by turn, decision by decision."""
 
-    def __init__(self, cycle: KaiCycle, job: WorkloadName) -> None:
-        """Watch for *job*."""
+    def __init__(self, cycle: KaiCycle, job: WorkloadName, turns: Sequence[int]) -> None:
+        """Watch for *job*, which will have these *turns* in *cycle*."""
         self.before: list[TurnBefore] = []
         self.own: OwnTurn | None = None
         self.decisions: list[Decision] = []
         self._cycle = cycle
         self._job = job
-        self._turns = 0
-        self._is_in_line = _is_in_line(cycle, job)
+        self._turn_number = 0
+        self._last = max(turns, default=0)
 
     def run(self) -> None:
         """Let the cycle happen; its state must be on trial."""
@@ -66,29 +82,29 @@ class JobWatch:
                 self.decisions.append(decision)
 
     def _turn(self, job: WorkloadName) -> None:
-        self._turns += 1
-        if self.own is not None or not self._is_in_line:
-            return
-        if job == self._job:
+        self._turn_number += 1
+        if self._turn_number == self._last:
             self.own = self._weighed()
-            return
-        self.before.append(
-            TurnBefore(
-                turn=self._turns,
-                workload=job,
-                queue=self._cycle.state.workloads[job].queue,
-                why=why_before(self._cycle, job, self._job),
+        elif self._turn_number < self._last and job != self._job:
+            self.before.append(
+                TurnBefore(
+                    turn=self._turn_number,
+                    workload=job,
+                    queue=self._cycle.state.workloads[job].queue,
+                    why=why_before(self._cycle, job, self._job),
+                )
             )
-        )
 
     def _weighed(self) -> OwnTurn:
-        workload = self._cycle.state.workloads[self._job]
+        state, finder = self._cycle.state, self._cycle.finder
+        workload = state.workloads[self._job]
         pods = self._cycle.jobs.next_pods(self._job)
         return OwnTurn(
-            turn=self._turns,
+            turn=self._turn_number,
             pods=tuple(workload.pod_name(pod) for pod in pods),
             gates=tuple(self._gates()),
-            nodes=self._cycle.finder.tallies(workload, pods[0].pod_set),
+            nodes=finder.tallies(workload, pods[0].pod_set),
+            standings=node_standings(state, finder, workload, pods[0].pod_set),
         )
 
     def _gates(self) -> Iterator[GateLine]:
@@ -114,15 +130,3 @@ class JobWatch:
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )
-
-
-def _is_in_line(cycle: KaiCycle, job: WorkloadName) -> bool:
-    """Return whether *job* will have a turn; else nobody is before it."""
-    queue = cycle.state.workloads[job].queue
-    return (
-        queue in cycle.numbers
-        and not cycle.state.children(queue)
-        and job in cycle.state.waiting(queue)
-        and job not in cycle.jobs.unready
-        and job not in cycle.jobs.beyond_depth
-    )

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import msgspec
 
+from fairlead.explain.first_few import first_few
 from fairlead.explain.reason_text import reason_text
 from fairlead.model.axes import Axis
 from fairlead.model.events import Placement
@@ -25,9 +26,6 @@ from fairlead.model.plan import (
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
-
-MOST_NAMES = 3
-"""How many nodes or jobs a row names before it counts the rest."""
 
 
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +106,7 @@ def _why(decisions: Sequence[Decision]) -> str:
     names = sorted({name for each in reserved for name in each.waits_for})
     if not names:  # there is room for these pods, but not yet for others that they need
         return f"{text}; when its other pods can start"
-    return f"{text}; when {_first_few(names)} {'has' if len(names) == 1 else 'have'} left"
+    return f"{text}; when {first_few(names)} {'has' if len(names) == 1 else 'have'} left"
 
 
 def _pods(decision: Decision) -> Sequence[PodId]:
@@ -125,12 +123,7 @@ def _where(places: Sequence[Placement]) -> str:
     """Return nodes with how many pods each gets, the first few by name."""
     counts = Counter(place.node for place in places if place.node is not None)
     named = [name if n == 1 else f"{name} x{n}" for name, n in sorted(counts.items())]
-    return _first_few(named)
-
-
-def _first_few(names: Sequence[str]) -> str:
-    left_out = len(names) - MOST_NAMES
-    return ", ".join([*names[:MOST_NAMES], *([f"and {left_out} more"] if left_out > 0 else ())])
+    return first_few(named)
 
 
 def _name(decision: Decision) -> str:

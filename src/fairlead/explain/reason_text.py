@@ -53,20 +53,23 @@ def tallies_text(tallies: tuple[Tally, ...]) -> str:
     for tally in tallies:
         is_same = before is not None and (before.of, before.things) == (tally.of, tally.things)
         whole = "" if is_same else f" of {tally.of} {_noun_agrees(tally)}"
-        texts.append(f"{tally.count}{whole} {_verb_agrees(tally)}")
+        is_one = tally.count == 1 or tally.of == 1
+        texts.append(
+            f"{tally.count}{whole} {verb_agrees(tally.what, 1 if is_one else tally.count)}"
+        )
         before = tally
     return ", ".join(texts)
+
+
+def verb_agrees(what: str, count: int) -> str:
+    """Return *what* so many do: ``lack cpu``, but of one ``lacks cpu``."""
+    verb, space, rest = what.partition(" ")
+    return _OF_ONE.get(verb, verb) + space + rest if count == 1 else what
 
 
 def _noun_agrees(tally: Tally) -> str:
     noun, space, rest = tally.things.partition(" ")
     return noun.removesuffix("s") + space + rest if tally.of == 1 else tally.things
-
-
-def _verb_agrees(tally: Tally) -> str:
-    verb, space, rest = tally.what.partition(" ")
-    is_one = tally.count == 1 or tally.of == 1
-    return _OF_ONE.get(verb, verb) + space + rest if is_one else tally.what
 
 
 def _most_interesting(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, ...]:
