@@ -52,6 +52,9 @@ class ClaimWorld(Protocol):
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
 
+    def promises_run_time(self) -> bool:
+        """Return whether anybody may run for a time before others reclaim its place."""
+
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those who hold something in *queue* and could give way."""
 
@@ -139,10 +142,12 @@ class Claim:
 
     def _reclaims_from(self, leaf: QueueName) -> Allows:
         world = self._world
+        if not world.promises_run_time():
+            return _anybody
         path = world.state.path(leaf)
         lasting_ms = reclaim_min_runtime_ms(world.state.queues, path, self._path, world.settings)
         if lasting_ms == 0:
-            return lambda _: True
+            return _anybody
         return lambda candidate: self._may_be_asked(candidate.job, lasting_ms)
 
     def _may_be_asked(self, victim: WorkloadName, lasting_ms: int) -> bool:
@@ -198,3 +203,7 @@ class Claim:
     def _gpus(self) -> int:
         at = self._world.state.axes.index("gpu")
         return 0 if at is None else self._request[at]
+
+
+def _anybody(_candidate: Candidate) -> bool:
+    return True

@@ -65,6 +65,8 @@ class KaiCycle:
         self.shares = {row.queue: row for row in KaiShares(state, total, settings.k).rows()}
         self.numbers = {name: queue_numbers(state, row, total) for name, row in self.shares.items()}
         self.record = CycleRecord(state)
+        promised = [queue.reclaim_min_runtime_ms for queue in state.queues.values()]
+        self._promises_run_time = settings.reclaim_min_runtime_ms > 0 or any(promised)
         self._gangs: dict[WorkloadName, Gang] = {}
         self._evicted: dict[WorkloadName, set[PodId]] = {}
         self._pool = self._victim_pool()
@@ -79,6 +81,10 @@ class KaiCycle:
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
         return self.finder.gpu_later()
+
+    def promises_run_time(self) -> bool:
+        """Return whether anybody may run for a time before others reclaim its place."""
+        return self._promises_run_time
 
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those who hold something in *queue* and could give way."""
@@ -135,7 +141,11 @@ class KaiCycle:
     def _claim(self, action: ClaimAction) -> None:
         """Let every job that waits claim once, in the order of service."""
         self._pool = self._victim_pool()  # the action before may have changed it all
-        jobs, race = self._line_up(self._depth(action))
+        jobs = self._waiting(self._depth(action))
+        claims = (Claim(self, action, job, jobs.request(job)) for job in jobs.names())
+        if not any(claim.is_admitted() for claim in claims):
+            return  # and as long as nobody is, nothing changes by which somebody could be
+        race = QueueRace(self.state, self.numbers, jobs.next_request)
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
@@ -199,12 +209,19 @@ class KaiCycle:
     def _line_up(
         self, depth: int | None, claims: Mapping[WorkloadName, tuple[PodId, ...]] = NO_CLAIMS
     ) -> tuple[PendingJobs, QueueRace]:
+        jobs = self._waiting(depth, claims)
+        return jobs, QueueRace(self.state, self.numbers, jobs.next_request)
+
+    def _waiting(
+        self, depth: int | None, claims: Mapping[WorkloadName, tuple[PodId, ...]] = NO_CLAIMS
+    ) -> PendingJobs:
+        """Return all that waits in leaves; *claims* are what some would start next."""
         jobs = PendingJobs(self.state, depth, self._gangs, self._evicted)
         for name, pods in claims.items():
             jobs.claim(name, pods)
         for leaf in self.leaves:
             jobs.add_queue(leaf)
-        return jobs, QueueRace(self.state, self.numbers, jobs.next_request)
+        return jobs
 
     def _depth(self, action: str) -> int | None:
         return dict(self.settings.queue_depth).get(action)

@@ -67,6 +67,10 @@ class PendingJobs:
         heap = self._heaps[queue]
         return heap[0][-1] if heap else None
 
+    def names(self) -> list[WorkloadName]:
+        """Return all jobs, in no order that means anything."""
+        return [name for heap in self._heaps.values() for *_, name in heap]
+
     def next_request(self, queue: QueueName) -> Amounts | None:
         """Return what the job that *queue* would run next would cost it; None if there is none."""
         name = self.first(queue)

@@ -55,6 +55,7 @@ class VictimPool:
         self._gang_of = gang_of
         self._is_settled = is_settled
         self._lines: dict[QueueName, list[Entry]] = {}
+        self._lowest: dict[QueueName, int | None] = {}
 
     def line(self, queue: QueueName) -> list[Entry]:
         """Return the line of a leaf, which nobody else may change. Cost: once, its workloads."""
@@ -64,13 +65,21 @@ class VictimPool:
         return line
 
     def lowest_priority(self, queue: QueueName) -> int | None:
-        """Return the priority of who would give way first; None if nobody is there."""
-        line = self.line(queue)
-        return -line[-1][0][0] if line else None
+        """Return the lowest priority of those in the line of a leaf; None if nobody is there.
+
+        Cost: once, a short look at its workloads; the line itself is not made for it.
+        """
+        if queue not in self._lowest:
+            state = self._state
+            running = [state.workloads[name] for name in state.queued(queue) if name in state.runs]
+            priorities = [each.priority for each in running if each.preemptible]
+            self._lowest[queue] = min(priorities, default=None)
+        return self._lowest[queue]
 
     def forget(self, queue: QueueName) -> None:
         """Take notice that something changed in *queue*."""
         self._lines.pop(queue, None)
+        self._lowest.pop(queue, None)
 
     def entry(self, candidate: Candidate) -> Entry:
         """Return a candidate with its place in the order of service, by the pods it still has."""

@@ -328,14 +328,10 @@ class _Found:
                 amounts = self._finder.at_most_freed(sets[pod.pod_set])
                 free = self.free.get(node)
                 self.free[node] = list(amounts if free is None else map(add, free, amounts))
-        nodes = {
-            placed
-            for _, each in self._by_job[job]
-            for pod in each.pods
-            if (placed := run.pods[pod].node) is not None
-        }
-        for node in nodes:
-            self._nodes_with.setdefault(node, set()).update(nodes)
+        nodes = {run.pods[pod].node for _, each in self._by_job[job] for pod in each.pods}
+        for one in nodes:
+            if one is not None:
+                self._nodes_with.setdefault(one, set()).update(filter(None, nodes))
 
     def groups(self) -> tuple[Group, ...]:
         """Return all groups in the order in which they were added."""
