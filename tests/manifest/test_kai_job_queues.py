@@ -68,3 +68,12 @@ def test_what_is_said_of_a_queue_that_runs_nothing(
 ) -> None:
     (finding,) = [each for each in told(stream(*objects)) if each.severity == "warning"]
     assert (finding.path, finding.message) == (path, message)
+
+
+def test_a_group_without_a_queue_learns_where_to_name_one() -> None:
+    labelled = member("x", more="labels: {kai.scheduler/queue: a}")
+    (finding,) = told(stream(queue("a"), GROUP.replace("queue: a, ", ""), labelled))
+    assert finding.message == "found no queue; the job waits until there is one"
+    assert finding.fix == (
+        "name one here, or in a label of the PodGroup; labels of its pods do not count"
+    )

@@ -134,6 +134,10 @@ def _check_queues_of_jobs(
             message = f"{_found_queue(job)}, which is not in the tree" if job.queue else ""
             message = f"{message or 'found no queue'}; the job waits until there is one"
             fix = "name a queue, or add it with all queues above it"
+            if not job.queue:
+                fix = (
+                    "name one here, or in a label of the PodGroup; labels of its pods do not count"
+                )
             job.source.report(
                 findings, "warning", "missing-reference", job.queue_path, message, fix
             )
