@@ -23,6 +23,7 @@ class Candidate(NamedTuple):
     pods: tuple[PodId, ...]
     gang: Gang
     costs: Mapping[PodId, Amounts]  # its queue, on the quota axes
+    nodes: Mapping[PodId, str | None]
 
     def first_to_go(self) -> tuple[PodId, ...]:
         """Return what the job gives up first: one pod that it can spare, else all it has."""
@@ -103,7 +104,8 @@ class VictimPool:
             if pods:
                 ordered = tuple(sorted(pods, key=workload.pod_name))
                 costs = {pod: run.charge(pod) for pod in ordered}
-                candidate = Candidate(name, ordered, self._gang_of(name), costs)
+                nodes = {pod: run.pods[pod].node for pod in ordered}
+                candidate = Candidate(name, ordered, self._gang_of(name), costs, nodes)
                 entries.append(self.entry(candidate))
         entries.sort(key=place_in_line)
         return entries

@@ -37,7 +37,8 @@ class Group(NamedTuple):
 
     job: WorkloadName
     pods: tuple[PodId, ...]
-    costs: Mapping[PodId, Amounts]  # what each costs its queue
+    costs: Mapping[PodId, Amounts]  # what each pod of the job costs its queue
+    nodes: Mapping[PodId, str | None]  # where each of them is
 
     def members(self) -> list[PodKey]:
         """Return the pods with their job."""
@@ -130,7 +131,7 @@ class VictimSearch:
             if group is None:
                 continue
             found.add(group)
-            for node in self._nodes_of(candidate):
+            for node in _nodes_of(group):
                 if not bound.allows(found.set_free(node)):
                     continue
                 more = found.with_pods_on(node)
@@ -263,14 +264,6 @@ class VictimSearch:
                     moved.add(key)
         return lost, moved
 
-    def _nodes_of(self, candidate: Candidate) -> list[str]:
-        """Return the nodes where pods of a job are, by name; the state is as at the start."""
-        self._start_anew()
-        pods = self._state.runs[candidate.job].pods.values()
-        nodes = {placed.node for placed in pods if placed.phase != "leaving"}
-        nodes.discard(None)
-        return sorted(filter(None, nodes)) if len(nodes) > 1 else list(filter(None, nodes))
-
     def _bound(self, kept: Iterable[Group], pods: Sequence[PodId]) -> RoomBound:
         sets = self._state.workloads[self._claimant].pod_sets
         sizes = [self._finder.besides_shares(sets[pod.pod_set]) for pod in pods]
@@ -288,12 +281,18 @@ class VictimSearch:
         return self._finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
 
 
+def _nodes_of(group: Group) -> list[str]:
+    """Return the nodes where the job of a group has pods, those of its other groups included."""
+    nodes = [node for node in group.nodes.values() if node is not None]
+    return nodes if len(nodes) == 1 else sorted(set(nodes))
+
+
 def _first_group(candidate: Candidate, held: Set[PodKey], line: VictimLine) -> Group | None:
     """Return what a candidate gives up first, and put it back in *line* with the rest.
 
     None where some of that is *held* already: then it stands in line with what is not.
     """
-    group = Group(candidate.job, candidate.first_to_go(), candidate.costs)
+    group = Group(candidate.job, candidate.first_to_go(), candidate.costs, candidate.nodes)
     is_held = any((group.job, pod) in held for pod in group.pods)
     if is_held or len(group.pods) < len(candidate.pods):
         gone = held if is_held else set(group.members())
@@ -316,19 +315,20 @@ class _Found:
         self._groups: list[Group] = []
 
     def add(self, group: Group) -> None:
-        """Add a group; the state is as at the start of the search."""
+        """Add a group."""
         job = group.job
-        self._by_job.setdefault(job, []).append((len(self._groups), group))
+        groups = self._by_job.setdefault(job, [])
+        groups.append((len(self._groups), group))
         self._groups.append(group)
-        run, sets = self._state.runs[job], self._state.workloads[job].pod_sets
+        sets = self._state.workloads[job].pod_sets
         for pod in group.pods:
-            node = run.pods[pod].node
+            node = group.nodes[pod]
             if node is not None:
                 self._jobs_on.setdefault(node, {})[job] = None
                 amounts = self._finder.at_most_freed(sets[pod.pod_set])
                 free = self.free.get(node)
                 self.free[node] = list(amounts if free is None else map(add, free, amounts))
-        nodes = {run.pods[pod].node for _, each in self._by_job[job] for pod in each.pods}
+        nodes = {group.nodes[pod] for _, each in groups for pod in each.pods}
         for one in nodes:
             if one is not None:
                 self._nodes_with.setdefault(one, set()).update(filter(None, nodes))
