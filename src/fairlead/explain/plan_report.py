@@ -93,20 +93,34 @@ def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
         queue=workload.queue,
         pods=f"{len(pods)}/{workload.pod_count()}" if pods else "",
         where=_where(places),
-        why=_why(decisions),
+        why=_why(workload, decisions),
     )
 
 
-def _why(decisions: Sequence[Decision]) -> str:
+def _why(workload: Workload, decisions: Sequence[Decision]) -> str:
     """Return the last reason in a sentence; of reservations also who has to leave first."""
     text = reason_text(decisions[-1].reason)
     reserved = [each for each in decisions if isinstance(each, Reserve)]
     if not reserved:
         return text
     names = sorted({name for each in reserved for name in each.waits_for})
-    if not names:  # there is room for these pods, but not yet for others that they need
-        return f"{text}; when its other pods can start"
+    if not names:
+        return f"{text}; when {_awaited(workload)}"
     return f"{text}; when {first_few(names)} {'has' if len(names) == 1 else 'have'} left"
+
+
+def _awaited(workload: Workload) -> str:
+    """Say what a reservation rests on where nobody leaves its nodes to make room.
+
+    It has room, but not yet for other pods that it needs; or a host port is still taken, by pods of
+    another scheduler, or pods that keep it away are leaving elsewhere in the domain.
+    """
+    if workload.pod_count() == 1:
+        return "pods that keep it away have left"
+    where = [each.constraints for each in workload.pod_sets]
+    if any(each.host_ports or each.pod_anti_affinity for each in where):
+        return "its other pods can start, or pods that keep it away have left"
+    return "its other pods can start"
 
 
 def _pods(decision: Decision) -> Sequence[PodId]:
