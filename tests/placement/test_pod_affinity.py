@@ -1,6 +1,5 @@
 """The rules of Kubernetes for pods that want to be near others, or away from them."""
 
-import msgspec
 import pytest
 
 from fairlead.model.axes import WorkloadName
@@ -18,22 +17,11 @@ from fairlead.model.events import (
     WorkloadReserved,
     WorkloadStopped,
 )
-from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
+from tests.placement.affinity_takers import NODES, POD, TIMES, takers, waiting
 from tests.placement.affinity_world import foreign, node, start, state_of, workload
-from tests.placement.reference_pod_affinity import Time, is_allowed
 from tests.text_table import rows
-
-POD = PodId(0, 0)
-NODES = """
-    node  labels
-    a1    zone=a,host=a1
-    a2    zone=a,host=a2
-    b1    zone=b,host=b1
-    out   -
-"""
 
 # The pod p is to be placed among the others; may: the nodes that take it.
 SCENARIOS = {
@@ -204,30 +192,6 @@ SCENARIOS = {
 }
 
 
-def takers(
-    judge: PodAffinity, state: ClusterState, asked: Workload, when: Time = "later"
-) -> list[str]:
-    """Return the nodes that may take a pod, of which the plain version thinks the same."""
-    around = judge.around(asked, 0)
-    nodes = state.nodes
-    found: dict[Time, list[str]] = {
-        "now": [name for name, each in nodes.items() if around.holds_now(each)],
-        "later": [name for name, each in nodes.items() if around.defect(each) is None],
-    }
-    for time, names in found.items():
-        plain = [name for name, each in nodes.items() if is_allowed(state, asked, 0, each, time)]
-        assert names == plain
-        assert not around.allow_all or len(names) == len(nodes)
-    return found[when]
-
-
-def waiting(state: ClusterState, name: str = "p") -> Workload:
-    return state.workloads[WorkloadName(name)]
-
-
-TIMES: tuple[Time, ...] = ("now", "later")
-
-
 @pytest.mark.parametrize("table", SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_where_a_pod_may_go(table: str) -> None:
     state = state_of(NODES, table)
@@ -258,93 +222,6 @@ def test_pods_of_other_schedulers_are_around_like_ours(row: dict[str, str]) -> N
     ours = f"pod node labels near apart\n p - {row['labels']} {row['near']} {row['apart']}"
     state = state_of(NODES, ours, theirs)
     assert takers(PodAffinity(state), state, waiting(state)) == row["may"].split(",")
-
-
-# The pod p, and one on the node a1 that is around at one of the two times, or at both;
-# now, later: the nodes that take p at that time.
-TWO_TIMES = """
-    labels   near         apart        its-labels  its-apart     it        now          later
-    -        zone/app=db  -            app=db      -             runs      a1,a2        a1,a2
-    -        zone/app=db  -            app=db      -             leaves    a1,a2        -
-    -        zone/app=db  -            app=db      -             departs   a1,a2        -
-    -        zone/app=db  -            app=db      -             reserves  -            a1,a2
-    app=db   zone/app=db  -            app=db      -             leaves    a1,a2        a1,a2,b1
-    app=db   zone/app=db  -            app=db      -             departs   a1,a2        a1,a2,b1
-    app=db   zone/app=db  -            app=db      -             reserves  a1,a2,b1     a1,a2
-    -        -            zone/app=db  app=db      -             runs      b1,out       b1,out
-    -        -            zone/app=db  app=db      -             leaves    b1,out       a1,a2,b1,out
-    -        -            zone/app=db  app=db      -             departs   b1,out       a1,a2,b1,out
-    -        -            zone/app=db  app=db      -             reserves  a1,a2,b1,out b1,out
-    app=web  -            -            -           host/app=web  runs      a2,b1,out    a2,b1,out
-    app=web  -            -            -           host/app=web  leaves    a2,b1,out    a1,a2,b1,out
-    app=web  -            -            -           host/app=web  departs   a2,b1,out    a1,a2,b1,out
-    app=web  -            -            -           host/app=web  reserves  a1,a2,b1,out a2,b1,out
-"""
-
-
-def let_it(happen: str) -> list[Event]:
-    """Return the events after which q is on a1 and *happen* is what it does."""
-    name, pods = WorkloadName("q"), (POD,)
-    place = (Placement(POD, "a1"),)
-    begin = start("q", "a1")
-    events: dict[str, list[Event]] = {
-        "runs": [begin],
-        "leaves": [begin, WorkloadLeaving(workload=name, pods=pods)],
-        "departs": [begin, WorkloadDisplaced(workload=name, pods=pods)],
-        "reserves": [WorkloadReserved(workload=name, placements=place, at_ms=0)],
-    }
-    return events[happen]
-
-
-@pytest.mark.parametrize("row", rows(TWO_TIMES), ids=lambda row: " ".join(row.values()))
-def test_each_pod_is_around_at_its_time(row: dict[str, str]) -> None:
-    table = f"""
-        pod  node  labels              near         apart
-        p    -     {row["labels"]}     {row["near"]} {row["apart"]}
-        q    -     {row["its-labels"]} -            {row["its-apart"]}
-    """
-    state = state_of(NODES, table)
-    judge = PodAffinity(state)
-    takers(judge, state, waiting(state))
-    for event in let_it(row["it"]):
-        state.apply(event)
-    for when in TIMES:
-        assert (",".join(takers(judge, state, waiting(state), when)) or "-") == row[when]
-
-
-# Nobody else displaces pods, or makes reservations.
-OF_OTHERS = [row for row in rows(TWO_TIMES) if row["it"] in ("runs", "leaves")]
-
-
-@pytest.mark.parametrize("row", OF_OTHERS, ids=lambda row: " ".join(row.values()))
-def test_a_pod_of_another_scheduler_is_around_until_it_has_left(row: dict[str, str]) -> None:
-    ours = f"pod node labels near apart\n p - {row['labels']} {row['near']} {row['apart']}"
-    state = state_of(NODES, ours)
-    its = foreign({"labels": row["its-labels"], "apart": row["its-apart"]})
-    its = msgspec.structs.replace(its, leaving=row["it"] == "leaves")
-    state.apply(NodeChanged(node("a1", {"zone": "a", "host": "a1"}, its)))
-    for when in TIMES:
-        assert (",".join(takers(PodAffinity(state), state, waiting(state), when)) or "-") == row[
-            when
-        ]
-
-
-def test_one_pod_that_leaves_takes_no_other_of_its_kind_along() -> None:
-    """Of two that p may be near one goes; a third of them comes to another zone later."""
-    table = """
-        pod  node  labels  near
-        p    -     -       zone/app=db
-        q    a1    app=db  -
-        r    a1    app=db  -
-        s    -     app=db  -
-    """
-    state = state_of(NODES, table)
-    judge = PodAffinity(state)
-    state.apply(WorkloadLeaving(workload=WorkloadName("q"), pods=(POD,)))
-    place = (Placement(POD, "b1"),)
-    state.apply(WorkloadReserved(workload=WorkloadName("s"), placements=place, at_ms=0))
-    assert takers(judge, state, waiting(state), "now") == ["a1", "a2"]
-    assert takers(judge, state, waiting(state), "later") == ["a1", "a2", "b1"]
 
 
 def test_a_pod_of_another_scheduler_comes_and_goes_with_its_node() -> None:
