@@ -172,7 +172,10 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
 def check_plannable(state: ClusterState) -> None:
     """Refuse an input in which no pod can be placed, because nodes or pods are not in it."""
     if not state.nodes:
-        raise FairleadError("there is nowhere to run: the input has no Node. Add the nodes")
+        raise FairleadError(
+            "there is nowhere to run: the input has no Node, or the pool of the shard leaves all "
+            "of them out. Add the nodes"
+        )
     if TOTAL_NODE in state.nodes:
         raise FairleadError(
             "a share simulation has no nodes, only a total: fairlead queues shows its shares"

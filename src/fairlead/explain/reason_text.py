@@ -20,6 +20,7 @@ _PHRASES: Final = {
     "SchedulingGated": "held back: {tallies}",
     "Suspended": "held back by its owner",
     "StaleGang": "incomplete for too long: {tallies}",
+    "AllocateIsOff": "the shard has the action allocate switched off",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
 }
 

@@ -144,3 +144,9 @@ def test_the_queue_that_is_missing_is_named_also_above_that_of_the_job() -> None
     state = state_with(queue("team", "absent"), node("n1"), workload("job", "team"))
     (decision,) = KaiPolicy(KaiSettings()).plan(state, 0).decisions
     assert (decision.reason.code, decision.reason.queue) == ("QueueDoesNotExist", "absent")
+
+
+def test_where_allocate_is_switched_off_everybody_is_told() -> None:
+    state = state_with(queue("team"), node("n1"), workload("job", "team"))
+    (decision,) = KaiPolicy(KaiSettings(actions=("reclaim",))).plan(state, 0).decisions
+    assert (decision.reason.code, decision.reason.queue) == ("AllocateIsOff", "team")

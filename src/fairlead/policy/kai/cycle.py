@@ -37,6 +37,7 @@ NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
 SUSPENDED: Final = "Suspended"
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
+ALLOCATE_IS_OFF: Final = "AllocateIsOff"
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -99,6 +100,10 @@ class KaiCycle:
             self.record.wait(name, reason)
         for name in self.jobs.unready:
             self.record.wait(name, _unready(self.state, name, self.gang(name)))
+        if "allocate" not in self.settings.actions:
+            for name in self.jobs.names():
+                queue = self.state.workloads[name].queue
+                self.record.wait(name, Reason(code=ALLOCATE_IS_OFF, queue=queue))
         for action in self.settings.actions:
             match action:
                 case "allocate":
