@@ -5,15 +5,14 @@ benchmark fails to run, or when there is none of that name.
 """
 
 import argparse
-import importlib
 import platform
 import sys
-import traceback
 from pathlib import Path
 
 import msgspec
 
-from bench.harness import AbsentInputError, Benchmark, Figure, measure, registered, table
+from bench.alone import import_all, measured_alone
+from bench.harness import Figure, registered, table
 
 REPEATS = 25  # beside other work, the best of 7 was up to a third slower than the best of these
 
@@ -21,13 +20,12 @@ REPEATS = 25  # beside other work, the best of 7 was up to a third slower than t
 def main() -> int:
     """Measure what the arguments ask for and return the exit code."""
     arguments = _arguments()
-    for module in sorted(Path(__file__).parent.glob("bench_*.py")):
-        importlib.import_module(f"bench.{module.stem}")
+    import_all()
     chosen = registered(arguments.only)
     if not chosen:
         print(f"no benchmark has {arguments.only!r} in its name", file=sys.stderr)
         return 1
-    outcomes = [_attempt(each, arguments.repeats) for each in chosen]
+    outcomes = [measured_alone(each.name, arguments.repeats) for each in chosen]
     figures = [outcome for outcome in outcomes if isinstance(outcome, Figure)]
     print(table(figures))
     if arguments.json is not None:
@@ -49,19 +47,6 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
-
-
-def _attempt(each: Benchmark, repeats: int) -> Figure | AbsentInputError | None:
-    """Measure; what cannot be measured here is said, and None is what does not run."""
-    print(f"measuring {each.name}", file=sys.stderr)
-    try:
-        return measure(each, repeats)
-    except AbsentInputError as absent:
-        print(f"left out {each.name}: {absent}", file=sys.stderr)
-        return absent
-    except Exception:  # noqa: BLE001 - one that breaks must not hide the figures of the others
-        print(f"{each.name} failed:\n{traceback.format_exc()}", file=sys.stderr)
-        return None
 
 
 def _as_json(figures: list[Figure]) -> bytes:
