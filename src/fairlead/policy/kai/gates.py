@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from fairlead.model.axes import Amounts, Limits, QueueName
-from fairlead.model.plan import Comparison, Reason, Term
+from fairlead.model.plan import Comparison, Reason
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.axis_comparisons import axis_comparisons
 
 OVER_LIMIT: Final = "OverLimit"
 NON_PREEMPTIBLE_OVER_QUOTA: Final = "NonPreemptibleOverQuota"
@@ -35,16 +36,8 @@ def refusal(
 
 def over_limit(state: ClusterState, path: Sequence[QueueName], request: Amounts) -> Reason | None:
     """Return the refusal of the first queue on *path* that would hold more than its ceiling."""
-    queues, sums = state.queues, state.sums
-    asked = [(at, more) for at, more in enumerate(request) if more > 0]
-    for name in path:
-        bounds, held = queues[name].ceiling, sums[name].allocated
-        for at, more in asked:
-            bound = bounds[at]
-            if bound is not None and held[at] + more > bound:
-                exceeded = _exceeded(state, name, ("allocated", held), request, ("limit", bounds))
-                return Reason(code=OVER_LIMIT, queue=name, comparisons=(exceeded,))
-    return None
+    bounds = [(name, state.sums[name].allocated, state.queues[name].ceiling) for name in path]
+    return _first_refusal(state, OVER_LIMIT, ("allocated", "limit"), bounds, request)
 
 
 def over_quota(state: ClusterState, path: Sequence[QueueName], request: Amounts) -> Reason | None:
@@ -52,17 +45,31 @@ def over_quota(state: ClusterState, path: Sequence[QueueName], request: Amounts)
 
     For a request that cannot be preempted: it and its like must fit into what is guaranteed.
     """
-    queues, sums = state.queues, state.sums
+    bounds = [
+        (name, state.sums[name].non_preemptible, state.queues[name].guaranteed) for name in path
+    ]
+    terms = ("non-preemptible", "quota")
+    return _first_refusal(state, NON_PREEMPTIBLE_OVER_QUOTA, terms, bounds, request)
+
+
+def _first_refusal(
+    state: ClusterState,
+    code: str,
+    terms: tuple[str, str],
+    bounds: Sequence[tuple[QueueName, Sequence[int], Limits]],
+    request: Amounts,
+) -> Reason | None:
+    """Return the reason of the first queue that would hold more than its bound, if one would.
+
+    *terms* are the names under which what is held and the bound are told.
+    """
     asked = [(at, more) for at, more in enumerate(request) if more > 0]
-    for name in path:
-        bounds, held = queues[name].guaranteed, sums[name].non_preemptible
+    for name, held, limits in bounds:
         for at, more in asked:
-            bound = bounds[at]
+            bound = limits[at]
             if bound is not None and held[at] + more > bound:
-                exceeded = _exceeded(
-                    state, name, ("non-preemptible", held), request, ("quota", bounds)
-                )
-                return Reason(code=NON_PREEMPTIBLE_OVER_QUOTA, queue=name, comparisons=(exceeded,))
+                exceeded = _exceeded(state, name, (terms[0], held), request, (terms[1], limits))
+                return Reason(code=code, queue=name, comparisons=(exceeded,))
     return None
 
 
@@ -74,18 +81,10 @@ def _exceeded(
     bounds: tuple[str, Limits],
 ) -> Comparison:
     """Compare on the first axis that is exceeded, in the order in which KAI looks at them."""
-    (held_name, amounts), (bound_name, limits) = held, bounds
     axes = state.axes.axes
-    order = sorted(range(len(axes)), key=lambda at: _LOOKED_AT.get(axes[at].resource, _LAST))
-    comparisons = (
-        Comparison(
-            queue=queue,
-            axis=axes[at],
-            left=(Term(held_name, amounts[at]), Term("request", request[at])),
-            relation=">",
-            right=Term(bound_name, limits[at]),
-        )
-        for at in order
-        if request[at] > 0
-    )
-    return next(comparison for comparison in comparisons if comparison.holds())
+    every = axis_comparisons(axes, queue, held, ">", bounds, request=request)
+    found = [
+        (axis, each) for axis, more, each in zip(axes, request, every, strict=True) if more > 0
+    ]
+    found.sort(key=lambda pair: _LOOKED_AT.get(pair[0].resource, _LAST))
+    return next(each for _, each in found if each.holds())
