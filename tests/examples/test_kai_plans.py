@@ -53,7 +53,7 @@ PLANS = {
         start    biology/protein protein-0,protein-1,protein-2,protein-3 a100-1,a100-2 OverQuota   biology 0+4>3
         wait     climate/weather -                                       -             NoNodeFits  climate 2/4pods
         start    climate/chart   chart                                   a100-3        WithinQuota climate 0+1<=3
-    """,  # noqa: E501
+    """,  # noqa: E501  a table
     # 6 GPUs: minimums of 1 and 2, then one by one up to 3 each
     "elastic": """
         decision job          pods            node  code        at     numbers
@@ -93,7 +93,7 @@ PLANS = {
         start    language/pretrain pretrain-leader,pretrain-worker-0,pretrain-worker-1   cpu-1,gpu-1 WithinQuota language 0+2<=3
         wait     language/distil   -                                                     -           NoNodeFits  language 2/3pods
         start    language/pretrain pretrain-worker-2                                     gpu-1       WithinQuota language 2+1<=3
-    """,  # noqa: E501
+    """,  # noqa: E501  a table
     # five jobs wait or start: the story is in jobs.yaml
     "monday": """
         decision job                   pods    node  code                    at         numbers

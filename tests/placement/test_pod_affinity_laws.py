@@ -1,5 +1,7 @@
 """What is remembered about pod affinities equals looking at every pod, whatever happens."""
 
+from unittest import mock
+
 import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -165,11 +167,11 @@ class ForgetfulMachine(AffinityMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._spare = pod_domains._SPARE
-        pod_domains._SPARE = 1  # type: ignore[misc]
+        self._forgetting = mock.patch.object(pod_domains, "_SPARE", 1)
+        self._forgetting.start()
 
     def teardown(self) -> None:
-        pod_domains._SPARE = self._spare  # type: ignore[misc]
+        self._forgetting.stop()
 
 
 TestAffinity = AffinityMachine.TestCase

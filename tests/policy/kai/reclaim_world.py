@@ -48,7 +48,7 @@ class World(NamedTuple):
     def changed(self, name: str, **numbers: Limits) -> "World":
         """Return the world with other numbers for one queue."""
         queues = [
-            each._replace(**numbers) if each.name == name else each  # type: ignore[arg-type]
+            each._replace(**numbers) if each.name == name else each  # type: ignore[arg-type]  # by name
             for each in self.queues
         ]
         return self._replace(queues=tuple(queues))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.events import Event, NodeAdded, QueueChanged, UsageChanged, WorkloadAdded
-from fairlead.model.plan import Plan, Wait
+from fairlead.model.plan import Plan, Reserve, Start
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.plan_laws import checked_plan
@@ -64,9 +64,9 @@ def outline(plan: Plan, letter: str) -> list[tuple[str, str, object, str]]:
         (
             type(each).__name__,
             f"{letter}{each.workload}",
-            None
-            if isinstance(each, Wait)
-            else [(p.pod, f"{letter}{p.node}", p.share) for p in each.placements],  # type: ignore[union-attr]
+            [(p.pod, f"{letter}{p.node}", p.share) for p in each.placements]
+            if isinstance(each, Start | Reserve)
+            else None,
             each.reason.code,
         )
         for each in plan.decisions
