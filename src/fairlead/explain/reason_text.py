@@ -21,6 +21,7 @@ _PHRASES: Final = {
     "Suspended": "held back by its owner",
     "StaleGang": "incomplete for too long: {tallies}",
     "AllocateIsOff": "the shard has the action allocate switched off",
+    "WouldBeEvicted": "could start, but the next cycle would take its place from it again",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
 }
 

@@ -20,7 +20,7 @@ from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.claims import Claim, ClaimAction
 from fairlead.policy.kai.cycle_record import Act, CycleRecord
 from fairlead.policy.kai.gang import Gang
-from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
@@ -38,6 +38,7 @@ SCHEDULING_GATED: Final = "SchedulingGated"
 SUSPENDED: Final = "Suspended"
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
+WOULD_BE_EVICTED: Final = "WouldBeEvicted"
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -54,10 +55,12 @@ class KaiCycle:
         settings: KaiSettings,
         now_ms: int,
         finder: NodeFinder | None = None,
+        held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY,
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
-        A *finder* of that state, made with the same settings, can serve for many cycles.
+        A *finder* of that state, made with the same settings, can serve for many cycles. Pods that
+        are *held_back* start nothing in this one, although they wait.
         """
         self.state = state
         self.settings = settings
@@ -69,7 +72,8 @@ class KaiCycle:
         promised = [queue.reclaim_min_runtime_ms for queue in state.queues.values()]
         self._promises_run_time = settings.reclaim_min_runtime_ms > 0 or any(promised)
         self._gangs: dict[WorkloadName, Gang] = {}
-        self._evicted: dict[WorkloadName, set[PodId]] = {}
+        self._held_back = held_back
+        self._evicted = {name: set(pods) for name, pods in held_back.items()}
         self._pool = self._victim_pool()
         self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
         self.jobs, self.race = self._line_up(self._depth("allocate"))
@@ -100,6 +104,9 @@ class KaiCycle:
             self.record.wait(name, reason)
         for name in self.jobs.unready:
             self.record.wait(name, _unready(self.state, name, self.gang(name)))
+        for name in self._held_back:
+            queue = self.state.workloads[name].queue
+            self.record.wait(name, Reason(code=WOULD_BE_EVICTED, queue=queue))
         if "allocate" not in self.settings.actions:
             for name in self.jobs.names():
                 queue = self.state.workloads[name].queue
