@@ -47,3 +47,6 @@ class KaiSettings(msgspec.Struct, frozen=True, kw_only=True):
     reclaim_resolve_method: Literal["lca", "queue"] = "lca"
     stale_grace_ms: int = MINUTE_MS  # how long a gang may run incomplete; negative: for ever
     reclaimer_multiplier: Fraction = Fraction(1)
+    consolidating_reclaim: bool = True  # who finds another place has lost nothing
+    max_consolidation_victims: int | None = 16  # jobs; 0: no consolidation; None: no cap
+    signatures: bool = True  # whether a job is skipped after one like it, in the same action
