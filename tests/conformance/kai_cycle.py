@@ -187,6 +187,8 @@ def settings(case: Json, action: str) -> KaiSettings:
         k=exact_number(config.get("kValue", 0)),
         actions=ACTIONS if action == "cycle" else (action,),
         faithful=True,
+        max_consolidation_victims=None,
+        signatures=False,
         reclaim_resolve_method=config.get("reclaimResolveMethod", "lca"),
     )
 

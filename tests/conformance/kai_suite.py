@@ -146,10 +146,14 @@ def settings(case: Json) -> KaiSettings:
         each["name"]: each.get("arguments", {}) for each in case["config"].get("plugins", ())
     }
     nodes = plugins.get("nodeplacement", {})
+    most = case["config"]["maxConsolidationPreemptees"]
     devices: PackOrSpread = "spread" if "gpuspread" in plugins else "binpack"
     return KaiSettings(
         actions=tuple(case["actions"]),
         faithful=True,
+        max_consolidation_victims=None if most < 0 else most,
+        consolidating_reclaim=case["config"]["consolidatingReclaim"],
+        signatures=case["config"]["schedulingSignatures"],
         stale_grace_ms=case["config"]["staleGraceSeconds"] * THOUSANDTHS,
         gpu_placement=nodes.get("gpu", "binpack"),
         cpu_placement=nodes.get("cpu", "binpack"),

@@ -10,6 +10,7 @@ import msgspec
 
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.events import Placement
+from fairlead.model.side_numbers import SideNumbers
 from fairlead.model.workload import PodId
 
 Relation = Literal["<", "<=", ">", ">="]
@@ -74,6 +75,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: tuple[Comparison, ...] = ()
     tallies: tuple[Tally, ...] = ()
     names: tuple[str, ...] = ()  # what it is about: a constraint that no filter knows, ...
+    sides: tuple[SideNumbers, ...] = ()  # of two queues compared: who gains, who loses
+    remaining_ms: int | None = None  # for how long it holds if nothing but the clock moves
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, tag="start"):
@@ -116,11 +119,19 @@ class Move(msgspec.Struct, frozen=True, kw_only=True, tag="move"):
     reason: Reason
 
 
+class FailedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """A try to get a place from others, by one action of the policy, and what stopped it."""
+
+    action: str
+    reason: Reason
+
+
 class Wait(msgspec.Struct, frozen=True, kw_only=True, tag="wait"):
-    """The workload stays pending."""
+    """The workload stays pending; ``claims`` say why it cannot take a place from others either."""
 
     workload: WorkloadName
     reason: Reason
+    claims: tuple[FailedClaim, ...] = ()
 
 
 Decision: TypeAlias = Start | Reserve | Evict | Move | Wait

@@ -7,9 +7,9 @@ from hypothesis import given
 
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.plan import Comparison, Term
+from fairlead.model.side_numbers import SideNumbers
 from fairlead.policy.kai.reclaim_evidence import (
     LossEvidence,
-    SideNumbers,
     VerdictEvidence,
     explain_verdict,
 )
@@ -58,6 +58,7 @@ def test_a_loss_by_fair_share_tells_both_sides_before_and_after() -> None:
             strategy="fairShare",
             reclaimer=SideNumbers(
                 queue=A,
+                axes=(CPU, GPU),
                 guaranteed=(0, 2),
                 fair_share=(0, 4),
                 allocatable=(0, 4),
@@ -68,6 +69,7 @@ def test_a_loss_by_fair_share_tells_both_sides_before_and_after() -> None:
             ),
             victim=SideNumbers(
                 queue=B,
+                axes=(CPU, GPU),
                 guaranteed=(0, 2),
                 fair_share=(0, 4),
                 allocatable=(0, 4),

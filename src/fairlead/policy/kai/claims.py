@@ -6,8 +6,8 @@ end. *Consolidation* moves preemptible pods so that fragments become whole; nobo
 jobs of a queue go before its less important ones.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Sequence, Set
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
@@ -23,8 +23,8 @@ from fairlead.policy.kai.min_runtime import (
     reclaim_min_runtime_ms,
 )
 from fairlead.policy.kai.reclaim_gate import may_reclaim
-from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, allocated_now
-from fairlead.policy.kai.reclaim_losses import Loss, losses_of
+from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, Verdict, allocated_now
+from fairlead.policy.kai.reclaim_losses import Loss, in_pieces
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.victim_line import Allows, charge_of
@@ -32,6 +32,25 @@ from fairlead.policy.kai.victim_pool import Candidate
 from fairlead.policy.kai.victim_search import Judge, Tried
 
 ClaimAction: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
+
+
+class Judged(NamedTuple):
+    """What the judge of reclaim said of the losses of a try."""
+
+    judge: ReclaimJudge
+    losses: Sequence[Loss]
+    verdict: Verdict
+
+
+class Stopped(NamedTuple):
+    """A try in which so many pods of the claimant had a place, and which may not stand.
+
+    Without *judged*, because a protected job, or in consolidation anybody, would lose too much.
+    """
+
+    pods: int
+    tried: Tried
+    judged: Judged | None
 
 
 class ClaimWorld(Protocol):
@@ -66,23 +85,27 @@ class Claim:
         self, world: ClaimWorld, action: ClaimAction, job: WorkloadName, request: Amounts
     ) -> None:
         """Let *job* claim *request*, on the quota axes."""
-        self._world = world
-        self._action = action
-        self._workload = world.state.workloads[job]
-        self._request = request
-        self._path = world.state.path(self._workload.queue)
+        self.world = world
+        self.action = action
+        self.workload = world.state.workloads[job]
+        self.request = request
+        self.path = world.state.path(self.workload.queue)
+        self.stood: Judged | None = None  # what was said last of losses that may stand
+        self.stopped: Stopped | None = None  # the first one of those with the most pods
+        self.spared: dict[WorkloadName, int] = {}  # who is protected, and for how long
+        self.barred: set[WorkloadName] = set()  # those of them that cannot be asked at all
         self._protected: dict[WorkloadName, list[GroupPods]] = {}  # as the search found them
 
     def is_admitted(self) -> bool:
         """Return whether the job may claim anything under this action."""
-        world, workload = self._world, self._workload
-        match self._action:
+        world, workload = self.world, self.workload
+        match self.action:
             case "consolidation":
                 return workload.preemptible and self._gpus() <= world.gpu_later()
             case "reclaim":
                 share = world.shares[workload.queue]
                 return may_reclaim(
-                    world.state, share, self._request, preemptible=workload.preemptible
+                    world.state, share, self.request, preemptible=workload.preemptible
                 )
             case "preempt":
                 lowest = world.lowest_priority(workload.queue)
@@ -90,77 +113,121 @@ class Claim:
                     return False
                 if workload.preemptible:
                     return True
-                return over_quota(world.state, self._path, self._request) is None
+                return over_quota(world.state, self.path, self.request) is None
 
     def allowed(self) -> Iterator[tuple[QueueName, Allows]]:
         """Yield the leaves whose jobs may be asked to give way, and which of them may.
 
         Cost: a look at each leaf; what is asked of a job is asked when its turn comes.
         """
-        own = self._workload.queue
-        if self._action == "preempt":
+        own = self.workload.queue
+        if self.action == "preempt":
             yield own, self._preempts
             return
-        for leaf in self._world.leaves:
-            if self._action == "consolidation":
+        for leaf in self.world.leaves:
+            if self.action == "consolidation":
                 yield leaf, self._is_another
             elif leaf != own:
                 yield leaf, self._reclaims_from(leaf)
 
     def judge_for(self, pods: Sequence[PodId]) -> Judge:
         """Return the judge of what is done for the first *pods* of the claimant."""
-        if self._action == "consolidation":
-            return lambda tried: not tried.lost
-        if self._action == "preempt":
-            return self._keeps_protected
-        state, workload = self._world.state, self._workload
+        rule = self._reclaim_rule(pods) if self.action == "reclaim" else self._other_rule
+
+        def judge(tried: Tried) -> bool:
+            may_stand, judged = rule(tried)
+            if not may_stand and (self.stopped is None or self.stopped.pods < len(pods)):
+                self.stopped = Stopped(len(pods), tried, judged)
+            return may_stand
+
+        return judge
+
+    def pieces(self, tried: Tried) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
+        """Return what is lost at once, with its costs, in the order of judging.
+
+        That is job by job in the order in which they were added. Pods with another place are not
+        among them, where reclaim may consolidate.
+        """
+        gone = tried.lost
+        if not self.world.settings.consolidating_reclaim:
+            gone = tried.lost | tried.moved
+        evicted: dict[WorkloadName, list[tuple[PodId, Amounts]]] = {}
+        for group in tried.asked:
+            own = evicted.setdefault(group.job, [])
+            own += [(pod, group.costs[pod]) for pod in group.pods if (group.job, pod) in gone]
+        return [
+            (job, piece)
+            for job, pods in evicted.items()
+            for piece in in_pieces(pods, self.world.gang(job).minimum())
+        ]
+
+    def _other_rule(self, tried: Tried) -> tuple[bool, None]:
+        """Judge consolidation, in which nobody may lose a place, or preemption."""
+        if self.action == "consolidation":
+            return not tried.lost, None
+        return self._keeps_protected(tried), None
+
+    def _reclaim_rule(self, pods: Sequence[PodId]) -> Callable[[Tried], tuple[bool, Judged | None]]:
+        world, workload = self.world, self.workload
         reclaimer = Reclaimer(
             queue=workload.queue,
-            request=charge_of(state, workload.name, pods),
+            request=charge_of(world.state, workload.name, pods),
             preemptible=workload.preemptible,
         )
         judge = ReclaimJudge(
-            state,
-            self._world.shares,
+            world.state,
+            world.shares,
             reclaimer,
-            allocated=allocated_now(state),
-            multiplier=self._world.settings.reclaimer_multiplier,
+            allocated=allocated_now(world.state),
+            multiplier=world.settings.reclaimer_multiplier,
         )
-        return lambda tried: (
-            judge.judge(self._losses(tried)).stands and self._keeps_protected(tried)
-        )
+
+        def rule(tried: Tried) -> tuple[bool, Judged | None]:
+            losses = self._losses(tried)
+            judged = Judged(judge, losses, judge.judge(losses))
+            if not judged.verdict.stands:
+                return False, judged
+            self.stood = judged
+            return self._keeps_protected(tried), None
+
+        return rule
 
     def _is_another(self, candidate: Candidate) -> bool:
-        return candidate.job != self._workload.name
+        return candidate.job != self.workload.name
 
     def _preempts(self, candidate: Candidate) -> bool:
-        if self._world.state.workloads[candidate.job].priority >= self._workload.priority:
+        if self.world.state.workloads[candidate.job].priority >= self.workload.priority:
             return False
-        world = self._world
-        lasting_ms = preempt_min_runtime_ms(world.state.queues, self._path, world.settings)
+        world = self.world
+        lasting_ms = preempt_min_runtime_ms(world.state.queues, self.path, world.settings)
         return lasting_ms == 0 or self._may_be_asked(candidate.job, lasting_ms)
 
     def _reclaims_from(self, leaf: QueueName) -> Allows:
-        world = self._world
+        world = self.world
         if not world.promises_run_time():
             return _anybody
         path = world.state.path(leaf)
-        lasting_ms = reclaim_min_runtime_ms(world.state.queues, path, self._path, world.settings)
+        lasting_ms = reclaim_min_runtime_ms(world.state.queues, path, self.path, world.settings)
         if lasting_ms == 0:
             return _anybody
         return lambda candidate: self._may_be_asked(candidate.job, lasting_ms)
 
     def _may_be_asked(self, victim: WorkloadName, lasting_ms: int) -> bool:
         """Return whether a job of a queue that promises to let it run so long may be asked."""
-        run = self._world.state.runs[victim]
-        protected = is_protected(run.started_ms(), lasting_ms, self._world.now_ms)
+        run = self.world.state.runs[victim]
+        started_ms, now_ms = run.started_ms(), self.world.now_ms
         groups = self._groups(victim)
-        if protected:
-            self._protected[victim] = groups
-        return may_be_victim(groups, protected=protected)
+        if started_ms is None or not is_protected(started_ms, lasting_ms, now_ms):
+            return True
+        self._protected[victim] = groups
+        self.spared[victim] = started_ms + lasting_ms - now_ms
+        may_be_asked = may_be_victim(groups, protected=True)
+        if not may_be_asked:
+            self.barred.add(victim)
+        return may_be_asked
 
     def _groups(self, job: WorkloadName) -> list[GroupPods]:
-        run = self._world.state.runs[job]
+        run = self.world.state.runs[job]
         live = {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
         return [
             GroupPods(
@@ -168,7 +235,7 @@ class Claim:
                 running=sum(pod in live for pod in group.pods),
                 minimum=group.minimum,
             )
-            for group in self._world.gang(job).groups
+            for group in self.world.gang(job).groups
         ]
 
     def _keeps_protected(self, tried: Tried) -> bool:
@@ -178,31 +245,25 @@ class Claim:
             if group.job in self._protected:
                 grouped.setdefault(group.job, set()).update(group.pods)
         for job, pods in grouped.items():
-            lost = [len(pods.intersection(g.pods)) for g in self._world.gang(job).groups]
+            lost = [len(pods.intersection(g.pods)) for g in self.world.gang(job).groups]
             if not eviction_stands(self._protected[job], lost, protected=True):
                 return False
         return True
 
-    def _losses(self, tried: Tried) -> Iterable[Loss]:
-        """Return what queues lose, job by job in the order in which they were added."""
-        state = self._world.state
-        evicted: dict[WorkloadName, list[Amounts]] = {}
-        for group in tried.asked:
-            own = evicted.setdefault(group.job, [])
-            for pod in group.pods:
-                if (group.job, pod) in tried.lost:
-                    own.append(group.costs[pod])
+    def _losses(self, tried: Tried) -> list[Loss]:
+        workloads = self.world.state.workloads
         return [
-            loss
-            for job, charges in evicted.items()
-            for loss in losses_of(
-                state.workloads[job].queue, charges, self._world.gang(job).minimum()
-            )
+            Loss(workloads[job].queue, _sum([cost for _, cost in piece]))
+            for job, piece in self.pieces(tried)
         ]
 
     def _gpus(self) -> int:
-        at = self._world.state.axes.index("gpu")
-        return 0 if at is None else self._request[at]
+        at = self.world.state.axes.index("gpu")
+        return 0 if at is None else self.request[at]
+
+
+def _sum(costs: Sequence[Amounts]) -> Amounts:
+    return costs[0] if len(costs) == 1 else tuple(map(sum, zip(*costs, strict=True)))
 
 
 def _anybody(_candidate: Candidate) -> bool:

@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import WorkloadDisplaced
-from fairlead.model.plan import Decision, Reason, Tally
+from fairlead.model.plan import Decision, FailedClaim, Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from fairlead.policy.kai.capped_line import CappedLine
+from fairlead.policy.kai.claim_reasons import reason_to_gain, reasons_to_lose
+from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.claims import Claim, ClaimAction
 from fairlead.policy.kai.cycle_record import Act, CycleRecord
 from fairlead.policy.kai.gang import Gang
@@ -44,6 +47,9 @@ NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({}
 
 Listener: TypeAlias = Callable[[WorkloadName], None]
 """Is told whose turn it is, while the state is as that job finds it."""
+
+Alike: TypeAlias = tuple[QueueName, Amounts, bool, int]
+"""All that decides whether a job may claim: queue, request, preemptible, priority."""
 
 
 class KaiCycle:
@@ -74,6 +80,8 @@ class KaiCycle:
         self._gangs: dict[WorkloadName, Gang] = {}
         self._held_back = held_back
         self._evicted = {name: set(pods) for name, pods in held_back.items()}
+        self._has_taken = False  # somebody gave way in this cycle
+        self._refusals: dict[Alike, FailedClaim] = {}
         self._pool = self._victim_pool()
         self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
         self.jobs, self.race = self._line_up(self._depth("allocate"))
@@ -153,27 +161,58 @@ class KaiCycle:
     def _claim(self, action: ClaimAction) -> None:
         """Let every job that waits claim once, in the order of service."""
         self._pool = self._victim_pool()  # the action before may have changed it all
+        self._refusals.clear()
         jobs = self._waiting(self._depth(action))
-        claims = (Claim(self, action, job, jobs.request(job)) for job in jobs.names())
+        claims = [Claim(self, action, job, jobs.request(job)) for job in jobs.names()]
         if not any(claim.is_admitted() for claim in claims):
-            return  # and as long as nobody is, nothing changes by which somebody could be
+            for claim in claims:  # and nothing changes by which somebody could be
+                self._refuse(claim)
+            return
         race = QueueRace(self.state, self.numbers, jobs.next_request)
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             claim = Claim(self, action, job, jobs.request(job))
             changed = {queue}
-            if claim.is_admitted():
-                changed |= self._search(claim, action, job, jobs.next_pods(job))
+            if not claim.is_admitted():
+                self._refuse(claim)
+            elif not self._starts_besides(claim, jobs.next_pods(job)):
+                changed |= self._search(claim, jobs.next_pods(job))
             jobs.drop_first(queue)
             for each in changed:
                 race.renew(each)
 
-    def _search(
-        self, claim: Claim, action: ClaimAction, job: WorkloadName, pods: tuple[PodId, ...]
-    ) -> set[QueueName]:
-        """Search for a place for *pods* of *job*; returns the queues in which that changed."""
-        state = self.state
+    def _refuse(self, claim: Claim) -> None:
+        """Note why a job may not claim. Many are alike, and are told the same."""
+        workload = claim.workload
+        alike = (workload.queue, claim.request, workload.preemptible, workload.priority)
+        failed = self._refusals.get(alike)
+        if failed is None:
+            reason = why_not_admitted(claim)
+            assert reason is not None, "who is not admitted is told why"
+            failed = self._refusals[alike] = FailedClaim(action=claim.action, reason=reason)
+        self.record.claim_failed(workload.name, failed)
+
+    def _starts_besides(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+        """Give a claimant room that became free by an earlier claim and that nobody took.
+
+        KAI searches for victims all the same.
+        """
+        if self.settings.faithful or not self._has_taken:
+            return False
+        job = claim.workload.name
+        starter = JobStarter(self.state, self.finder, self.now_ms)
+        self.record.touch(job)
+        outcome = starter.start(job, self.gang(job), pods, claim.request)
+        if outcome.is_placed:
+            self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+            self._pool.forget(claim.workload.queue)
+            self._refusals.clear()
+        return outcome.is_placed
+
+    def _search(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
+        """Search for a place for *pods* of a job; returns the queues in which that changed."""
+        state, job = self.state, claim.workload.name
         search = VictimSearch(
             state,
             self.finder,
@@ -184,21 +223,32 @@ class KaiCycle:
             faithful=self.settings.faithful,
             note=self.record.touch,
         )
-        tried = search.run(
-            lambda: VictimLine(state, self.numbers, self._pool, claim.allowed()), claim.judge_for
-        )
+        tried = search.run(lambda: self._line_of_victims(claim), claim.judge_for)
         if tried is None:
+            candidates = sum(len(self._pool.line(queue)) for queue, _ in claim.allowed())
+            failed = FailedClaim(action=claim.action, reason=why_failed(claim, candidates))
+            self.record.claim_failed(job, failed)
             return set()
-        reason = Reason(code=action, queue=state.workloads[job].queue)
-        self.record.act(Act(reason, job), sorted(tried.lost | tried.moved | tried.joined))
-        self.record.act(Act(reason), [(job, pod) for pod in pods])
+        for reason, victims in reasons_to_lose(claim, tried):
+            self.record.act(Act(reason, job), victims)
+        self.record.act(Act(reason_to_gain(claim, tried)), [(job, pod) for pod in pods])
         for name, pod in tried.lost:
             self._evicted.setdefault(name, set()).add(pod)
+        self._has_taken = True
+        self._refusals.clear()
         touched = {name for name, _ in tried.lost | tried.moved | tried.joined}
         changed = {state.workloads[name].queue for name in (*touched, job)}
         for queue in changed:
             self._pool.forget(queue)
         return changed
+
+    def _line_of_victims(self, claim: Claim) -> VictimLine:
+        most = self.settings.max_consolidation_victims
+        if claim.action != "consolidation" or most is None:
+            return VictimLine(self.state, self.numbers, self._pool, claim.allowed())
+        if self.settings.faithful:
+            most += 1  # KAI's counter lets one more pass
+        return CappedLine(self.state, self.numbers, self._pool, claim.allowed(), most)
 
     def _evict_stale_gangs(self) -> None:
         grace_ms = self.settings.stale_grace_ms

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.node_books import PodKey
-from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reason, Reserve, Start, Wait
 from fairlead.model.pods_on_node import pods_on_node
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
@@ -37,6 +37,7 @@ class CycleRecord:
         self._acts: list[Act] = []
         self._last: dict[PodKey, int] = {}
         self._waits: dict[WorkloadName, tuple[int, Reason]] = {}
+        self._claims: dict[WorkloadName, list[FailedClaim]] = {}
 
     def touch(self, job: WorkloadName) -> None:
         """Remember where the pods of *job* are, before anything is done to it."""
@@ -60,6 +61,10 @@ class CycleRecord:
         """Note why *job* was refused; the last reason counts."""
         self._acts.append(Act(reason))
         self._waits[job] = (len(self._acts) - 1, reason)
+
+    def claim_failed(self, job: WorkloadName, failed: FailedClaim) -> None:
+        """Note that *job* could not take a place from others."""
+        self._claims.setdefault(job, []).append(failed)
 
     def refusals(self) -> dict[WorkloadName, Reason]:
         """Return why jobs were refused, also those that got a place later on."""
@@ -153,4 +158,5 @@ class CycleRecord:
             placed = set(run.pods) if run else set()
             known = placed | set(self._before.get(job, ()))
             if any(pod not in known for pod in self._state.workloads[job].pods()):
-                yield number, Wait(workload=job, reason=reason)
+                claims = tuple(self._claims.get(job, ()))
+                yield number, Wait(workload=job, reason=reason, claims=claims)

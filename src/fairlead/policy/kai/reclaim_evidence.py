@@ -5,35 +5,17 @@ losses of that one are gone through again here, and everything that was compared
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from operator import add, sub
 
 import msgspec
 
-from fairlead.model.axes import Amounts, Limits, QueueName
+from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.plan import Comparison, Relation, Term
+from fairlead.model.side_numbers import SideNumbers
 from fairlead.policy.kai.axis_comparisons import axis_comparisons, those_that_hold
 from fairlead.policy.kai.reclaim_judge import ReclaimJudge, Rule, Sides, Strategy, Verdict
 from fairlead.policy.kai.reclaim_losses import Loss
 from fairlead.policy.kai.shares import saturation
-
-
-class SideNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two queues compared, an entry per quota axis; a saturation of None is infinite.
-
-    For a loss, *before* is what the rule looked at: the victim's side just before this loss, the
-    reclaimer's as the search began. *After* is without what has been lost so far, this loss
-    included, and on the reclaimer's side with the request.
-    """
-
-    queue: QueueName
-    guaranteed: Limits
-    fair_share: Amounts
-    allocatable: Limits
-    allocated_before: Amounts
-    allocated_after: Amounts
-    saturation_before: tuple[Fraction | None, ...]
-    saturation_after: tuple[Fraction | None, ...]
 
 
 class LossEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +113,7 @@ def _side(judge: ReclaimJudge, name: QueueName, before: Amounts, after: Amounts)
     share = judge.shares[name]
     return SideNumbers(
         queue=name,
+        axes=judge.state.axes.axes,
         guaranteed=judge.state.queues[name].guaranteed,
         fair_share=share.fair_share,
         allocatable=share.allocatable,

@@ -10,6 +10,7 @@ for `reclaim_judge`.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from fairlead.model.axes import Amounts, Limits
 from fairlead.model.plan import Reason
@@ -17,6 +18,8 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kai.axis_comparisons import axis_comparisons, those_that_hold
 from fairlead.policy.kai.gates import NON_PREEMPTIBLE_OVER_QUOTA
 from fairlead.policy.kai.shares import KaiShare
+
+OVER_FAIR_SHARE: Final = "OverFairShare"
 
 
 def may_reclaim(
@@ -41,7 +44,7 @@ def reclaim_refusal(
     bounds: tuple[str, Limits]
     sums, guaranteed = state.sums[share.queue], state.queues[share.queue].guaranteed
     if first_over(sums.allocated, request, share.fair_share) is not None:
-        code = "OverFairShare"
+        code = OVER_FAIR_SHARE
         held, bounds = ("allocated", sums.allocated), ("fair share", share.fair_share)
     elif not preemptible and first_over(sums.non_preemptible, request, guaranteed) is not None:
         code = NON_PREEMPTIBLE_OVER_QUOTA

@@ -6,9 +6,11 @@ before it have left.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fairlead.model.axes import Amounts, QueueName
+
+T = TypeVar("T")
 
 
 class Loss(NamedTuple):
@@ -22,11 +24,16 @@ def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> lis
     """Return what *queue* loses by the eviction of pods of one job, in the order of judging.
 
     *evicted* has what each pod is charged, in the order in which they were evicted; a pod that has
-    found another place is not among them. Those after the first *minimum* go one by one, then
-    those go together. The losses sum to the charges.
+    found another place is not among them. The losses sum to the charges.
     """
-    losses = [Loss(queue, charge) for charge in evicted[minimum:]]
+    return [
+        Loss(queue, tuple(map(sum, zip(*piece, strict=True))))
+        for piece in in_pieces(evicted, minimum)
+    ]
+
+
+def in_pieces(evicted: Sequence[T], minimum: int) -> list[Sequence[T]]:
+    """Return what goes at once: those after the first *minimum* one by one, then those together."""
+    singly = [[each] for each in evicted[minimum:]]
     together = evicted[:minimum]
-    if together:
-        losses.append(Loss(queue, tuple(map(sum, zip(*together, strict=True)))))
-    return losses
+    return [*singly, together] if together else [*singly]

@@ -1,0 +1,37 @@
+"""A line of victims that ends after so many jobs.
+
+Consolidation disturbs jobs for the sake of order alone, so an administrator may bound how many.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.queue_order import QueueNumbers
+from fairlead.policy.kai.victim_line import Allows, VictimLine
+from fairlead.policy.kai.victim_pool import Candidate, VictimPool
+
+
+class CappedLine(VictimLine):
+    """The first so many jobs of a line; their pods may be asked for one after the other."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        numbers: Mapping[QueueName, QueueNumbers],
+        pool: VictimPool,
+        allowed: Iterable[tuple[QueueName, Allows]],
+        most: int,
+    ) -> None:
+        """Line up as `VictimLine` does, and let *most* jobs out of it."""
+        super().__init__(state, numbers, pool, allowed)
+        self._most = most
+        self._jobs: set[WorkloadName] = set()
+
+    def pop(self) -> Candidate | None:
+        """Take out who is next to give way; None if nobody is left, or enough were asked."""
+        candidate = super().pop()
+        if candidate is None:
+            return None
+        self._jobs.add(candidate.job)
+        return candidate if len(self._jobs) <= self._most else None
