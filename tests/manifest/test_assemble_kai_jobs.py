@@ -214,6 +214,16 @@ def test_the_groups_own_start_time_counts_before_that_of_its_pods() -> None:
     assert state.runs[WorkloadName("ns/g")].started_ms() == 60_000
 
 
+def test_a_job_knows_since_when_it_is_stale() -> None:
+    stale = 'annotations: {kai.scheduler/stale-podgroup-timestamp: "1970-01-01T00:01:00Z"}'
+    marked = GROUP.replace("namespace: ns", f"namespace: ns, {stale}")
+    for group, since_ms in ((GROUP, None), (marked, 60_000)):
+        state = sound(stream(queue("a"), group, member("r", f"nodeName: n1, {ONE_CORE}"), NODE))
+        job = state.workloads[WorkloadName("ns/g")].extension
+        assert isinstance(job, KaiJob)
+        assert job.stale_since_ms == since_ms
+
+
 def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_place_of_a_pod() -> (
     None
 ):

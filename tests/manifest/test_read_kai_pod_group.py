@@ -19,6 +19,7 @@ GROUP = """
       creationTimestamp: "1970-01-01T00:00:05Z"
       annotations:
         kai.scheduler/last-start-timestamp: "1970-01-01T00:01:00Z"
+        kai.scheduler/stale-podgroup-timestamp: "1970-01-01T00:02:00+00:01"
     spec:
       minMember: 4
       queue: nlp-team
@@ -55,6 +56,7 @@ def test_a_group_is_read_with_all_its_fields() -> None:
     assert (group.min_member, group.min_sub_group) == (4, None)
     assert (group.priority_class, group.preemptibility) == ("train", "non-preemptible")
     assert (group.created_ms, group.started_ms) == (5_000, 60_000)
+    assert group.stale_since_ms == 60_000  # two minutes past, in a zone one minute ahead
     assert (group.preemption_delay_ms, group.staleness_grace_ms) == (30_000, -1000)
     assert group.topology
     assert group.sub_groups == (
@@ -67,7 +69,8 @@ def test_an_empty_group_has_the_defaults() -> None:
     group, found = spec("{}")
     assert found == []
     assert (group.namespace, group.queue, group.min_member) == ("default", "", 1)
-    assert (group.preemptibility, group.started_ms, group.topology) == ("", None, False)
+    assert (group.preemptibility, group.topology) == ("", False)
+    assert (group.started_ms, group.stale_since_ms) == (None, None)
     assert (group.staleness_grace_ms, group.preemption_delay_ms) == (None, 0)
 
 
@@ -102,11 +105,12 @@ def test_a_negative_delay_is_told_and_counts_as_none(text: str, metadata: str, p
     assert f'warning: {place}: found "-5s", which is taken as 0s [out-of-range]' in finding
 
 
-def test_an_unreadable_annotation_is_told_and_left_out() -> None:
-    group, found = spec("{}", "{name: a, annotations: {kai.scheduler/last-start-timestamp: noon}}")
-    assert group.started_ms is None
+@pytest.mark.parametrize("key", ["last-start-timestamp", "stale-podgroup-timestamp"])
+def test_an_unreadable_annotation_is_told_and_left_out(key: str) -> None:
+    group, found = spec("{}", f"{{name: a, annotations: {{kai.scheduler/{key}: noon}}}}")
+    assert (group.started_ms, group.stale_since_ms) == (None, None)
     assert len(found) == 1
-    assert "warning" in found[0]
+    assert f'warning: $.metadata.annotations["kai.scheduler/{key}"]:' in found[0]
     assert "[bad-timestamp]" in found[0]
 
 

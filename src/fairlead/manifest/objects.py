@@ -67,6 +67,7 @@ class KaiPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
     preemptibility: Literal["preemptible", "non-preemptible", ""] = ""
     created_ms: int = 0
     started_ms: int | None = None
+    stale_since_ms: int | None = None  # since when it runs with too few pods
     sub_groups: tuple[SubGroup, ...] = ()
     staleness_grace_ms: int | None = None
     preemption_delay_ms: int = 0

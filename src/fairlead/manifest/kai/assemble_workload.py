@@ -88,6 +88,7 @@ class KaiWorkload:
                 sub_groups=group.sub_groups if group else (),
                 min_sub_group=group.min_sub_group if group else None,
                 staleness_grace_ms=group.staleness_grace_ms if group else None,
+                stale_since_ms=group.stale_since_ms if group else None,
                 preemption_delay_ms=group.preemption_delay_ms if group else 0,
             ),
         )

@@ -15,6 +15,7 @@ from fairlead.manifest.text.path import Path
 
 QUEUE_LABELS: Final = ("kai.scheduler/queue", "runai/queue")  # the second is the old name
 LAST_START: Final = "kai.scheduler/last-start-timestamp"
+STALE_SINCE: Final = "kai.scheduler/stale-podgroup-timestamp"
 PREEMPTION_DELAY: Final = "kai.scheduler/preemption-delay"
 
 Preemptibility: TypeAlias = Literal["preemptible", "non-preemptible", ""]
@@ -65,6 +66,7 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
         preemptibility=spec.choice("preemptibility", PREEMPTIBILITIES, ""),
         created_ms=metadata.created_ms,
         started_ms=_annotated(top, metadata, LAST_START, timestamp_of),
+        stale_since_ms=_annotated(top, metadata, STALE_SINCE, timestamp_of),
         sub_groups=sub_groups,
         labels=metadata.labels,
         staleness_grace_ms=spec.duration("stalenessGracePeriod", None),
