@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from fairlead.manifest.kai.read_flags import FLAGS
+from fairlead.manifest.kai.read_pod_group import LAST_START, PREEMPTION_DELAY, STALE_SINCE
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.kueue.assemble_workloads import MAX_ADMITTED_PODS
 from fairlead.manifest.text import limits
@@ -37,6 +39,11 @@ def test_a_section_names_the_kind_with_all_its_versions(group: str, kind: str) -
         re.search(rf"\b{kind}\b", section) and all(each.search(section) for each in versions)
         for section in SECTIONS
     )
+
+
+@pytest.mark.parametrize("name", [*FLAGS, LAST_START, STALE_SINCE, PREEMPTION_DELAY])
+def test_the_page_names_every_flag_and_annotation_of_kais_that_is_read(name: str) -> None:
+    assert f"`{name}`" in PAGE
 
 
 @pytest.mark.parametrize("bound", BOUNDS)

@@ -35,7 +35,13 @@ def test_a_shard_is_read_with_all_its_fields() -> None:
         kind: SchedulingShard
         metadata: {name: pool-a}
         spec:
-          args: {leader-elect: "true", relcaimerSaturationMultiplier: "1.5"}
+          args:
+            leader-elect: "true"
+            relcaimerSaturationMultiplier: "1.5"
+            max-consolidation-preemptees: "5"
+            allow-consolidating-reclaim: "false"
+            use-scheduling-signatures: "false"
+            default-staleness-grace-period: 2m
           placementStrategy: {gpu: spread, cpu: binpack}
           partitionLabelValue: a
           queueDepthPerAction: {reclaim: 5, allocate: 20}
@@ -94,7 +100,11 @@ def test_a_shard_is_read_with_all_its_fields() -> None:
         preempt_min_runtime_ms=HOUR_MS // 6,
         reclaim_min_runtime_ms=24 * HOUR_MS,
         reclaim_resolve_method="queue",
+        stale_grace_ms=120_000,
         reclaimer_multiplier=Fraction(3, 2),
+        consolidating_reclaim=False,
+        max_consolidation_victims=5,
+        signatures=False,
     )
 
 

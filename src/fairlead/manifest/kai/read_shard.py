@@ -4,6 +4,7 @@ Where KAI's documents and its code spell a setting differently, both spellings a
 says what KAI itself would make of it.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal
@@ -11,6 +12,7 @@ from typing import Final, Literal
 from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.kai.read_flags import ARGS, read_flags
 from fairlead.manifest.kai.read_usage import read_usage_window
 from fairlead.manifest.objects import KaiShardObject
 from fairlead.manifest.text.cursor import Cursor
@@ -61,6 +63,8 @@ def read_kai_shard(top: Cursor) -> KaiShardObject | None:
     cpu_placement = placement.choice("cpu", _STRATEGIES, "binpack")
     proportion, minruntime = _plugin_arguments(spec)
     runtimes = spec.mapping("minRuntime")
+    args = spec.text_map(ARGS)
+    flags = read_flags(spec, args, MULTIPLIERS)
     settings = KaiSettings(
         k=_k(spec, proportion),
         usage=read_usage_window(spec),
@@ -76,7 +80,11 @@ def read_kai_shard(top: Cursor) -> KaiShardObject | None:
             runtimes, "reclaimMinRuntime", minruntime, "defaultReclaimMinRuntime"
         ),
         reclaim_resolve_method=_resolve_method(minruntime),
-        reclaimer_multiplier=_multiplier(spec, proportion),
+        stale_grace_ms=flags.stale_grace_ms,
+        reclaimer_multiplier=_multiplier(spec, args, proportion),
+        consolidating_reclaim=flags.consolidating_reclaim,
+        max_consolidation_victims=flags.max_consolidation_victims,
+        signatures=flags.signatures,
     )
     top.finish()
     if not metadata.name:
@@ -109,9 +117,9 @@ def _k(spec: Cursor, proportion: Cursor) -> Fraction:
     return Fraction(0)
 
 
-def _multiplier(spec: Cursor, proportion: Cursor) -> Fraction:
+def _multiplier(spec: Cursor, args: Mapping[str, str], proportion: Cursor) -> Fraction:
     """Read by how much a reclaimer must stay less saturated, under any of its names."""
-    found = _given_multipliers(spec, proportion)
+    found = _given_multipliers(spec, args, proportion)
     for at, path, value in found:
         name = path[-1]
         if value < 1:
@@ -128,20 +136,21 @@ def _multiplier(spec: Cursor, proportion: Cursor) -> Fraction:
     return max(Fraction(1), found[0][2]) if found else Fraction(1)
 
 
-def _given_multipliers(spec: Cursor, proportion: Cursor) -> list[tuple[Cursor, Path, Fraction]]:
+def _given_multipliers(
+    spec: Cursor, args: Mapping[str, str], proportion: Cursor
+) -> list[tuple[Cursor, Path, Fraction]]:
     proportion.ignore(*MULTIPLIERS)
     found: list[tuple[Cursor, Path, Fraction]] = [
         (proportion, (name,), proportion.fraction(name, Fraction(1)))
         for name in MULTIPLIERS
         if proportion.has(name)
     ]
-    flags = spec.text_map("args")  # any flag of KAI's scheduler, most of which mean nothing here
     for name in MULTIPLIERS:
-        if name in flags:
+        if name in args:
             try:
-                found.append((spec, ("args", name), factor_of(flags[name])))
+                found.append((spec, (ARGS, name), factor_of(args[name])))
             except FieldError as wrong:
-                spec.error(("args", name), wrong.code, wrong.message, wrong.fix)
+                spec.error((ARGS, name), wrong.code, wrong.message, wrong.fix)
     return found
 
 
