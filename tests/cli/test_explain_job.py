@@ -13,7 +13,7 @@ SHARD = """
 apiVersion: kai.scheduler/v1
 kind: SchedulingShard
 metadata: {name: default}
-spec: {queueDepthPerAction: {allocate: 3}}
+spec: {queueDepthPerAction: {allocate: 3, consolidation: 0, reclaim: 0, preempt: 0}}
 ---
 """
 

@@ -42,7 +42,11 @@ def test_every_job_has_a_row_with_its_reason(tmp_path: Path) -> None:
         "start",
         "1/1   n1     within the quota of a: gpu: allocated 0 + request 4 <= quota 4",
     )
-    assert rows["team/jb"] == ("wait", "fits no node: 1 of 1 node lacks nvidia.com/gpu")
+    assert rows["team/jb"] == (
+        "wait",
+        "fits no node: 1 of 1 node lacks nvidia.com/gpu; reclaim: b would hold more than "
+        "its fair share: gpu: allocated 0 + request 7 > fair share 6",
+    )
     assert ran.out.splitlines()[-1] == "start: 1, wait: 1"
 
 

@@ -29,7 +29,7 @@ def portion_text(axis: Axis, amount: Fraction) -> str:
     return number_text(amount / scale_of(axis.resource))
 
 
-def number_text(value: Fraction | None) -> str:
+def number_text(value: Fraction | float | None) -> str:
     """Return a plain number to three decimals; None is infinite."""
     if value is None:
         return "inf"

@@ -14,7 +14,6 @@ from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.cycle import KaiCycle
-from fairlead.policy.kai.policy import with_built_actions
 from fairlead.policy.kai.settings import KaiSettings
 
 SHOWN_TURNS = 10
@@ -25,11 +24,10 @@ def explain_kai_job(
     state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
-    built = with_built_actions(settings)
     with state.trial():
-        turns = turns_of(KaiCycle(state, built, now_ms), job)
+        turns = turns_of(KaiCycle(state, settings, now_ms), job)
     with state.trial():
-        watch = JobWatch(KaiCycle(state, built, now_ms), job, turns)
+        watch = JobWatch(KaiCycle(state, settings, now_ms), job, turns)
         watch.run()
     own = watch.own
     sections = [_places(state, job)] if job in state.runs else []

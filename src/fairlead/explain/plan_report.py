@@ -7,14 +7,17 @@ from itertools import groupby
 
 import msgspec
 
+from fairlead.explain.best_claim import best_claim
 from fairlead.explain.first_few import first_few
-from fairlead.explain.reason_text import reason_text
-from fairlead.model.axes import Axis
+from fairlead.explain.reason_text import reason_text, rounded_duration
+from fairlead.explain.side_document import side_document
+from fairlead.model.axes import Axis, WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.plan import (
     Comparison,
     Decision,
     Evict,
+    FailedClaim,
     Move,
     Plan,
     Reason,
@@ -45,7 +48,7 @@ def plan_rows(state: ClusterState, plan: Plan) -> list[PlanRow]:
     Pods of a job that start in turns without another job between them share a row, with the
     reason of the last.
     """
-    runs = groupby(plan.decisions, key=lambda each: (each.workload, type(each)))
+    runs = groupby(plan.decisions, key=lambda each: (each.workload, type(each), _for_whom(each)))
     return [_row(state, list(decisions)) for _, decisions in runs]
 
 
@@ -79,6 +82,8 @@ def reason_document(reason: Reason) -> dict[str, object]:
         "comparisons": [_comparison_document(each) for each in reason.comparisons],
         "tallies": list(reason.tallies),
         "names": list(reason.names),
+        "sides": [side_document(side) for side in reason.sides],
+        "remaining": _remaining(reason),
     }
 
 
@@ -86,27 +91,42 @@ def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
     decision = decisions[-1]
     workload = state.workloads[decision.workload]
     pods = [pod for each in decisions for pod in _pods(each)]
-    places = [place for each in decisions for place in _places(each)]
     return PlanRow(
         decision=_name(decision),
         workload=workload.name,
         queue=workload.queue,
         pods=f"{len(pods)}/{workload.pod_count()}" if pods else "",
-        where=_where(places),
+        where=_where(state, decisions),
         why=_why(workload, decisions),
     )
 
 
 def _why(workload: Workload, decisions: Sequence[Decision]) -> str:
-    """Return the last reason in a sentence; of reservations also who has to leave first."""
-    text = reason_text(decisions[-1].reason)
+    """Return the last reason in a sentence, and what else one asks about such a decision.
+
+    Of evictions for whom, of reservations who has to leave first, of those that wait why they
+    cannot take a place from others.
+    """
+    last = decisions[-1]
+    text = reason_text(last.reason)
+    match last:
+        case Evict() | Move() if last.beneficiary is not None:
+            return f"for {last.beneficiary}: {text}"
+        case Wait():
+            best = best_claim(last)
+            return text if best is None else f"{text}; {best.action}: {reason_text(best.reason)}"
+        case Reserve():
+            return f"{text}; when {_awaited_by(workload, decisions)}"
+        case _:
+            return text
+
+
+def _awaited_by(workload: Workload, decisions: Sequence[Decision]) -> str:
     reserved = [each for each in decisions if isinstance(each, Reserve)]
-    if not reserved:
-        return text
     names = sorted({name for each in reserved for name in each.waits_for})
     if not names:
-        return f"{text}; when {_awaited(workload)}"
-    return f"{text}; when {first_few(names)} {'has' if len(names) == 1 else 'have'} left"
+        return _awaited(workload)
+    return f"{first_few(names)} {'has' if len(names) == 1 else 'have'} left"
 
 
 def _awaited(workload: Workload) -> str:
@@ -133,11 +153,34 @@ def _places(decision: Decision) -> Sequence[Placement]:
     return decision.placements if isinstance(decision, Start | Reserve | Move) else ()
 
 
-def _where(places: Sequence[Placement]) -> str:
-    """Return nodes with how many pods each gets, the first few by name."""
-    counts = Counter(place.node for place in places if place.node is not None)
-    named = [name if n == 1 else f"{name} x{n}" for name, n in sorted(counts.items())]
-    return first_few(named)
+def _where(state: ClusterState, decisions: Sequence[Decision]) -> str:
+    """Return the nodes that pods get, or leave; of those that move both."""
+    nodes = [place.node for each in decisions for place in _places(each)]
+    left = [node for each in decisions for node in _left_nodes(state, each)]
+    if nodes and left:
+        return f"{_counted(left)} -> {_counted(nodes)}"
+    return _counted(nodes or left)
+
+
+def _left_nodes(state: ClusterState, decision: Decision) -> list[str | None]:
+    match decision:
+        case Evict():
+            places = state.runs[decision.workload].pods
+            return [places[pod].node for pod in decision.pods]
+        case Move():
+            return [place.node for place in decision.origins]
+        case _:
+            return []
+
+
+def _counted(nodes: Sequence[str | None]) -> str:
+    """Return nodes with how many pods each has, the first few by name."""
+    counts = Counter(node for node in nodes if node is not None)
+    return first_few([name if n == 1 else f"{name} x{n}" for name, n in sorted(counts.items())])
+
+
+def _for_whom(decision: Decision) -> WorkloadName | None:
+    return decision.beneficiary if isinstance(decision, Evict | Move) else None
 
 
 def _name(decision: Decision) -> str:
@@ -163,7 +206,7 @@ def _decision_document(state: ClusterState, decision: Decision) -> dict[str, obj
             document["pods"] = [_place(workload, each) for each in decision.placements]
             document["beneficiary"] = decision.beneficiary
         case Wait():
-            pass
+            document["claims"] = [_claim_document(each) for each in decision.claims]
     if isinstance(decision, Reserve):
         document["waitsFor"] = list(decision.waits_for)
     return {**document, "reason": reason_document(decision.reason)}
@@ -194,6 +237,14 @@ def _term_document(axis: Axis | None, term: Term) -> dict[str, object]:
         amount = format_amount(axis.resource, amount)
     document: dict[str, object] = {"name": term.name, "amount": amount}
     return document if term.queue is None else {**document, "queue": term.queue}
+
+
+def _remaining(reason: Reason) -> str | None:
+    return None if reason.remaining_ms is None else rounded_duration(reason.remaining_ms)
+
+
+def _claim_document(claim: FailedClaim) -> dict[str, object]:
+    return {"action": claim.action, "reason": reason_document(claim.reason)}
 
 
 def _time(at_ms: int) -> str:

@@ -2,50 +2,38 @@
 
 from typing import Final
 
-from fairlead.explain.amount_text import amount_text
+from fairlead.explain.amount_text import amount_text, number_text
 from fairlead.explain.axis_order import by_interest
-from fairlead.model.axes import Axis
+from fairlead.explain.first_few import first_few
+from fairlead.explain.reason_phrases import PHRASES
+from fairlead.model.axes import Axis, QueueName
+from fairlead.model.duration import format_duration
 from fairlead.model.plan import Comparison, Reason, Tally, Term
-
-_PHRASES: Final = {
-    "WithinQuota": "within the quota of {queue}: {first}",
-    "OverQuota": "on idle room beyond the quota of {queue}: {first}",
-    "OverLimit": "over the limit: {all} at {queue}",
-    "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
-    "NoNodeFits": "fits no node: {tallies}",
-    "UnsupportedConstraint": "has a constraint that is not supported: {names}",
-    "QueueDoesNotExist": "queue {queue} does not exist",
-    "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
-    "NotReady": "not complete: {tallies}",
-    "SchedulingGated": "held back: {tallies}",
-    "Suspended": "held back by its owner",
-    "StaleGang": "incomplete for too long: {tallies}",
-    "AllocateIsOff": "the shard has the action allocate switched off",
-    "WouldBeEvicted": "could start, but the next cycle would take its place from it again",
-    "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
-}
 
 _OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does", "run": "runs"}
 
 
 def reason_text(reason: Reason) -> str:
     """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
-    phrase = _PHRASES.get(reason.code, reason.code)
+    phrase = PHRASES.get(reason.code, reason.code)
     if reason.code == "QueueDoesNotExist" and not reason.queue:
         phrase = "it names no queue"
+    home = reason.queue
     text = phrase.format(
-        queue=reason.queue,
-        first=comparisons_text(_most_interesting(reason.comparisons)),
-        all=comparisons_text(reason.comparisons),
+        queue=home,
+        first=_comparisons_text(_most_interesting(reason.comparisons), home),
+        scarcest=_comparisons_text(_on_scarcest_axis(reason), home),
+        all=_comparisons_text(reason.comparisons, home),
         tallies=tallies_text(reason.tallies),
-        names=", ".join(reason.names),
+        names=first_few(reason.names),
+        remaining="" if reason.remaining_ms is None else rounded_duration(reason.remaining_ms),
     )
     return text.removesuffix(": ")  # who asks for nothing has no numbers
 
 
-def comparisons_text(comparisons: tuple[Comparison, ...]) -> str:
-    """Return comparisons as sums: ``gpu: allocated 14 + request 4 > limit 16``."""
-    return "; ".join(map(_comparison_text, comparisons))
+def rounded_duration(length_ms: int) -> str:
+    """Return a length of time in whole seconds, never less than is left."""
+    return format_duration(-(-length_ms // 1000) * 1000)
 
 
 def tallies_text(tallies: tuple[Tally, ...]) -> str:
@@ -82,11 +70,29 @@ def _most_interesting(comparisons: tuple[Comparison, ...]) -> tuple[Comparison, 
     return comparisons[:1]
 
 
-def _comparison_text(comparison: Comparison) -> str:
+def _on_scarcest_axis(reason: Reason) -> tuple[Comparison, ...]:
+    """Return all that is compared on one axis: the scarcest on which the queue itself decided."""
+    decided = [each.axis for each in reason.comparisons if each.axis and each.queue == reason.queue]
+    for axis in by_interest(decided):
+        return tuple([each for each in reason.comparisons if each.axis == axis])
+    return reason.comparisons[:1]
+
+
+def _comparisons_text(comparisons: tuple[Comparison, ...], home: QueueName | None) -> str:
+    """Return comparisons as sums: ``gpu: allocated 14 + request 4 > limit 16``.
+
+    Where it is not the queue that the reason is about, it is named.
+    """
+    return "; ".join(_comparison_text(each, home) for each in comparisons)
+
+
+def _comparison_text(comparison: Comparison, home: QueueName | None) -> str:
     axis = comparison.axis
     left = " + ".join(_term_text(axis, term) for term in comparison.left)
     name = f"{axis}: " if axis else ""
-    return f"{name}{left} {comparison.relation} {_term_text(axis, comparison.right)}"
+    is_elsewhere = comparison.queue != home and comparison.right.queue is None
+    at = f" at {comparison.queue}" if is_elsewhere else ""
+    return f"{name}{left} {comparison.relation} {_term_text(axis, comparison.right)}{at}"
 
 
 def _term_text(axis: Axis | None, term: Term) -> str:
@@ -94,6 +100,8 @@ def _term_text(axis: Axis | None, term: Term) -> str:
     match term.amount:
         case None:
             return f"unlimited {term.name}{owner}"
+        case float():
+            return f"{term.name}{owner} {number_text(term.amount)}"
         case int() if axis is not None:
             return f"{term.name}{owner} {amount_text(axis, term.amount)}"
         case _:

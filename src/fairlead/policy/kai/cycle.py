@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import WorkloadDisplaced
+from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, FailedClaim, Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
@@ -28,7 +29,7 @@ from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
-from fairlead.policy.kai.stale_gangs import stale_gangs
+from fairlead.policy.kai.stale_gangs import awaits_staleness, stale_gangs
 from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_pool import VictimPool
@@ -62,11 +63,13 @@ class KaiCycle:
         now_ms: int,
         finder: NodeFinder | None = None,
         held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY,
+        spared: Set[PodKey] = frozenset(),
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
         A *finder* of that state, made with the same settings, can serve for many cycles. Pods that
-        are *held_back* start nothing in this one, although they wait.
+        are *held_back* start nothing in this one, although they wait; those that are *spared* are
+        not asked to give way.
         """
         self.state = state
         self.settings = settings
@@ -79,8 +82,9 @@ class KaiCycle:
         self._promises_run_time = settings.reclaim_min_runtime_ms > 0 or any(promised)
         self._gangs: dict[WorkloadName, Gang] = {}
         self._held_back = held_back
+        self._spared = spared
         self._evicted = {name: set(pods) for name, pods in held_back.items()}
-        self._has_taken = False  # somebody gave way in this cycle
+        self.looked_at_the_clock = False  # at another time it might come out otherwise
         self._refusals: dict[Alike, FailedClaim] = {}
         self._pool = self._victim_pool()
         self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
@@ -176,7 +180,7 @@ class KaiCycle:
             changed = {queue}
             if not claim.is_admitted():
                 self._refuse(claim)
-            elif not self._starts_besides(claim, jobs.next_pods(job)):
+            elif not self._fits_already(claim, jobs.next_pods(job)):
                 changed |= self._search(claim, jobs.next_pods(job))
             jobs.drop_first(queue)
             for each in changed:
@@ -193,22 +197,24 @@ class KaiCycle:
             failed = self._refusals[alike] = FailedClaim(action=claim.action, reason=reason)
         self.record.claim_failed(workload.name, failed)
 
-    def _starts_besides(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
-        """Give a claimant room that became free by an earlier claim and that nobody took.
+    def _fits_already(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+        """Give a claimant room for which nobody has to leave, if there is some by now.
 
-        KAI searches for victims all the same.
+        An earlier claim may have set more free than it took, or allocate did not look so deep. KAI
+        searches for victims all the same.
         """
-        if self.settings.faithful or not self._has_taken:
+        if self.settings.faithful or "allocate" not in self.settings.actions:
             return False
         job = claim.workload.name
-        starter = JobStarter(self.state, self.finder, self.now_ms)
         self.record.touch(job)
-        outcome = starter.start(job, self.gang(job), pods, claim.request)
-        if outcome.is_placed:
-            self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
-            self._pool.forget(claim.workload.queue)
-            self._refusals.clear()
-        return outcome.is_placed
+        starter = JobStarter(self.state, self.finder, self.now_ms)
+        reason = starter.start_if_it_fits(job, self.gang(job), pods, claim.request)
+        if reason is None:
+            return False
+        self.record.act(Act(reason), [(job, pod) for pod in pods])
+        self._pool.forget(claim.workload.queue)
+        self._refusals.clear()
+        return True
 
     def _search(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Search for a place for *pods* of a job; returns the queues in which that changed."""
@@ -224,6 +230,7 @@ class KaiCycle:
             note=self.record.touch,
         )
         tried = search.run(lambda: self._line_of_victims(claim), claim.judge_for)
+        self.looked_at_the_clock |= bool(claim.spared)
         if tried is None:
             candidates = sum(len(self._pool.line(queue)) for queue, _ in claim.allowed())
             failed = FailedClaim(action=claim.action, reason=why_failed(claim, candidates))
@@ -234,7 +241,6 @@ class KaiCycle:
         self.record.act(Act(reason_to_gain(claim, tried)), [(job, pod) for pod in pods])
         for name, pod in tried.lost:
             self._evicted.setdefault(name, set()).add(pod)
-        self._has_taken = True
         self._refusals.clear()
         touched = {name for name, _ in tried.lost | tried.moved | tried.joined}
         changed = {state.workloads[name].queue for name in (*touched, job)}
@@ -256,11 +262,15 @@ class KaiCycle:
             self.record.touch(name)
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
+        self.looked_at_the_clock |= awaits_staleness(self.state, self.now_ms, grace_ms)
 
     def _victim_pool(self) -> VictimPool:
         """Return who may be asked to give way: KAI asks also those who came in this cycle."""
-        settled = None if self.settings.faithful else self.record.is_settled
+        settled = None if self.settings.faithful else self._is_settled
         return VictimPool(self.state, self.gang, settled)
+
+    def _is_settled(self, pod: PodKey) -> bool:
+        return pod in self._spared or self.record.is_settled(pod)
 
     def _races(
         self, claimant: WorkloadName, pods: tuple[PodId, ...]

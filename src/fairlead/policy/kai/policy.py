@@ -1,8 +1,6 @@
 """KAI's rules as one function: from a state to what should be done about it."""
 
-from typing import Final, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
@@ -10,22 +8,13 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.cycle import KaiCycle, node_finder
 from fairlead.policy.kai.settings import KaiSettings
 
-BUILT_ACTIONS: Final = ("allocate",)
-"""What a plan may hold as yet: nobody is asked to give way before every eviction can say why."""
-
-
-def with_built_actions(settings: KaiSettings) -> KaiSettings:
-    """Return *settings* without the actions that plans do not take yet."""
-    actions = tuple(action for action in settings.actions if action in BUILT_ACTIONS)
-    return msgspec.structs.replace(settings, actions=actions)
-
 
 class KaiPolicy:
     """Plans under KAI's rules with the settings of one administrator."""
 
     def __init__(self, settings: KaiSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
-        self.settings = with_built_actions(settings)
+        self.settings = settings
         self._last: _Planned | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
@@ -36,18 +25,15 @@ class KaiPolicy:
         that has, keeps its index of nodes.
         """
         last = self._last if self._last is not None and self._last.state is state else None
-        if last is not None and last.moment == state.moment and not self._looks_at_the_clock():
+        if last is not None and last.moment == state.moment and last.may_serve(now_ms):
             return Plan(taken_ms=now_ms, decisions=last.decisions)
         finder = node_finder(state, self.settings) if last is None else last.finder
         with state.trial():
             cycle = KaiCycle(state, self.settings, now_ms, finder)
             decisions = tuple(cycle.decisions())
-        self._last = _Planned(state, state.moment, finder, decisions)
+        taken_ms = now_ms if cycle.looked_at_the_clock else None
+        self._last = _Planned(state, state.moment, finder, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=decisions)
-
-    def _looks_at_the_clock(self) -> bool:
-        """Return whether time alone can change a plan: only idle room is given without a look."""
-        return self.settings.actions != ("allocate",)
 
 
 class _Planned(NamedTuple):
@@ -57,3 +43,8 @@ class _Planned(NamedTuple):
     moment: int
     finder: NodeFinder
     decisions: tuple[Decision, ...]
+    taken_ms: int | None  # None: at any time they would be the same
+
+    def may_serve(self, now_ms: int) -> bool:
+        """Return whether time alone changes nothing about the decisions."""
+        return self.taken_ms is None or self.taken_ms == now_ms

@@ -14,6 +14,7 @@ from fairlead.model.workload import KaiJob, PodId
 from fairlead.policy.kai.gang import Gang
 
 STALE_GANG: Final = "StaleGang"
+FOR_EVER_MS: Final = 1 << 62
 
 
 def stale_gangs(
@@ -26,17 +27,30 @@ def stale_gangs(
     """
     for name in sorted(state.runs):
         job = state.workloads[name].extension
-        if not isinstance(job, KaiJob):
-            continue
-        own_ms = grace_ms if job.staleness_grace_ms is None else job.staleness_grace_ms
-        since_ms = now_ms if job.stale_since_ms is None else job.stale_since_ms
-        if own_ms < 0 or now_ms - since_ms < own_ms:
+        if not isinstance(job, KaiJob) or _grace_left_ms(job, now_ms, grace_ms) > 0:
             continue
         run = state.runs[name]
         lacking = gang_of(name).broken(run)
         pods = tuple(sorted(pod for pod, placed in run.pods.items() if placed.phase != "leaving"))
         if lacking and pods:
             yield name, pods, _reason(state, name, lacking)
+
+
+def awaits_staleness(state: ClusterState, now_ms: int, grace_ms: int) -> bool:
+    """Return whether time alone may make a gang stale: one is known to be incomplete."""
+    jobs = (state.workloads[name].extension for name in state.runs)
+    return any(
+        isinstance(job, KaiJob)
+        and job.stale_since_ms is not None
+        and 0 < _grace_left_ms(job, now_ms, grace_ms) < FOR_EVER_MS
+        for job in jobs
+    )
+
+
+def _grace_left_ms(job: KaiJob, now_ms: int, grace_ms: int) -> int:
+    own_ms = grace_ms if job.staleness_grace_ms is None else job.staleness_grace_ms
+    since_ms = now_ms if job.stale_since_ms is None else job.stale_since_ms
+    return FOR_EVER_MS if own_ms < 0 else since_ms + own_ms - now_ms
 
 
 def _reason(state: ClusterState, name: WorkloadName, lacking: list[tuple[str, int, int]]) -> Reason:

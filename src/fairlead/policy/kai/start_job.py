@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
+from fairlead.model.journal import Mark
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
@@ -66,6 +67,28 @@ class JobStarter:
         reason = Reason(code=NO_NODE_FITS, queue=workload.queue, tallies=misfit)
         return Outcome(is_placed=False, reason=reason)
 
+    def start_if_it_fits(
+        self, name: WorkloadName, gang: Gang, pods: Sequence[PodId], request: Amounts
+    ) -> Reason | None:
+        """Do as `start` does; returns by what right, or None without looking for what stopped it.
+
+        Nothing is remembered of a misfit, so that room may have grown.
+        """
+        state = self._state
+        workload = state.workloads[name]
+        path = state.path(workload.queue)
+        if refusal(state, path, request, preemptible=workload.preemptible) is not None:
+            return None
+        if _unsupported(workload, pods) is not None:
+            return None
+        why = _quota_reason(state, path[0], request)
+        mark = state.mark()
+        if self._count_placed(workload, pods) < len(pods):
+            state.roll_back(mark)
+            return None
+        self._settle(mark, workload, gang, pods)
+        return why
+
     def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
         """Return why the like of a single pod found no place before: room only shrinks meanwhile.
 
@@ -76,41 +99,40 @@ class JobStarter:
 
     def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
         """Place all of *pods* or none; returns what stopped the first that fits nowhere."""
-        state = self._state
-        mark = state.mark()
-        misfit = self._place(workload, pods)
-        if misfit is not None:
-            state.roll_back(mark)
-            asked = workload.pod_sets[pods[0].pod_set]
-            if len(pods) == 1 and not asked.constraints.pod_affinity:
-                self._misfits[_shape(workload, pods[0])] = misfit
-            return misfit
-        run = state.runs[workload.name]
-        if any(run.pods[pod].phase == "reserved" for pod in pods) or gang.must_wait(run):
-            places = tuple(
-                [Placement(pod, run.pods[pod].node, run.pods[pod].share) for pod in pods]
-            )
-            state.roll_back(mark)
-            state.apply(
-                WorkloadReserved(workload=workload.name, placements=places, at_ms=self._now_ms)
-            )
-        else:
-            state.keep(mark)
-        return None
+        mark = self._state.mark()
+        count = self._count_placed(workload, pods)
+        if count == len(pods):
+            self._settle(mark, workload, gang, pods)
+            return None
+        misfit = self._finder.tallies(workload, pods[count].pod_set)
+        self._state.roll_back(mark)
+        if len(pods) > 1:
+            return (*misfit, Tally(count=count, of=len(pods), things="pods", what="found a place"))
+        if not workload.pod_sets[pods[0].pod_set].constraints.pod_affinity:
+            self._misfits[_shape(workload, pods[0])] = misfit
+        return misfit
 
-    def _place(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
+    def _settle(self, mark: Mark, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> None:
+        """Keep what was placed since *mark*, as a reservation if some of it cannot start yet."""
+        state = self._state
+        run = state.runs[workload.name]
+        if not any(run.pods[pod].phase == "reserved" for pod in pods) and not gang.must_wait(run):
+            state.keep(mark)
+            return
+        places = tuple([Placement(pod, run.pods[pod].node, run.pods[pod].share) for pod in pods])
+        state.roll_back(mark)
+        state.apply(WorkloadReserved(workload=workload.name, placements=places, at_ms=self._now_ms))
+
+    def _count_placed(self, workload: Workload, pods: Sequence[PodId]) -> int:
+        """Place *pods* one after the other until one finds no place; return how many did."""
         for at, pod in enumerate(pods):
             spot = self._finder.find(workload, pod.pod_set)
             if spot is None:
-                tallies = self._finder.tallies(workload, pod.pod_set)
-                if len(pods) == 1:
-                    return tallies
-                placed = Tally(count=at, of=len(pods), things="pods", what="found a place")
-                return (*tallies, placed)
+                return at
             kind = WorkloadStarted if spot.now else WorkloadReserved
             place = (Placement(pod, spot.node, spot.share),)
             self._state.apply(kind(workload=workload.name, placements=place, at_ms=self._now_ms))
-        return None
+        return len(pods)
 
 
 def _shape(workload: Workload, pod: PodId) -> Shape:

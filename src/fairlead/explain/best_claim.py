@@ -1,0 +1,36 @@
+"""Of the claims of a job that failed, the one that got furthest: it needs the least to change."""
+
+from typing import Final
+
+from fairlead.model.plan import FailedClaim, Wait
+
+_STAGES: Final = {
+    "WithinItsShare": 0,
+    "WouldBeFuller": 0,
+    "ProtectedByMinRuntime": 0,
+    "NotAllCanMove": 0,
+    "AsRefusedBefore": 0,
+    "NoRoomWithVictims": 1,
+    "OverFairShare": 2,
+    "NonPreemptibleOverQuota": 2,
+}
+"""How far a claim got; what is not here says no more than that nobody is there to give way."""
+
+_ACTIONS: Final = ("reclaim", "preempt", "consolidation")
+_ABOUT_ROOM: Final = "NoNodeFits"
+
+
+def best_claim(wait: Wait) -> FailedClaim | None:
+    """Return the claim to tell beside the reason of *wait*; None if none adds anything.
+
+    First one that found room and was refused, then one that found none, then one that may not be
+    made. What keeps a job from starting at all, such as a limit, says enough.
+    """
+    if wait.reason.code != _ABOUT_ROOM:
+        return None
+    telling = [claim for claim in wait.claims if claim.reason.code in _STAGES]
+    return min(telling, key=_distance, default=None)
+
+
+def _distance(claim: FailedClaim) -> tuple[int, int]:
+    return _STAGES[claim.reason.code], _ACTIONS.index(claim.action)

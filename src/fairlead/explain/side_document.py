@@ -1,0 +1,63 @@
+"""The two sides of a conflict between queues, for programs and for people."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from fairlead.explain.amount_text import amount_text, number_text
+from fairlead.explain.axis_order import by_interest
+from fairlead.explain.explanation import Section
+from fairlead.model.quantity import format_amount
+from fairlead.model.side_numbers import SideNumbers
+
+
+def side_document(side: SideNumbers) -> dict[str, object]:
+    """Return what a side held, resource by resource; a saturation of None is infinite."""
+    return {"queue": side.queue, "resources": [_resource(side, at) for at in range(len(side.axes))]}
+
+
+def side_section(title: str, sides: Sequence[SideNumbers]) -> Section:
+    """Return both sides as a table, the scarcest resource first."""
+    head = ("QUEUE", "RESOURCE", "QUOTA", "FAIR SHARE", "ALLOCATABLE")
+    counted = ("ALLOCATED", "AFTER", "SATURATION", "AFTER")
+    rows = [
+        _row(side, side.axes.index(axis)) for axis in by_interest(sides[0].axes) for side in sides
+    ]
+    return Section(title=title, table=((*head, *counted), *rows), words=2)
+
+
+def _resource(side: SideNumbers, at: int) -> dict[str, object]:
+    resource = side.axes[at].resource
+    amounts = {
+        "quota": side.guaranteed[at],
+        "fairShare": side.fair_share[at],
+        "allocatable": side.allocatable[at],
+        "allocatedBefore": side.allocated_before[at],
+        "allocatedAfter": side.allocated_after[at],
+    }
+    texts = {
+        name: None if amount is None else format_amount(resource, amount)
+        for name, amount in amounts.items()
+    }
+    return {
+        "resource": str(side.axes[at]),
+        **texts,
+        "saturationBefore": _ratio(side.saturation_before[at]),
+        "saturationAfter": _ratio(side.saturation_after[at]),
+    }
+
+
+def _row(side: SideNumbers, at: int) -> tuple[str, ...]:
+    axis = side.axes[at]
+    amounts = (side.guaranteed, side.fair_share, side.allocatable)
+    held = (side.allocated_before, side.allocated_after)
+    full = (side.saturation_before, side.saturation_after)
+    return (
+        side.queue,
+        str(axis),
+        *(amount_text(axis, each[at]) for each in (*amounts, *held)),
+        *(number_text(each[at]) for each in full),
+    )
+
+
+def _ratio(saturation: Fraction | None) -> float | None:
+    return None if saturation is None else float(saturation)
