@@ -44,8 +44,10 @@ def test_every_job_has_a_row_with_its_reason(tmp_path: Path) -> None:
     )
     assert rows["team/jb"] == (
         "wait",
-        "fits no node: 1 of 1 node lacks nvidia.com/gpu; reclaim: b would hold more than "
-        "its fair share: gpu: allocated 0 + request 7 > fair share 6",
+        (
+            "fits no node: 1 of 1 node lacks nvidia.com/gpu; reclaim: b would hold more than "
+            "its fair share: gpu: allocated 0 + request 7 > fair share 6"
+        ),
     )
     assert ran.out.splitlines()[-1] == "start: 1, wait: 1"
 

@@ -1,16 +1,20 @@
-"""Why a job starts or waits: gate by gate, node by node, and who had a turn before it."""
+"""Why a job starts, waits or gives way: gate by gate, node by node, claim by claim."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from fairlead.explain.amount_text import amount_text
+from fairlead.explain.best_claim import best_claim
 from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.first_few import first_few
+from fairlead.explain.job_claims import claim_sections
 from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, TurnBefore, turns_of
 from fairlead.explain.node_standing import NodeStanding
 from fairlead.explain.node_table import node_table
 from fairlead.explain.plan_report import decision_documents
 from fairlead.explain.reason_text import reason_text
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.cycle import KaiCycle
@@ -34,14 +38,15 @@ def explain_kai_job(
     if own is not None:
         nodes = node_table(own.pods[0], own.standings, own.nodes)
         sections += [_order(len(turns), own, watch.before), _gates(own), nodes]
-    decisions = decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(watch.decisions)))
+    sections += claim_sections(state, watch.decisions, watch.victims)
     return Explanation(
         answer=_answer(state, job, watch.decisions),
         sections=tuple(sections),
         data={
             "job": job,
             "queue": state.workloads[job].queue,
-            "decisions": decisions,
+            "decisions": _documents(state, watch.decisions, now_ms),
+            "victims": _documents(state, watch.victims, now_ms),
             "turns": len(turns),
             "turn": _turn_document(own),
             "before": watch.before,
@@ -49,22 +54,48 @@ def explain_kai_job(
     )
 
 
+def _documents(state: ClusterState, decisions: Sequence[Decision], now_ms: int) -> list[object]:
+    return decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
+
+
 def _answer(state: ClusterState, job: WorkloadName, decisions: list[Decision]) -> str:
     total = state.workloads[job].pod_count()
     started = sum(len(each.placements) for each in decisions if isinstance(each, Start))
-    reserved = sum(len(each.placements) for each in decisions if isinstance(each, Reserve))
-    parts = []
+    reserved = [each for each in decisions if isinstance(each, Reserve)]
+    parts = _losses(decisions, total)
     if started:
         parts.append(f"starts {started} of its {total} pods")
     if reserved:
-        parts.append(f"has room reserved for {reserved} of its {total} pods, when others have left")
+        count = sum(len(each.placements) for each in reserved)
+        why = reason_text(reserved[-1].reason)
+        parts.append(f"has room reserved for {count} of its {total} pods: {why}")
     for each in decisions:
         if isinstance(each, Wait):
             rest = "its other pods wait" if parts else "waits"
             parts.append(f"{rest}: {reason_text(each.reason)}")
+            best = best_claim(each)
+            parts += [f"{best.action}: {reason_text(best.reason)}"] if best else []
     if not parts:
         parts.append("has a place for all of its pods, so there is nothing to decide")
     return f"{job} {'; '.join(parts)}."
+
+
+def _losses(decisions: list[Decision], total: int) -> list[str]:
+    """Say what the job gives up, for whom and why, with the reason of the last loss."""
+    evicted = [each for each in decisions if isinstance(each, Evict)]
+    moved = [each for each in decisions if isinstance(each, Move)]
+    lost = sum(len(each.pods) for each in evicted)
+    parts = [f"loses {lost} of its {total} pods{_to_whom(evicted)}"] if evicted else []
+    if moved:
+        count = sum(len(each.placements) for each in moved)
+        parts.append(f"moves {count} of its {total} pods{_to_whom(moved)}")
+    return parts
+
+
+def _to_whom(given: Sequence[Evict | Move]) -> str:
+    names = sorted({each.beneficiary for each in given if each.beneficiary})
+    whom = f", for {first_few(names)}" if names else ""
+    return f"{whom}: {reason_text(given[-1].reason)}"
 
 
 def _places(state: ClusterState, job: WorkloadName) -> Section:

@@ -11,7 +11,7 @@ import msgspec
 from fairlead.explain.node_standing import NodeStanding, node_standings
 from fairlead.explain.turn_order import why_before
 from fairlead.model.axes import Axis, QueueName, WorkloadName
-from fairlead.model.plan import Decision, Tally
+from fairlead.model.plan import Decision, Evict, Move, Tally
 from fairlead.policy.kai.cycle import KaiCycle
 
 
@@ -70,6 +70,7 @@ class JobWatch:
         self.before: list[TurnBefore] = []
         self.own: OwnTurn | None = None
         self.decisions: list[Decision] = []
+        self.victims: list[Evict | Move] = []  # what others do for its sake
         self._cycle = cycle
         self._job = job
         self._turn_number = 0
@@ -80,6 +81,8 @@ class JobWatch:
         for decision in self._cycle.decisions(self._turn):
             if decision.workload == self._job:
                 self.decisions.append(decision)
+            elif isinstance(decision, Evict | Move) and decision.beneficiary == self._job:
+                self.victims.append(decision)
 
     def _turn(self, job: WorkloadName) -> None:
         self._turn_number += 1

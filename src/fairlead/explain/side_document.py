@@ -16,11 +16,14 @@ def side_document(side: SideNumbers) -> dict[str, object]:
 
 
 def side_section(title: str, sides: Sequence[SideNumbers]) -> Section:
-    """Return both sides as a table, the scarcest resource first."""
+    """Return both sides as a table, the scarcest resource first; what nobody holds is left out."""
     head = ("QUEUE", "RESOURCE", "QUOTA", "FAIR SHARE", "ALLOCATABLE")
     counted = ("ALLOCATED", "AFTER", "SATURATION", "AFTER")
     rows = [
-        _row(side, side.axes.index(axis)) for axis in by_interest(sides[0].axes) for side in sides
+        _row(side, at)
+        for at in map(sides[0].axes.index, by_interest(sides[0].axes))
+        if any(side.allocated_before[at] or side.allocated_after[at] for side in sides)
+        for side in sides
     ]
     return Section(title=title, table=((*head, *counted), *rows), words=2)
 
