@@ -24,6 +24,7 @@ from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.claims import Claim, ClaimAction
 from fairlead.policy.kai.cycle_record import Act, CycleRecord
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace
@@ -43,6 +44,7 @@ SUSPENDED: Final = "Suspended"
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
 WOULD_BE_EVICTED: Final = "WouldBeEvicted"
+AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -172,19 +174,44 @@ class KaiCycle:
             for claim in claims:  # and nothing changes by which somebody could be
                 self._refuse(claim)
             return
+        self._failed = FailedClaims(
+            self.state, across_queues=action == "consolidation", faithful=self.settings.faithful
+        )
         race = QueueRace(self.state, self.numbers, jobs.next_request)
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             claim = Claim(self, action, job, jobs.request(job))
-            changed = {queue}
-            if not claim.is_admitted():
-                self._refuse(claim)
-            elif not self._fits_already(claim, jobs.next_pods(job)):
-                changed |= self._search(claim, jobs.next_pods(job))
+            changed = self._meet(claim, jobs.next_pods(job))
             jobs.drop_first(queue)
-            for each in changed:
+            for each in {queue, *changed}:
                 race.renew(each)
+
+    def _meet(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
+        """Meet a claim if that can be; returns the queues in which something changed."""
+        if not claim.is_admitted():
+            self._refuse(claim)
+            return set()
+        job, queue = claim.workload.name, claim.workload.queue
+        if self._fits_already(claim, pods):
+            changed = {queue}
+        elif (like := self._failed_like(job, pods)) is not None:
+            reason = Reason(code=AS_REFUSED_BEFORE, queue=queue, names=(like,))
+            self.record.claim_failed(job, FailedClaim(action=claim.action, reason=reason))
+            return set()
+        else:
+            changed = self._search(claim, pods)
+        if not changed:
+            self._failed.note_failure(job, pods)
+            return set()
+        self._failed.note_success()
+        self._refusals.clear()
+        for each in changed:
+            self._pool.forget(each)
+        return changed
+
+    def _failed_like(self, job: WorkloadName, pods: tuple[PodId, ...]) -> WorkloadName | None:
+        return self._failed.refused_like(job, pods) if self.settings.signatures else None
 
     def _refuse(self, claim: Claim) -> None:
         """Note why a job may not claim. Many are alike, and are told the same."""
@@ -212,12 +239,13 @@ class KaiCycle:
         if reason is None:
             return False
         self.record.act(Act(reason), [(job, pod) for pod in pods])
-        self._pool.forget(claim.workload.queue)
-        self._refusals.clear()
         return True
 
     def _search(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
-        """Search for a place for *pods* of a job; returns the queues in which that changed."""
+        """Search for a place for *pods* of a job; returns the queues in which that changed.
+
+        Those of the job and of all who had to move. Where there is no place, nothing changed.
+        """
         state, job = self.state, claim.workload.name
         search = VictimSearch(
             state,
@@ -241,12 +269,8 @@ class KaiCycle:
         self.record.act(Act(reason_to_gain(claim, tried)), [(job, pod) for pod in pods])
         for name, pod in tried.lost:
             self._evicted.setdefault(name, set()).add(pod)
-        self._refusals.clear()
         touched = {name for name, _ in tried.lost | tried.moved | tried.joined}
-        changed = {state.workloads[name].queue for name in (*touched, job)}
-        for queue in changed:
-            self._pool.forget(queue)
-        return changed
+        return {state.workloads[name].queue for name in (*touched, job)}
 
     def _line_of_victims(self, claim: Claim) -> VictimLine:
         most = self.settings.max_consolidation_victims
