@@ -14,7 +14,7 @@ from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Toleration
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
-from fairlead.policy.kai.cycle import node_finder
+from fairlead.policy.kai.cycle_view import node_finder
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.settings import KaiSettings
@@ -240,16 +240,20 @@ def start(state: ClusterState, name: WorkloadName, *pods: PodId) -> None:
     state.apply(WorkloadStarted(workload=name, placements=places, at_ms=0))
 
 
-def test_in_consolidation_others_may_move_what_a_job_could_not_move_itself() -> None:
-    """The first holds a pod and wants one more; the second may move that pod to get its own."""
-    first = job(FIRST, replace(ASKED, count=2), minimum=1)
-    state = state_with(queue("q"), first, job(SECOND, ASKED))
+@pytest.mark.parametrize("holder", [FIRST, SECOND])
+def test_in_consolidation_others_may_move_what_a_job_cannot_move_itself(
+    holder: WorkloadName,
+) -> None:
+    """Both want one pod, and the holder has one already, which only the other could move."""
+    counts = {FIRST: 1, SECOND: 1, holder: 2}
+    jobs = [job(name, replace(ASKED, count=n), minimum=1) for name, n in counts.items()]
+    state = state_with(queue("q"), *jobs)
     assert is_skipped(state, across_queues=True)
-    start(state, FIRST, PodId(0, 0))
+    start(state, holder, PodId(0, 0))
     assert not is_skipped(state, across_queues=True)
-    assert is_skipped(state)  # in reclaim and preempt nobody could
+    assert is_skipped(state)  # in reclaim and preempt neither could
     assert is_skipped(state, across_queues=True, faithful=True)  # KAI does not ask
-    state.apply(WorkloadLeaving(workload=FIRST, pods=(PodId(0, 0),)))
+    state.apply(WorkloadLeaving(workload=holder, pods=(PodId(0, 0),)))
     assert is_skipped(state, across_queues=True)
 
 
