@@ -14,10 +14,11 @@ from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Toleration
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
-from fairlead.policy.kai.cycle_view import node_finder
+from fairlead.placement.find_node import NodeFinder
+from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
-from fairlead.policy.kai.settings import KaiSettings
 from tests.model.worlds import queue, state_with
 from tests.text_table import rows
 
@@ -372,6 +373,11 @@ def single_pods(draw: st.DrawFn, name: str) -> Workload:
     )
 
 
+def finder_of(state: ClusterState) -> NodeFinder:
+    index = NodeIndex(state, spread_gpus=False, spread_cpus=False)
+    return NodeFinder(state, index, DeviceRule(spread=False, wait_to_pack=False))
+
+
 @st.composite
 def shared_nodes(draw: st.DrawFn) -> tuple[ClusterState, list[WorkloadName]]:
     """Two small nodes, some pods on them wherever they fit, and some that wait."""
@@ -381,7 +387,7 @@ def shared_nodes(draw: st.DrawFn) -> tuple[ClusterState, list[WorkloadName]]:
     ]
     count = draw(st.integers(2, 8))
     state = state_with(queue("q"), *nodes, *[draw(single_pods(f"j{at}")) for at in range(count)])
-    finder = node_finder(state, KaiSettings())
+    finder = finder_of(state)
     pod, waiting = PodId(0, 0), []
     for name in list(state.workloads):
         spot = finder.find(state.workloads[name], 0) if draw(st.booleans()) else None
@@ -399,7 +405,7 @@ def test_whoever_is_skipped_would_have_found_no_node(
     world: tuple[ClusterState, list[WorkloadName]],
 ) -> None:
     state, waiting = world
-    finder = node_finder(state, KaiSettings())
+    finder = finder_of(state)
     failed = FailedClaims(state)
     for name in waiting:
         like = failed.refused_like(name, (PodId(0, 0),))
