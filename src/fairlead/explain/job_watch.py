@@ -99,7 +99,7 @@ class JobWatch:
             )
 
     def _weighed(self) -> OwnTurn:
-        state, finder = self._cycle.state, self._cycle.finder
+        state, finder = self._cycle.state, self._cycle.view.finder
         workload = state.workloads[self._job]
         pods = self._cycle.jobs.next_pods(self._job)
         return OwnTurn(
@@ -129,7 +129,7 @@ class JobWatch:
                     request=more,
                     limit=limit,
                     quota=quota,
-                    fair_share=cycle.shares[name].fair_share[at],
+                    fair_share=cycle.view.shares[name].fair_share[at],
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.cycle import KaiCycle, node_finder
+from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.cycle_view import node_finder
 from fairlead.policy.kai.settings import KaiSettings
 
 

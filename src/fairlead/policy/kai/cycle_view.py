@@ -1,0 +1,92 @@
+"""The queues, the jobs that wait and the nodes, as one cycle sees them.
+
+The fair shares are those of the beginning and stay; what queues hold moves with every job that
+starts or gives way.
+"""
+
+from collections.abc import Mapping, Set
+from types import MappingProxyType
+from typing import Final
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.placement.find_node import NodeFinder
+from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.shared_devices import DeviceRule
+from fairlead.policy.kai.cycle_record import CycleRecord
+from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.queue_order import queue_numbers
+from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.shares import KaiShares
+
+NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
+
+
+class CycleView:
+    """What the actions of a cycle share: the division, the record, and who waits."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: KaiSettings,
+        now_ms: int,
+        finder: NodeFinder | None,
+        held_back: Mapping[WorkloadName, Set[PodId]],
+    ) -> None:
+        """Divide the cluster. The caller has put *state* on trial."""
+        self.state = state
+        self.settings = settings
+        self.now_ms = now_ms
+        total = state.total()
+        self.shares = {row.queue: row for row in KaiShares(state, total, settings.k).rows()}
+        self.numbers = {name: queue_numbers(state, row, total) for name, row in self.shares.items()}
+        self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
+        self.finder = node_finder(state, settings) if finder is None else finder
+        self.record = CycleRecord(state)
+        self.away = {name: set(pods) for name, pods in held_back.items()}  # pods that do not wait
+        self._gangs: dict[WorkloadName, Gang] = {}
+
+    def gang(self, job: WorkloadName) -> Gang:
+        """Return the groups of a job."""
+        gang = self._gangs.get(job)
+        if gang is None:
+            gang = self._gangs[job] = Gang(self.state.workloads[job])
+        return gang
+
+    def gpu_later(self) -> int:
+        """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
+        return self.finder.gpu_later()
+
+    def waiting(
+        self, action: str | None, claims: Mapping[WorkloadName, tuple[PodId, ...]] = NO_CLAIMS
+    ) -> PendingJobs:
+        """Return what waits in leaves, as deep as *action* looks; None: all.
+
+        *claims* are what some would start next, whatever else they want.
+        """
+        depth = None if action is None else dict(self.settings.queue_depth).get(action)
+        jobs = PendingJobs(self.state, depth, self._gangs, self.away)
+        for name, pods in claims.items():
+            jobs.claim(name, pods)
+        for leaf in self.leaves:
+            jobs.add_queue(leaf)
+        return jobs
+
+    def race(self, jobs: PendingJobs) -> QueueRace:
+        """Let the queues of *jobs* meet in the order of service."""
+        return QueueRace(self.state, self.numbers, jobs.next_request)
+
+
+def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
+    """Return what finds nodes in *state* as *settings* say, through all its changes."""
+    index = NodeIndex(
+        state,
+        spread_gpus=settings.gpu_placement == "spread",
+        spread_cpus=settings.cpu_placement == "spread",
+    )
+    on_devices = settings.device_placement or settings.gpu_placement
+    rule = DeviceRule(spread=on_devices == "spread", wait_to_pack=settings.faithful)
+    return NodeFinder(state, index, rule)
