@@ -24,6 +24,9 @@ show explain team-vision/detector -f examples/kai/monday
 tell "KAI-Scheduler: small worlds, each with its story in its file"
 show plan -f examples/kai/gang
 show plan -f examples/kai/releasing --cycles 2
+show plan -f examples/kai/give-back --cycles 2
+show plan -f examples/kai/consolidation
+show plan -f examples/kai/min-runtime --now 2026-11-16T08:00:00Z
 
 tell "KAI's share simulator: the same division from a body of numbers"
 show queues -f examples/share-simulation

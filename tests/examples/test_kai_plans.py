@@ -13,9 +13,9 @@ from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.shares import KaiShare, KaiShares
 from fairlead.policy.make_policy import make_policy
-from tests.examples.kai_world import NOW_MS, WORLDS, read, story, told
+from tests.examples.kai_world import NOW_MS, WORLDS, read, story, table_of, told
 from tests.text_table import rows
 
 PLANS = {
@@ -74,11 +74,70 @@ PLANS = {
         start    notebooks/render render dgx-1 WithinQuota notebooks 1.75+1<=3
         wait     notebooks/dan    -      -     NoNodeFits  notebooks -
     """,
-    # research 5 + 2 > 4 goes after product 1 + 2 <= 4, though search is over its own quota of 1
+    # research 5 + 2 > 4 goes after product 1 + 2 <= 4, though search is over its own quota of 1;
+    # then the teams of research settle their own: vision holds 5 of 3
     "hierarchy": """
-        decision job          pods  node  code       at     numbers
-        start    search/index index dgx-1 OverQuota  search 1+2>1
-        wait     audio/birds  -     -     NoNodeFits audio  -
+        decision job          pods  node  code                 at     numbers
+        start    search/index index dgx-1 OverQuota            search 1+2>1
+        evict    vision/signs signs dgx-1 ReclaimedByFairShare vision 5>3
+        reserve  audio/birds  birds dgx-1 Reclaims             audio  0+2<=2
+    """,
+    # 8 of 4 + 2 = 6: the youngest of three leaves, 8 - 2 = 6
+    "give-back": """
+        decision job             pods     node  code                 at       numbers
+        evict    speech/dialects dialects dgx-1 ReclaimedByFairShare speech   8>6
+        reserve  robotics/grasp  grasp    dgx-1 Reclaims             robotics 0+2<=2
+    """,
+    # 6 is the fair share, but 6 > 4 is beyond the quota, and 0 + 2 is within that of robotics
+    "quota-first": """
+        decision job            pods    node  code             at       numbers
+        evict    speech/accents accents dgx-2 ReclaimedByQuota speech   0+2<=2;6>4
+        reserve  robotics/grasp grasp   dgx-2 Reclaims         robotics 0+2<=2
+    """,
+    # research 5 <= 5 is spared for product; inside research vision 5 > 3 is not
+    "reclaim-hierarchy": """
+        decision job          pods  node  code                 at     numbers
+        wait     search/index -     -     NoNodeFits           search -
+        evict    vision/signs signs dgx-1 ReclaimedByFairShare vision 5>3
+        reserve  audio/birds  birds dgx-1 Reclaims             audio  0+2<=2
+    """,
+    # (2 + 1) / 2 is no less than (4 - 1) / 2
+    "fullness": """
+        decision job         pods node code       at    numbers
+        wait     audio/birds -    -    NoNodeFits audio -
+    """,
+    # 07:45 + 30 and + 20 minutes are both to come at 08:00
+    "min-runtime": """
+        decision job            pods node code       at       numbers
+        wait     robotics/grasp -    -    NoNodeFits robotics -
+        wait     speech/demo    -    -    NoNodeFits speech   -
+    """,
+    # 2 + 2 on dgx-1, so that dgx-2 has 4
+    "consolidation": """
+        decision job          pods  node         code         at     numbers
+        move     vision/signs signs dgx-2->dgx-1 Consolidated vision -
+        reserve  vision/train train dgx-2        Consolidates vision -
+    """,
+    # 6 - 1 - 2 = 3 pods are left, and 2 are needed
+    "elastic-shrink": """
+        decision job          pods          node  code                 at     numbers
+        evict    speech/tune  tune-5        dgx-1 ReclaimedByFairShare speech 6>3
+        reserve  vision/lanes lanes         dgx-1 Reclaims             vision 0+1<=3
+        evict    speech/tune  tune-3,tune-4 dgx-1 ReclaimedByFairShare speech 5>3
+        reserve  vision/signs signs         dgx-1 Reclaims             vision 1+2<=3
+    """,
+    # 08:00:00 - 07:58:30 = 90 s, more than 60 s; 4 - 3 = 1 is too little for fold until then
+    "stale-gang": """
+        decision job             pods                          node  code       at      numbers
+        wait     biology/fold    -                             -     NoNodeFits biology -
+        evict    biology/protein protein-0,protein-1,protein-2 dgx-1 StaleGang  biology 3/4pods
+    """,
+    # 75 > 50, and of two with 50 the younger leaves
+    "preempt": """
+        decision job           pods  node  code                at     numbers
+        wait     vision/survey -     -     NoNodeFits          vision -
+        evict    vision/signs  signs dgx-1 PreemptedByPriority vision 75>50
+        reserve  vision/demo   demo  dgx-1 Preempts            vision 75>50
     """,
     # 8 - 6 = 2 idle, 8 later; a reservation counts as held: 4 + 2
     "releasing": """
@@ -127,14 +186,46 @@ def test_the_story_speaks_of_every_job_that_is_decided(world: str) -> None:
     assert jobs - words - {"dictation", "variants"} == set()  # these two go by their queues
 
 
-def test_the_fair_shares_of_the_loan_are_those_of_its_story() -> None:
-    assembled = read("borrow")
-    shares = KaiShares(assembled.state, assembled.state.total(), Fraction(0))
-    gpu = assembled.state.axes.index("gpu")
+WITH_TABLE = [world for world in PLANS if world != "monday" and table_of(world)]
+
+
+@pytest.mark.parametrize("world", WITH_TABLE)
+def test_the_queues_of_the_story_have_the_numbers_that_it_tells(world: str) -> None:
+    assembled = read(world)
+    state = assembled.state
+    assert isinstance(assembled.settings, KaiSettings)
+    shares = KaiShares(state, state.total(), assembled.settings.k).rows()
+    computed = {row.queue: _numbers(state, row) for row in shares}
+    for row in table_of(world):
+        numbers = computed[QueueName(row.pop("queue"))]
+        told_numbers = {column: cell.rpartition("= ")[2] for column, cell in row.items()}
+        assert {column: numbers[column] for column in row} == told_numbers
+
+
+def test_the_stories_about_shares_tell_them_in_such_a_table() -> None:
+    about_shares = [each for each in PLANS if each != "monday" and "fair share " in story(each)]
+    assert set(about_shares) <= set(WITH_TABLE)
+    assert {"borrow", "give-back", "hierarchy", "quota-first", "fullness"} <= set(WITH_TABLE)
+
+
+def _numbers(state: ClusterState, row: KaiShare) -> dict[str, str]:
+    """Return what a column of a story says about a queue, in GPUs."""
+    gpu = state.axes.index("gpu")
     assert gpu is not None
-    computed = {row.queue: show_amount("gpu", row.fair_share[gpu]) for row in shares.rows()}
-    told_shares = re.findall(r"^ +(\w+) +\d+ +\d+ +\d+ +(?:.*= )?(\d+)$", story("borrow"), re.M)
-    assert computed == dict(told_shares) == {"robotics": "0", "speech": "5", "genomics": "3"}
+    queue, sums = state.queues[row.queue], state.sums[row.queue]
+    amounts = {
+        "quota": queue.guaranteed[gpu],
+        "limit": queue.ceiling[gpu],
+        "holds": sums.allocated[gpu],
+        "asks for": row.requested[gpu] - sums.allocated[gpu],
+        "fair share": row.fair_share[gpu],
+    }
+    shown = {name: _shown(amount) for name, amount in amounts.items()}
+    return shown | {"weight": str(queue.weights[gpu])}
+
+
+def _shown(amount: int | None) -> str:
+    return "-" if amount is None else show_amount("gpu", amount)
 
 
 class Turns:
