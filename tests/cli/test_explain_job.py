@@ -8,6 +8,9 @@ from tests.cli.run_cli import run_cli
 from tests.shared_folder import ROOT
 
 LIMIT = str(ROOT / "examples" / "kai" / "limit")
+GIVE_BACK = str(ROOT / "examples" / "kai" / "give-back")
+FULLNESS = str(ROOT / "examples" / "kai" / "fullness")
+NOW = ("--now", "2026-11-16T08:00:00Z")
 
 SHARD = """
 apiVersion: kai.scheduler/v1
@@ -139,3 +142,51 @@ def test_nodes_are_named_with_what_is_free_there() -> None:
 def test_parts_of_devices_are_free_beside_whole_ones(job: str, row: str) -> None:
     ran = run_cli("explain", job, "-f", str(ROOT / "examples" / "kai" / "fractions"))
     assert row.split() in [line.split() for line in ran.out.splitlines()]
+
+
+def test_a_job_that_gives_way_is_told_for_whom_and_the_numbers_of_both_queues() -> None:
+    """Of 8 GPUs speech holds all, and may hold 6; robotics is due 2 and asks for them."""
+    ran = run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW)
+    assert ran.out.splitlines()[0] == (
+        "speech/dialects loses 1 of its 1 pods, for robotics/grasp: "
+        "speech holds more than it may: gpu: allocated 8 > allocatable 6."
+    )
+    document = json.loads(
+        run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW, "-o", "json").out
+    )
+    (evicted,) = document["decisions"]
+    gains, loses = evicted["reason"]["sides"]
+    held = {
+        side["queue"]: [
+            (each["allocatedBefore"], each["allocatedAfter"], each["saturationAfter"])
+            for each in side["resources"]
+            if each["resource"] == "gpu"
+        ]
+        for side in (gains, loses)
+    }
+    assert held == {"robotics": [("0", "2", 1.0)], "speech": [("8", "6", 1.0)]}
+
+
+def test_a_job_that_takes_back_is_told_who_makes_room_for_it() -> None:
+    document = json.loads(
+        run_cli("explain", "robotics/grasp", "-f", GIVE_BACK, *NOW, "-o", "json").out
+    )
+    assert [(each["decision"], each["workload"]) for each in document["victims"]] == [
+        ("evict", "speech/dialects")
+    ]
+    assert (
+        "Who makes room for it" in run_cli("explain", "robotics/grasp", "-f", GIVE_BACK, *NOW).out
+    )
+
+
+def test_a_job_whose_claims_failed_is_told_what_stopped_each() -> None:
+    ran = run_cli("explain", "audio/birds", "-f", FULLNESS, *NOW)
+    assert "Why it gets no place from others" in ran.out
+    assert "The two queues compared, by reclaim" in ran.out
+    document = json.loads(run_cli("explain", "audio/birds", "-f", FULLNESS, *NOW, "-o", "json").out)
+    (wait,) = document["decisions"]
+    assert {each["action"]: each["reason"]["code"] for each in wait["claims"]} == {
+        "consolidation": "TooFewFreeGpus",
+        "reclaim": "WouldBeFuller",
+        "preempt": "NobodyLessImportant",
+    }

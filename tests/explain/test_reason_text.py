@@ -19,6 +19,24 @@ QUOTA = compared("gpu", "non-preemptible", 6_000, ">", Term("quota", 8_000))
 CPU = compared("cpu", "allocated", 1_000, "<=", Term("quota", None))
 GPU = compared("gpu", "allocated", 0, "<=", Term("quota", 8_000))
 
+OTHER = QueueName("other")
+
+
+def alone(axis: str, amount: int, right: Term) -> Comparison:
+    left = (Term("allocated", amount),)
+    return Comparison(queue=OTHER, axis=Axis(axis), left=left, relation=">", right=right)
+
+
+BEYOND_IN_CPU = alone("cpu", 9_000, Term("quota", 8_000))
+BEYOND_IN_GPU = alone("gpu", 9_000, Term("quota", 8_000))
+FULLER = Comparison(
+    queue=TEAM,
+    axis=Axis("gpu"),
+    left=(Term("saturation", 4 / 3, TEAM),),
+    relation=">=",
+    right=Term("saturation", 1.25, OTHER),
+)
+
 
 def nodes(count: int, what: str) -> Tally:
     return Tally(count=count, of=8, what=what)
@@ -93,6 +111,33 @@ def nodes(count: int, what: str) -> Tally:
                 tallies=(Tally(count=1, of=3, things="pods that the job needs", what="run"),),
             ),
             "incomplete for too long: 1 of 3 pods that the job needs runs",
+        ),
+        (
+            Reason(
+                code="ReclaimedByQuota",
+                queue=OTHER,
+                comparisons=(GPU, BEYOND_IN_CPU, BEYOND_IN_GPU),
+            ),
+            (
+                "other is beyond its quota: gpu: allocated 0 + request 4 <= quota 8 at team; "
+                "gpu: allocated 9 > quota 8"
+            ),
+        ),
+        (
+            Reason(code="ReclaimedByQuota", queue=OTHER, comparisons=(GPU, BEYOND_IN_CPU)),
+            "other is beyond its quota: cpu: allocated 9 > quota 8",
+        ),
+        (
+            Reason(code="WouldBeFuller", queue=OTHER, comparisons=(FULLER,)),
+            "would be fuller than other: gpu: saturation of team 1.333 >= saturation of other 1.25",
+        ),
+        (
+            Reason(code="ProtectedByMinRuntime", names=("x/tune",), remaining_ms=12 * 60_000 - 400),
+            "x/tune is protected for 12m more",
+        ),
+        (
+            Reason(code="NobodyToAsk", names=("jobs of other queues that can be preempted",)),
+            "there are no jobs of other queues that can be preempted",
         ),
         (Reason(code="SomethingNew", queue=TEAM), "SomethingNew"),
     ],

@@ -8,8 +8,8 @@ PHRASES: Final = {
     "OverQuota": "on idle room beyond the quota of {queue}: {first}",
     "Reclaims": "takes back, within the fair share of {queue}: {scarcest}",
     "Preempts": "is more important than others in {queue}: {all}",
-    "Consolidates": "fits once others have moved",
-    "MovedAlong": "fits once others have moved",
+    "Consolidates": "fits if others move",
+    "MovedAlong": "fits if others move",
     # Of jobs that give way.
     "ReclaimedByFairShare": "{queue} holds more than it may: {scarcest}",
     "ReclaimedByQuota": "{queue} is beyond its quota: {scarcest}",

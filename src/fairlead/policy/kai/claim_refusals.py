@@ -26,9 +26,9 @@ NOT_ALL_CAN_MOVE: Final = "NotAllCanMove"
 PROTECTED_BY_MIN_RUNTIME: Final = "ProtectedByMinRuntime"
 
 _ASKED: Final = {
-    "consolidation": "other jobs that can be preempted",
+    "consolidation": "jobs that could move",
     "reclaim": "jobs of other queues that can be preempted",
-    "preempt": "less important jobs of its queue",
+    "preempt": "jobs of its queue that are less important",
 }
 
 
@@ -67,7 +67,7 @@ def why_failed(claim: Claim, candidates: int) -> Reason:
         what = "would find no other place"
         tally = Tally(count=len(jobs), of=len(asked), things="jobs to be moved", what=what)
         return Reason(code=NOT_ALL_CAN_MOVE, queue=claim.workload.queue, tallies=(tally,))
-    tallies = (_spared(claim, candidates),) if claim.spared else ()
+    tallies = (_spared(claim, candidates),) if len(claim.spared) > 1 else ()
     if stopped is not None or (claim.spared and len(claim.barred) == candidates):
         return _protected(claim, tallies)
     queue = claim.workload.queue
