@@ -7,64 +7,108 @@ device that becomes free for a whole one: it may promise too much, and never too
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import add
+from collections.abc import Iterable, Mapping, Sequence
+from operator import add, sub
+from typing import TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.placement.node_room import NodeRoom
 
-Leaving = Mapping[str, Sequence[int]]
-"""What becomes free on nodes."""
+Freed: TypeAlias = Iterable[tuple[str, Amounts]]
+"""What pods set free at most, with the node of each."""
+
+Need: TypeAlias = tuple[int, ...]
+"""How many places are lacking, for each size of pod; 0 or less: none."""
 
 
 class RoomBound:
-    """Counts places for the first pods of a claimant on the nodes of one search."""
+    """Counts places for the first pods of a claimant on the nodes of one search.
+
+    A node has places where the claimant may look: on the *base* nodes, and where somebody leaves.
+    """
 
     def __init__(
-        self,
-        rooms: Callable[[], Mapping[str, NodeRoom]],
-        base: Iterable[str],
-        sizes: Iterable[Amounts],
-        kept: Leaving,
+        self, sizes: Sequence[Amounts], rooms: Mapping[str, NodeRoom], base: Iterable[str]
     ) -> None:
-        """Take in what the pods ask for, and what *kept* victims set free. Cost: the base nodes.
+        """Take in what the pods ask for, in their order. Cost: the base nodes."""
+        self._sizes = list(dict.fromkeys(sizes))
+        self._asked = sizes
+        self._later: dict[str, Amounts | None] = {}
+        self._kept: dict[str, Sequence[int]] = {}
+        self._leavers: Counter[str] = Counter()  # how many pods set that free
+        self._base = frozenset(base)
+        self._places: dict[str, list[int]] = {}  # on base nodes, and where kept victims leave
+        self._totals = [0] * len(self._sizes)
+        self.learn(rooms, self._base)
+        for node in self._base:
+            self._count(node)
 
-        *rooms* is asked each time, when the state is as it was at the start of the search.
+    def learn(self, rooms: Mapping[str, NodeRoom], nodes: Iterable[str]) -> None:
+        """Take in what is free on *nodes* when the search begins, before they are asked about."""
+        for node in nodes:
+            if node not in self._later:
+                room = rooms.get(node)  # None: not ready, or gone
+                self._later[node] = None if room is None else room.later
+
+    def keep(self, freed: Freed) -> None:
+        """Let more pods have left from now on."""
+        for node, amounts in freed:
+            before = self._kept.get(node)
+            self._kept[node] = amounts if before is None else tuple(map(add, before, amounts))
+            self._leavers[node] += 1
+            self._count(node)
+
+    def unkeep(self, freed: Freed) -> None:
+        """Let pods that had left be where they were: the inverse of `keep`."""
+        for node, amounts in freed:
+            self._kept[node] = tuple(map(sub, self._kept[node], amounts))
+            self._leavers[node] -= 1
+            if not self._leavers[node]:
+                del self._kept[node]
+            self._count(node)
+
+    def need(self, count: int) -> Need:
+        """Return how many places the first *count* pods lack, with what is kept."""
+        asked = self._asked[:count]
+        totals = zip(self._sizes, self._totals, strict=True)
+        return tuple([asked.count(size) - total for size, total in totals])
+
+    def allows(self, need: Need, more: Mapping[str, Sequence[int]]) -> bool:
+        """Return whether there may be as many places as are lacking when *more* is set free.
+
+        Law: with as much or more to make up for, and all else the same, it is denied again.
         """
-        self._rooms = rooms
-        self._kept = kept
-        self._wanted = Counter(sizes)
-        self._places: dict[str, list[int]] = {}
-        self._most = sum(self._wanted.values())
-        for node in {*base, *kept}:
-            free = kept.get(node)
-            self._places[node] = [self._fitting(node, free, size) for size in self._wanted]
-        totals = zip(*self._places.values(), strict=True)
-        self._totals = list(map(sum, totals)) or [0] * len(self._wanted)
-
-    def allows(self, more: Leaving) -> bool:
-        """Return whether there may be room when *more* is set free as well."""
-        for at, (size, wanted) in enumerate(self._wanted.items()):
-            total = self._totals[at]
+        for at, lacking in enumerate(need):
             for node, amounts in more.items():
-                if total >= wanted:
+                if lacking <= 0:
                     break
-                before = self._places.get(node)
                 kept = self._kept.get(node)
                 free = amounts if kept is None else tuple(map(add, amounts, kept))
-                total += self._fitting(node, free, size) - (before[at] if before else 0)
-            if total < wanted:
+                before = self._places.get(node)
+                lacking -= self._fitting(node, free, at) - (before[at] if before else 0)
+            if lacking > 0:
                 return False
         return True
 
-    def _fitting(self, node: str, free: Sequence[int] | None, size: Amounts) -> int:
-        """Return how many of a size fit a node that has *free* more than now."""
-        room = self._rooms().get(node)
-        if room is None:  # not ready, or gone
+    def _count(self, node: str) -> None:
+        """Count the places on a node anew."""
+        before = self._places.pop(node, None)
+        free = self._kept.get(node)
+        if free is not None or node in self._base:
+            after = [self._fitting(node, free, at) for at in range(len(self._sizes))]
+            self._places[node] = after
+            self._totals = list(map(add, self._totals, after))
+        if before is not None:
+            self._totals = [total - less for total, less in zip(self._totals, before, strict=True)]
+
+    def _fitting(self, node: str, free: Sequence[int] | None, at: int) -> int:
+        """Return how many of a size fit a node that has *free* more than at the start."""
+        later = self._later[node]
+        if later is None:
             return 0
-        there = room.later if free is None else map(add, room.later, free)
-        most = self._most  # more than that is as good
-        for amount, need in zip(there, size, strict=True):
+        there = later if free is None else map(add, later, free)
+        most = len(self._asked)  # more than that is as good
+        for amount, need in zip(there, self._sizes[at], strict=True):
             if need and amount < need * most:
                 most = amount // need
         return most

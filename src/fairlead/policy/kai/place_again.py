@@ -1,0 +1,127 @@
+"""Placing a claimant and those who left for it, in the order of service.
+
+While they are placed room only shrinks. So a pod that found no place tells of all the like that
+come after it; a victim with such a pod needs no turn, and neither does anybody once no victim is
+left that could find a place.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import TypeAlias
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
+from fairlead.model.node_books import PodKey
+from fairlead.model.run import Placed
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, Workload
+from fairlead.placement.find_node import NodeFinder
+from fairlead.policy.kai.gates import refusal
+from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.victim_line import charge_of
+
+Races: TypeAlias = Callable[[WorkloadName, tuple[PodId, ...]], tuple[PendingJobs, QueueRace]]
+"""Lines up all that waits, the claimant with so many pods."""
+
+Shape: TypeAlias = tuple[object, ...]
+"""Everything about a pod that decides whether it finds a place."""
+
+
+class PlaceAgain:
+    """One try: who has left is placed again, once each, and the claimant."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        finder: NodeFinder,
+        claimant: WorkloadName,
+        places: Mapping[PodKey, Placed],
+        nodes: Set[str],
+        now_ms: int,
+    ) -> None:
+        """Place on *nodes*. *places* is where those who left had been."""
+        self.joined: set[PodKey] = set()
+        """Pods of victims that had no place before and have one now."""
+        self._state = state
+        self._finder = finder
+        self._claimant = claimant
+        self._places = places
+        self._nodes = nodes
+        self._now_ms = now_ms
+        self._misfits: set[Shape] = set()
+
+    def place(self, jobs: PendingJobs, race: QueueRace, victims: Iterable[WorkloadName]) -> bool:
+        """Place the claimant and, once each, the *victims*, in the order of service.
+
+        Who else waits is taken in turn and passed over: it only shapes the order. Returns whether
+        the claimant found its place.
+        """
+        todo = {self._claimant, *victims}
+        while todo and (queue := race.leader()) is not None:
+            job = jobs.first(queue)
+            assert job is not None, "a queue without a job leads"
+            if job in todo:
+                todo.remove(job)
+                misfits = len(self._misfits)
+                is_placed = self._place(job, jobs.next_pods(job))
+                if job == self._claimant and not is_placed:
+                    return False
+                if len(self._misfits) > misfits:
+                    hopeless = {each for each in todo if self._has_misfit(each, jobs)}
+                    if self._claimant in hopeless:
+                        return False
+                    todo -= hopeless
+            jobs.drop_first(queue)
+            race.renew(queue)
+        return self._claimant not in todo
+
+    def _has_misfit(self, job: WorkloadName, jobs: PendingJobs) -> bool:
+        """Return whether a pod that the job would start next is like one that found no place."""
+        workload = self._state.workloads[job]
+        return any(_shape(workload, pod) in self._misfits for pod in jobs.next_pods(job))
+
+    def _place(self, job: WorkloadName, pods: Sequence[PodId]) -> bool:
+        """Place *pods*, all of them or none."""
+        state = self._state
+        workload = state.workloads[job]
+        request = charge_of(state, job, pods)
+        path = state.path(workload.queue)
+        if refusal(state, path, request, preemptible=workload.preemptible) is not None:
+            return False
+        mark = state.mark()
+        for pod in pods:
+            spot = self._finder.find(workload, pod.pod_set, self._nodes)
+            if spot is None:
+                state.roll_back(mark)
+                self.joined -= {(job, each) for each in pods}
+                # Those before it in the job took room that is free again; and who must be near
+                # another may find it there later.
+                near = workload.pod_sets[pod.pod_set].constraints.pod_affinity
+                if pod is pods[0] and not near:
+                    self._misfits.add(_shape(workload, pod))
+                return False
+            self._settle(job, pod, Placement(pod, spot.node, spot.share))
+        state.keep(mark)
+        return True
+
+    def _settle(self, job: WorkloadName, pod: PodId, place: Placement) -> None:
+        """Give a pod its place: what it had there before, if it had one, else a reservation."""
+        before = self._places.get((job, pod))
+        if before is None and job != self._claimant:
+            self.joined.add((job, pod))
+        if before is not None and before.phase == "running" and is_same(before, place):
+            self._state.apply(
+                WorkloadStarted(workload=job, placements=(place,), at_ms=before.started_ms)
+            )
+            return
+        self._state.apply(WorkloadReserved(workload=job, placements=(place,), at_ms=self._now_ms))
+
+
+def is_same(before: Placed, now: Placed | Placement) -> bool:
+    """Return whether a pod is where it was: on the same node, and the same devices of it."""
+    return before.node == now.node and before.share == now.share
+
+
+def _shape(workload: Workload, pod: PodId) -> Shape:
+    asked = workload.pod_sets[pod.pod_set]
+    return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace

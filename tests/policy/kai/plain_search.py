@@ -1,0 +1,205 @@
+"""The search for victims in the plainest words: all is tried, and every try is made from scratch.
+
+It can stand in the place of `VictimSearch`. Nothing is remembered from one try to the next, no try
+is left out for want of room, and whoever left is given a turn, whether or not it can find a place.
+Who is next to give way, and who is served next, is asked of those who know.
+"""
+
+from collections.abc import Callable, Sequence
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import (
+    Placement,
+    WorkloadDisplaced,
+    WorkloadReserved,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.node_books import PodKey
+from fairlead.model.run import Placed
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.placement.find_node import NodeFinder
+from fairlead.policy.kai.gates import refusal
+from fairlead.policy.kai.place_again import Races
+from fairlead.policy.kai.victim_line import VictimLine, charge_of
+from fairlead.policy.kai.victim_pool import Candidate
+from fairlead.policy.kai.victim_search import Judge, Tried
+from fairlead.policy.kai.victim_steps import Group
+
+
+class PlainSearch:
+    """Searches for one claimant; if it succeeds, the state holds what it found."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        finder: NodeFinder,
+        races: Races,
+        claimant: WorkloadName,
+        pods: Sequence[PodId],
+        *,
+        now_ms: int,
+        faithful: bool,
+        note: Callable[[WorkloadName], None],
+    ) -> None:
+        self.state = state
+        self.finder = finder
+        self.races = races
+        self.claimant = claimant
+        self.pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
+        self.now_ms = now_ms
+        self.faithful = faithful
+        self.note = note
+        sets = state.workloads[claimant].pod_sets
+        self.base = finder.nodes_with_room([sets[pod.pod_set] for pod in pods])
+        note(claimant)
+
+    def run(
+        self, line_up: Callable[[], VictimLine], judge_for: Callable[[Sequence[PodId]], Judge]
+    ) -> Tried | None:
+        """Solve one pod after the other; then make the try that stood once more, for good."""
+        kept: list[Group] = []
+        tried: Tried | None = None
+        for count in range(1, len(self.pods) + 1):
+            pods = self.pods[:count]
+            tried = self.solve(kept, pods, line_up(), judge_for(pods))
+            if tried is None:
+                return None
+            gone = tried.lost | tried.moved
+            kept = [group for group in tried.grouped if gone & set(group.members())]
+        assert tried is not None
+        assert self.attempt(tried.asked, tried.grouped, self.pods) == tried
+        return tried
+
+    def solve(
+        self, kept: list[Group], pods: tuple[PodId, ...], line: VictimLine, judge: Judge
+    ) -> Tried | None:
+        if kept:
+            tried = self.on_trial(kept, kept, pods)
+            if tried is not None and judge(tried):
+                return tried
+        found: list[Group] = []
+        while (candidate := line.pop()) is not None:
+            group = next_group(candidate, kept, line)
+            if group is None:
+                continue
+            found.append(group)
+            for node in sorted({node for node in group.nodes.values() if node is not None}):
+                tried = self.on_trial([*kept, *with_pods_on(node, found)], [*kept, *found], pods)
+                if tried is not None and judge(tried):
+                    return tried
+                if tried is not None:
+                    break
+        return None
+
+    def on_trial(
+        self, asked: Sequence[Group], grouped: Sequence[Group], pods: tuple[PodId, ...]
+    ) -> Tried | None:
+        with self.state.trial():
+            return self.attempt(asked, grouped, pods)
+
+    def attempt(
+        self, asked: Sequence[Group], grouped: Sequence[Group], pods: tuple[PodId, ...]
+    ) -> Tried | None:
+        """Let *asked* leave and place everybody again; None if the claimant finds no place."""
+        victims = {group.job for group in asked}
+        left = {pod for group in asked for pod in group.members()}
+        before = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
+        for group in asked:
+            self.leave(group, before)
+        nodes = self.base | {node for pod in left if (node := before[pod].node) is not None}
+        if not self.place_all(victims, pods, nodes, {pod: before[pod] for pod in left}):
+            return None
+        after = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
+        return Tried(
+            asked=tuple(asked),
+            lost=left - set(after),
+            moved={pod for pod in left & set(after) if place(before[pod]) != place(after[pod])},
+            joined=set(after) - set(before),
+            grouped=tuple(grouped),
+        )
+
+    def leave(self, group: Group, before: dict[PodKey, Placed]) -> None:
+        self.note(group.job)
+        for pod in group.pods:
+            is_promised = before[group.job, pod].phase == "reserved" and not self.faithful
+            kind = WorkloadStopped if is_promised else WorkloadDisplaced
+            self.state.apply(kind(workload=group.job, pods=(pod,)))
+
+    def place_all(
+        self,
+        victims: set[WorkloadName],
+        pods: tuple[PodId, ...],
+        nodes: set[str],
+        left: dict[PodKey, Placed],
+    ) -> bool:
+        """Give everybody in line a turn; whether the claimant has its place in the end."""
+        jobs, race = self.races(self.claimant, pods)
+        is_placed = False
+        had_turn: set[WorkloadName] = set()
+        while (queue := race.leader()) is not None:
+            job = jobs.first(queue)
+            assert job is not None
+            if job not in had_turn and job in {self.claimant, *victims}:
+                had_turn.add(job)
+                if self.place(job, jobs.next_pods(job), nodes, left):
+                    is_placed = is_placed or job == self.claimant
+                elif job == self.claimant:
+                    return False
+            jobs.drop_first(queue)
+            race.renew(queue)
+        return is_placed
+
+    def place(
+        self, job: WorkloadName, pods: Sequence[PodId], nodes: set[str], left: dict[PodKey, Placed]
+    ) -> bool:
+        """Place *pods* on *nodes*, all of them or none."""
+        state = self.state
+        workload = state.workloads[job]
+        path, request = state.path(workload.queue), charge_of(state, job, pods)
+        if refusal(state, path, request, preemptible=workload.preemptible) is not None:
+            return False
+        mark = state.mark()
+        for pod in pods:
+            spot = self.finder.find(workload, pod.pod_set, nodes)
+            if spot is None:
+                state.roll_back(mark)
+                return False
+            self.settle(job, Placement(pod, spot.node, spot.share), left.get((job, pod)))
+        state.keep(mark)
+        return True
+
+    def settle(self, job: WorkloadName, there: Placement, before: Placed | None) -> None:
+        """Where it ran it runs on; elsewhere it has a reservation."""
+        if before is not None and before.phase == "running" and place(before) == place(there):
+            started_ms = before.started_ms
+            self.state.apply(WorkloadStarted(workload=job, placements=(there,), at_ms=started_ms))
+        else:
+            self.state.apply(WorkloadReserved(workload=job, placements=(there,), at_ms=self.now_ms))
+
+    def placed(self, job: WorkloadName) -> dict[PodKey, Placed]:
+        run = self.state.runs.get(job)
+        return {(job, pod): placed for pod, placed in run.pods.items()} if run else {}
+
+
+def next_group(candidate: Candidate, kept: Sequence[Group], line: VictimLine) -> Group | None:
+    """Return what a candidate gives up first, unless that is kept; with the rest it stands on."""
+    group = Group(candidate.job, candidate.first_to_go(), candidate.costs, candidate.nodes)
+    of_kept = {pod for each in kept for job, pod in each.members() if job == candidate.job}
+    is_kept = not of_kept.isdisjoint(group.pods)
+    gone = of_kept if is_kept else set(group.pods)
+    rest = tuple([pod for pod in candidate.pods if pod not in gone])
+    if rest:
+        line.put_back(candidate._replace(pods=rest))
+    return None if is_kept else group
+
+
+def with_pods_on(node: str, found: Sequence[Group]) -> list[Group]:
+    """Return all groups of those jobs that have a pod of a group on *node*."""
+    jobs = {group.job for group in found if node in [group.nodes[pod] for pod in group.pods]}
+    return [group for group in found if group.job in jobs]
+
+
+def place(one: Placed | Placement) -> tuple[object, ...]:
+    return one.node, one.share

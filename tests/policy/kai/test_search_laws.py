@@ -1,0 +1,235 @@
+"""The search for victims remembers much and leaves out what cannot help; it must not show."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+from unittest import mock
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from fairlead.model.apply import apply
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.node import Node
+from fairlead.model.plan import Decision
+from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import (
+    ANYWHERE,
+    GpuShare,
+    KaiJob,
+    PodConstraints,
+    PodId,
+    PodSet,
+    Workload,
+)
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victim_line import VictimLine
+from fairlead.policy.kai.victim_search import Judge, Tried, VictimSearch
+from tests.policy.kai.plain_search import PlainSearch
+from tests.policy.kai.random_worlds import build, queues
+from tests.policy.kai.test_claims_laws import START_MS, all_settings, contended_queues, cycle
+
+APP = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("x",)),))
+APPS = PodTerm(topology_key="host", selector=APP, namespaces=("",))
+PLACES = [
+    *[ANYWHERE] * 6,
+    PodConstraints(pod_affinity=(APPS,)),
+    PodConstraints(pod_anti_affinity=(APPS,)),
+    PodConstraints(host_ports=(("TCP", 80),)),
+    PodConstraints(node_selector=(("host", "n0"),)),
+]
+
+
+@st.composite
+def pods(draw: st.DrawFn, name: str, most: int) -> PodSet:
+    """Pods of a whole node or less, with or without GPUs."""
+    share = draw(st.sampled_from([None, None, None, None, GpuShare(thousandths=500)]))
+    gpu = 500 if share else draw(st.sampled_from([0, 1000, 1000, 1000, 2000, 4000]))
+    return PodSet(
+        name=name,
+        count=draw(st.integers(1, most)),
+        min_count=0,
+        requests=(draw(st.sampled_from([0, 1000, 3000])), 10**6, gpu),
+        gpu_share=share,
+        labels=draw(st.sampled_from([(), (("app", "x"),)])),
+        constraints=draw(st.sampled_from(PLACES)),
+    )
+
+
+@st.composite
+def jobs(draw: st.DrawFn, name: str, queue: str, most: int) -> Workload:
+    """Gangs, elastic jobs and single pods, some of pods of two kinds."""
+    sets = [draw(pods(name, most))]
+    if draw(st.sampled_from([False, False, True])):
+        sets.append(draw(pods(f"{name}-more", 2)))
+    count = sum(each.count for each in sets)
+    return Workload(
+        name=WorkloadName(name),
+        queue=QueueName(queue),
+        pod_sets=tuple(sets),
+        min_count=draw(st.sampled_from([1, count, count])),
+        priority=draw(st.sampled_from([50, 50, 50, 75])),
+        created_ms=draw(st.integers(0, 3)),
+        extension=KaiJob(),
+    )
+
+
+@st.composite
+def contended_worlds(draw: st.DrawFn) -> ClusterState:
+    """Full nodes, and gangs that come for them when others hold more than their part."""
+    events = draw(contended_queues())
+    for at in range(draw(st.integers(2, 5))):
+        size = (8_000, 10**9, draw(st.sampled_from([2000, 4000])))
+        node = Node(name=f"n{at}", allocatable=size, occupied=(0, 0, 0), labels={"host": f"n{at}"})
+        events.append(NodeAdded(node))
+    state = build(events)
+    leaves = [str(name) for name in state.queues if not state.children(name)]
+    for number in range(draw(st.integers(4, 14))):
+        queue = draw(st.sampled_from(leaves[:2]))
+        state.apply(WorkloadAdded(draw(jobs(f"r{number:02}", queue, 3))))
+    apply(state, KaiPolicy(KaiSettings()).plan(state, START_MS))
+    for number in range(draw(st.integers(1, 3))):
+        queue = draw(st.sampled_from(leaves))
+        state.apply(WorkloadAdded(draw(jobs(f"p{number}", queue, 5))))
+    return state
+
+
+@st.composite
+def devices(
+    draw: st.DrawFn, name: str, queue: str, *, count: int, gpu: int, minimum: int
+) -> Workload:
+    """Pods that ask for whole devices and nothing else, and mostly do not care where they run."""
+    asked = PodSet(
+        name=name,
+        count=count,
+        min_count=0,
+        requests=(0, 0, gpu),
+        labels=draw(st.sampled_from([(), (("app", "x"),)])),
+        constraints=draw(st.sampled_from(PLACES)),
+    )
+    return Workload(
+        name=WorkloadName(name),
+        queue=QueueName(queue),
+        pod_sets=(asked,),
+        min_count=minimum,
+        priority=50,
+        created_ms=0,
+        extension=KaiJob(),
+    )
+
+
+@st.composite
+def strewn_worlds(draw: st.DrawFn) -> ClusterState:
+    """Nodes full of small jobs that are due nothing, and gangs of large pods that are due all.
+
+    A large pod needs several jobs of one node to go, and these stand far apart in the line.
+    """
+    free = {f"n{at}": draw(st.integers(3, 6)) for at in range(draw(st.integers(2, 4)))}
+    due = {"rich": 0, "richer": 0, "poor": sum(free.values())}
+    state = build(
+        QueueChanged(
+            replace(
+                draw(queues(name, None)),
+                guaranteed=(None, None, 1000 * gpu),
+                ceiling=(None, None, None),
+            )
+        )
+        for name, gpu in due.items()
+    )
+    for name, gpu in free.items():
+        size = (0, 0, 1000 * gpu)
+        node = Node(name=name, allocatable=size, occupied=(0, 0, 0), labels={"host": name})
+        state.apply(NodeAdded(node))
+    while any(free.values()):
+        draw(running_jobs(state, free))
+    for name in ("p0", "p1"):
+        count, gpu = draw(st.integers(1, 4)), 1000 * draw(st.integers(2, 4))
+        job = draw(devices(name, "poor", count=count, gpu=gpu, minimum=count))
+        state.apply(WorkloadAdded(job))
+    return state
+
+
+@st.composite
+def running_jobs(draw: st.DrawFn, state: ClusterState, free: dict[str, int]) -> None:
+    """Let another job run where devices are free; some of its pods may wait."""
+    gpu = min(max(free.values()), draw(st.sampled_from([1, 1, 1, 2, 3])))
+    pods = [PodId(0, at) for at in range(draw(st.sampled_from([1, 1, 2, 3])))]
+    places = []
+    for pod in pods[draw(st.sampled_from([0, 0, 0, 1])) :] or pods:
+        nodes = [node for node, count in free.items() if count >= gpu]
+        if nodes:
+            node = draw(st.sampled_from(nodes))
+            places.append(Placement(pod, node))
+            free[node] -= gpu
+    name, queue = f"r{len(state.runs):02}", draw(st.sampled_from(["rich", "richer"]))
+    minimum = draw(st.sampled_from([1, len(places)]))
+    job = draw(devices(name, queue, count=len(pods), gpu=1000 * gpu, minimum=minimum))
+    state.apply(WorkloadAdded(job))
+    state.apply(WorkloadStarted(workload=job.name, placements=tuple(places), at_ms=START_MS))
+
+
+Heard: TypeAlias = list[tuple[int, Tried, bool]]
+"""What came before a judge, for so many pods, and what was said of it."""
+
+JudgeFor: TypeAlias = Callable[[Sequence[PodId]], Judge]
+
+
+def overheard(judge_for: JudgeFor, heard: Heard) -> JudgeFor:
+    """Return what gives the same judges, of which is heard what comes before them."""
+
+    def overheard_for(pods: Sequence[PodId]) -> Judge:
+        judge = judge_for(pods)
+
+        def judge_aloud(tried: Tried) -> bool:
+            heard.append((len(pods), tried, judge(tried)))
+            return heard[-1][-1]
+
+        return judge_aloud
+
+    return overheard_for
+
+
+def remembering(state: ClusterState, chosen: KaiSettings) -> tuple[list[Decision], Heard]:
+    """Run a cycle as it is, and hear what comes before its judges."""
+    heard: Heard = []
+    search = VictimSearch.run
+
+    def run(
+        self: VictimSearch, line_up: Callable[[], VictimLine], judge_for: JudgeFor
+    ) -> Tried | None:
+        return search(self, line_up, overheard(judge_for, heard))
+
+    with mock.patch.object(VictimSearch, "run", run):
+        return cycle(state, chosen), heard
+
+
+def from_scratch(state: ClusterState, chosen: KaiSettings) -> tuple[list[Decision], Heard]:
+    """Run a cycle with the plain search in the place of ours."""
+    heard: Heard = []
+    plain: list[PlainSearch] = []
+
+    def begin(_: VictimSearch, *arguments: Any, **options: Any) -> None:
+        plain.append(PlainSearch(*arguments, **options))
+
+    def run(
+        _: VictimSearch, line_up: Callable[[], VictimLine], judge_for: JudgeFor
+    ) -> Tried | None:
+        return plain.pop().run(line_up, overheard(judge_for, heard))
+
+    with mock.patch.multiple(VictimSearch, __init__=begin, run=run):
+        return cycle(state, chosen), heard
+
+
+@settings(max_examples=120)
+@given(state=contended_worlds() | strewn_worlds(), chosen=all_settings)
+def test_a_search_that_remembers_finds_what_one_from_scratch_does(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    """The decisions are the same, and the judges hear of the same tries in the same order."""
+    decisions, heard = remembering(state, chosen)
+    plain_decisions, plain_heard = from_scratch(state, chosen)
+    assert heard == plain_heard
+    assert decisions == plain_decisions
