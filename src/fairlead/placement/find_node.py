@@ -61,6 +61,8 @@ class NodeFinder:
                 continue
             if not all(map(le, requests, room.later)):
                 continue
+            if second is not None and not all(map(le, requests, room.idle)):
+                continue  # it would make the pod wait, and is preferred less
             if self._rule_defect(room.node, asked, around) is not None:
                 continue
             if asked.gpu_share and not fits_devices(room, asked.gpu_share, self._index.gpus):
