@@ -1,0 +1,41 @@
+"""Workloads as the search for victims sees them: who has quota, and who wants some."""
+
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import QueueName, WorkloadName
+
+Usage: TypeAlias = tuple[tuple[int, int], ...]
+"""Amounts above 0 by the number of their axis, in the order of the axes."""
+
+HolderKey: TypeAlias = tuple[bool, int, int, WorkloadName]
+
+
+class Holder(NamedTuple):
+    """An admitted workload and what it uses."""
+
+    name: WorkloadName
+    queue: QueueName
+    priority: int
+    usage: Usage
+    queued_ms: int  # orders it among what waits: its creation, or when it was queued anew
+    reserved_ms: int  # since when it has quota
+    is_evicted: bool = False  # told to leave already
+    local_queue: str = ""
+
+    def key(self) -> HolderKey:
+        """Return what orders those who could give way, the first one first.
+
+        Who is leaving already, then less important, then with quota for a shorter time, then name.
+        """
+        return not self.is_evicted, self.priority, -self.reserved_ms, self.name
+
+
+class Claimant(NamedTuple):
+    """A workload with flavors assigned that does not fit, and on which axes it does not."""
+
+    name: WorkloadName
+    queue: QueueName
+    priority: int
+    usage: Usage
+    queued_ms: int
+    need: frozenset[int]

@@ -1,0 +1,66 @@
+"""Quota, use and holders of every ClusterQueue at one moment, for one cycle to try things on.
+
+The tree counts what is used, here and above; the holders stand in the order in which they would
+give way. A search takes holders away and puts them back, so the lists stay as they are and only the
+tree is changed.
+"""
+
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
+
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import QueueName
+from fairlead.model.queue import ClusterQueue
+from fairlead.policy.kueue.holder import Holder, Usage
+
+
+class Snapshot:
+    """What a cycle of Kueue's rules looks at."""
+
+    def __init__(
+        self,
+        tree: QuotaTree,
+        parents: Mapping[QueueName, QueueName | None],
+        rules: Mapping[QueueName, ClusterQueue],
+        holders: Iterable[Holder],
+    ) -> None:
+        """Line up *holders*, whose use *tree* counts already.
+
+        *parents* has every node of the tree, *rules* its leaves. Cost: sorting the holders.
+        """
+        self.tree = tree
+        self.parents = parents
+        self.rules = rules
+        self.children: dict[QueueName, list[QueueName]] = {}
+        for name, parent in parents.items():
+            if parent is not None:
+                self.children.setdefault(parent, []).append(name)
+        self._holders: dict[QueueName, list[Holder]] = {name: [] for name in rules}
+        for holder in holders:
+            self._holders[holder.queue].append(holder)
+        for line in self._holders.values():
+            line.sort(key=Holder.key)
+
+    def holders(self, queue: QueueName) -> Sequence[Holder]:
+        """Return who has quota of a ClusterQueue, in the order of giving way."""
+        return self._holders[queue]
+
+    def path(self, queue: QueueName) -> list[QueueName]:
+        """Return *queue* and its ancestors, upward."""
+        path = [queue]
+        while (parent := self.parents[path[-1]]) is not None:
+            path.append(parent)
+        return path
+
+    def admit(self, holder: Holder) -> None:
+        """Let a workload have quota from now on."""
+        insort(self._holders[holder.queue], holder, key=Holder.key)
+        self.charge(holder.queue, holder.usage)
+
+    def charge(self, queue: QueueName, usage: Usage) -> None:
+        """Count *usage* more at a ClusterQueue. Cost: the depth, for each axis of it."""
+        self.tree.charge_axes(queue, usage)
+
+    def discharge(self, queue: QueueName, usage: Usage) -> None:
+        """Count *usage* less, exactly undoing `charge`."""
+        self.tree.discharge_axes(queue, usage)
