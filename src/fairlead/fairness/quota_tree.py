@@ -66,6 +66,7 @@ class QuotaTree:
         for parent, children in families:
             self._parents[children] = [parent] * (children.stop - children.start)
         self._inner = {parent for parent, _ in families}
+        self._names = list(self._index)
         self._weights = [node.weight for node in ordered]
         usage_rows = self._usage_rows(usage or {}, (0,) * len(axis_resources))
         self._axes = [
@@ -140,6 +141,25 @@ class QuotaTree:
             amount <= 0 or amount <= axis.available(node)
             for axis, amount in zip(self._axes, request, strict=True)
         )
+
+    def covering(self, name: str, axis: int, amount: int) -> str | None:
+        """The lowest node, from *name* upward, whose quota covers *amount* more; None if none does.
+
+        What a node retains unused is taken first, and only the rest is asked of those above it.
+        """
+        node, column = self._index[name], self._axes[axis]
+        while True:
+            if column.usage[node] + amount <= column.subtree[node]:
+                return self._names[node]
+            parent = self._parents[node]
+            if parent == NOBODY:
+                return None
+            amount -= max(0, column.retained[node] - column.usage[node])
+            node = parent
+
+    def nominal_covers(self, name: str, axis: int, amount: int) -> bool:
+        """True if the quota of the node would cover *amount* if nothing were used."""
+        return amount <= self._axes[axis].subtree[self._index[name]]
 
     def borrows(self, name: str) -> tuple[int, ...]:
         """The axes on which the node uses more than its subtree quota, listed there or not."""
