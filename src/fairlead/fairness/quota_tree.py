@@ -142,6 +142,22 @@ class QuotaTree:
             for axis, amount in zip(self._axes, request, strict=True)
         )
 
+    def available_on(self, name: str, axis: int) -> int:
+        """What the node can still use now of one axis. Cost: O(depth)."""
+        return self._axes[axis].available(self._index[name])
+
+    def potential_on(self, name: str, axis: int) -> int:
+        """What the node could use at most of one axis."""
+        return self._axes[axis].potential(self._index[name])
+
+    def charged_on(self, name: str, axis: int) -> int:
+        """What is charged to the node on one axis."""
+        return self._axes[axis].usage[self._index[name]]
+
+    def subtree_on(self, name: str, axis: int) -> int:
+        """The subtree quota of the node on one axis; of a leaf, its own."""
+        return self._axes[axis].subtree[self._index[name]]
+
     def covering(self, name: str, axis: int, amount: int) -> str | None:
         """The lowest node, from *name* upward, whose quota covers *amount* more; None if none does.
 
@@ -156,10 +172,6 @@ class QuotaTree:
                 return None
             amount -= max(0, column.retained[node] - column.usage[node])
             node = parent
-
-    def nominal_covers(self, name: str, axis: int, amount: int) -> bool:
-        """True if the quota of the node would cover *amount* if nothing were used."""
-        return amount <= self._axes[axis].subtree[self._index[name]]
 
     def borrows(self, name: str) -> tuple[int, ...]:
         """The axes on which the node uses more than its subtree quota, listed there or not."""
