@@ -156,6 +156,26 @@ def test_shares_follow_usage_and_come_back_after_a_trial(
     assert tree.dominant_shares() == before
 
 
+@given(world=quota_worlds(), data=st.data())
+def test_a_remembered_rank_is_never_out_of_date(world: QuotaWorld, data: st.DataObject) -> None:
+    """After any charges, taken back or not, whichever ranks were asked for in between."""
+    tree = world.tree()
+    names = [node.name for node in world.nodes]
+    asked = st.sets(st.sampled_from(names))
+    step = st.tuples(st.sampled_from(world.leaves), world.amounts(), st.booleans(), asked)
+    for leaf, amounts, is_trial, to_ask in data.draw(st.lists(step, max_size=6)):
+        tree.charge(leaf, amounts)
+        for name in to_ask:
+            tree.rank(name)
+        if is_trial:
+            tree.discharge(leaf, amounts)
+    usage = {leaf: tree.charged(leaf) for leaf in world.leaves}
+    anew = ReferenceTree(world.axis_resources, world.nodes, usage)
+    for name in names:
+        assert tree.rank(name) == anew.dominant_share(name).rank
+        assert tree.dominant_share(name) == anew.dominant_share(name)
+
+
 shares = st.builds(
     dominant_share,
     st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 4)),

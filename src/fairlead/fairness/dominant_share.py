@@ -9,8 +9,14 @@ and lendable is the quota tree's business.
 import math
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import TypeAlias
 
 import msgspec
+
+Rank: TypeAlias = tuple[bool, float]
+"""Where a share stands among others, as ``DominantShare.rank`` tells."""
+
+LEAST_RANK: Rank = (False, 0.0)  # of whoever borrows nothing
 
 LARGEST_STATUS = 2**63 - 1  # the status field is a signed 64-bit integer
 
@@ -28,7 +34,7 @@ class DominantShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     borrowing: bool
 
     @property
-    def rank(self) -> tuple[bool, float]:
+    def rank(self) -> Rank:
         """The one order of shares: less borrows less, and so is served first.
 
         Borrowers of weight 0 come after all others and are told apart by their ratio, since
@@ -50,6 +56,13 @@ def borrowing_ratio(borrowed: int, lendable: int) -> float:
     Kueue does so and its shares are compared bit for bit.
     """
     return float(borrowed) * 1000.0 / float(lendable) if lendable > 0 else 0.0
+
+
+def rank_of(ratio: float, weight: float) -> Rank:
+    """The rank of a node whose worst ratio is known: that of its share, without the share."""
+    if ratio == 0:
+        return LEAST_RANK
+    return (False, ratio / weight) if weight else (True, ratio)
 
 
 def weigh(ratio: float, weight: Decimal, dominant: str | None, borrowing: bool) -> DominantShare:

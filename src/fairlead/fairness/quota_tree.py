@@ -20,8 +20,9 @@ import msgspec
 
 from fairlead.fairness.dominant_share import (
     DominantShare,
+    Rank,
     borrowing_ratio,
-    dominant_share,
+    rank_of,
     weigh,
 )
 from fairlead.model.axes import Amounts, Limits
@@ -68,9 +69,18 @@ class QuotaTree:
         self._inner = {parent for parent, _ in families}
         self._names = list(self._index)
         self._weights = [node.weight for node in ordered]
+        # Of what changes, a share looks at the node's own usage alone: who changes that forgets it.
+        self._ranks: list[Rank | None] = [None] * len(ordered)
         usage_rows = self._usage_rows(usage or {}, (0,) * len(axis_resources))
         self._axes = [
-            _Axis(axis, ordered, self._parents, families, [row[axis] for row in usage_rows])
+            _Axis(
+                axis,
+                ordered,
+                self._parents,
+                families,
+                [row[axis] for row in usage_rows],
+                self._ranks,
+            )
             for axis in range(len(axis_resources))
         ]
         # Alphabetical, so that the first resource to reach the worst ratio is the dominant one.
@@ -207,8 +217,21 @@ class QuotaTree:
 
     def dominant_share(self, name: str) -> DominantShare:
         """The node's share as of now. Cost: O(axes)."""
-        weight = self._weights[self._index[name]]
-        return dominant_share(self.borrowed(name), self.lendable(name), weight)
+        node = self._index[name]
+        ratio, dominant, borrowing = self._worst(node)
+        return weigh(ratio, self._weights[node], dominant, borrowing)
+
+    def rank(self, name: str) -> Rank:
+        """``dominant_share(name).rank``, remembered until the node's usage changes.
+
+        Cost: O(1); O(axes) the first time, and after a charge below that the node noticed.
+        """
+        node = self._index[name]
+        rank = self._ranks[node]
+        if rank is None:
+            ratio, _, _ = self._worst(node)
+            rank = self._ranks[node] = rank_of(ratio, float(self._weights[node]))
+        return rank
 
     def dominant_shares(self) -> dict[str, DominantShare]:
         """The share of every node: ``dominant_share`` for all, at a fraction of the cost.
@@ -233,6 +256,21 @@ class QuotaTree:
         shares = map(weigh, worst, self._weights, dominant, borrowing)
         return dict(zip(self._index, shares, strict=True))
 
+    def _worst(self, node: int) -> tuple[float, str | None, bool]:
+        """The node's worst ratio, its resource, and whether the node borrows at all."""
+        worst, dominant, borrowing = 0.0, None, False
+        parent = self._parents[node]
+        if parent == NOBODY:
+            return worst, dominant, borrowing
+        for resource in self._resources:
+            over = resource.over(node)
+            if over:
+                borrowing = True
+                ratio = borrowing_ratio(over, resource.lendable[parent])
+                if ratio > worst:
+                    worst, dominant = ratio, resource.name
+        return worst, dominant, borrowing
+
     def _usage_rows(
         self, usage: Mapping[str, Sequence[int]], nothing: Sequence[int]
     ) -> list[Sequence[int]]:
@@ -252,7 +290,17 @@ class QuotaTree:
 class _Axis:
     """One axis of the tree: a column per quantity, indexed by node, parents before children."""
 
-    __slots__ = ("_axis", "_nodes", "lendable", "listed", "parents", "retained", "subtree", "usage")
+    __slots__ = (
+        "_axis",
+        "_nodes",
+        "_ranks",
+        "lendable",
+        "listed",
+        "parents",
+        "retained",
+        "subtree",
+        "usage",
+    )
 
     def __init__(
         self,
@@ -261,10 +309,15 @@ class _Axis:
         parents: list[int],
         families: list[Family],
         usage: list[int],
+        ranks: list[Rank | None],
     ) -> None:
-        """Takes over *usage*, which holds the leaves' sums, and completes it."""
+        """Takes over *usage*, which holds the leaves' sums, and completes it.
+
+        *ranks* is the tree's: an entry is forgotten when the usage of its node changes.
+        """
         self._axis = axis
         self._nodes = nodes
+        self._ranks = ranks
         self.parents = parents
         self.subtree = [node.guaranteed[axis] for node in nodes]
         self.listed = [axis in node.listed for node in nodes]
@@ -311,8 +364,9 @@ class _Axis:
         A parent sees only what exceeds the child's retained quota; it is told by how much that
         excess changed. One rule for both signs makes removing the inverse of adding.
         """
-        parents, usage, retained = self.parents, self.usage, self.retained
+        parents, usage, retained, ranks = self.parents, self.usage, self.retained, self._ranks
         while node != NOBODY and amount:
+            ranks[node] = None
             before = usage[node] - retained[node]
             after = before + amount
             usage[node] += amount
@@ -365,8 +419,9 @@ class _Resource:
         """What the node uses above its quota, summed over the flavors that it lists."""
         total = 0
         for axis in self._axes:
-            if axis.listed[node] and axis.usage[node] > axis.subtree[node]:
-                total += axis.usage[node] - axis.subtree[node]
+            over = axis.usage[node] - axis.subtree[node]
+            if over > 0 and axis.listed[node]:
+                total += over
         return total
 
     def overs(self) -> dict[int, int]:
