@@ -1,6 +1,7 @@
 """The search for victims remembers much and leaves out what cannot help; it must not show."""
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any, TypeAlias
 from unittest import mock
 
@@ -35,7 +36,7 @@ from tests.policy.kai.test_claims_laws import START_MS, all_settings, contended_
 APP = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("x",)),))
 APPS = PodTerm(topology_key="host", selector=APP, namespaces=("",))
 PLACES = [
-    *[ANYWHERE] * 6,
+    *[ANYWHERE] * 12,
     PodConstraints(pod_affinity=(APPS,)),
     PodConstraints(pod_anti_affinity=(APPS,)),
     PodConstraints(host_ports=(("TCP", 80),)),
@@ -133,6 +134,7 @@ def strewn_worlds(draw: st.DrawFn) -> ClusterState:
         QueueChanged(
             replace(
                 draw(queues(name, None)),
+                weights=(Decimal(1), Decimal(1), Decimal(0)),
                 guaranteed=(None, None, 1000 * gpu),
                 ceiling=(None, None, None),
             )
