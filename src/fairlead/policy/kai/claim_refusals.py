@@ -56,8 +56,11 @@ def why_not_admitted(claim: Claim) -> Reason | None:
             return over_quota(world.state, claim.path, claim.request)
 
 
-def why_failed(claim: Claim, candidates: int) -> Reason:
-    """Return what stopped a claim that was admitted, with so many *candidates* to give way."""
+def why_failed(claim: Claim, candidates: int, most: int | None = None) -> Reason:
+    """Return what stopped a claim that was admitted, with so many *candidates* to give way.
+
+    No more than *most* of them were asked; None: all.
+    """
     stopped = claim.stopped
     if stopped is not None and stopped.judged is not None:
         return _refused(claim, stopped.judged)
@@ -73,8 +76,9 @@ def why_failed(claim: Claim, candidates: int) -> Reason:
     queue = claim.workload.queue
     if candidates == 0:
         return Reason(code=NOBODY_TO_ASK, queue=queue, names=(_ASKED[claim.action],))
+    could_be = candidates - len(claim.barred)
     asked_of = Tally(
-        count=candidates - len(claim.barred),
+        count=could_be if most is None else min(could_be, most),
         of=candidates,
         things=_ASKED[claim.action],
         what="could be asked",

@@ -176,7 +176,8 @@ class ClaimRound:
         self.looked_at_the_clock |= bool(claim.spared)
         if tried is None:
             candidates = sum(len(self._pool.line(queue)) for queue, _ in claim.allowed())
-            failed = FailedClaim(action=self.action, reason=why_failed(claim, candidates))
+            reason = why_failed(claim, candidates, self._most_victims())
+            failed = FailedClaim(action=self.action, reason=reason)
             self.view.record.claim_failed(job, failed)
             return set()
         for reason, victims in reasons_to_lose(claim, tried):
@@ -188,12 +189,16 @@ class ClaimRound:
         return {state.workloads[name].queue for name in (*touched, job)}
 
     def _line_of_victims(self, claim: Claim) -> VictimLine:
+        most = self._most_victims()
+        line = self.state, self.view.numbers, self._pool, claim.allowed()
+        return VictimLine(*line) if most is None else CappedLine(*line, most)
+
+    def _most_victims(self) -> int | None:
+        """Return how many jobs may be asked for the sake of one; None: all."""
         most = self.settings.max_consolidation_victims
         if self.action != "consolidation" or most is None:
-            return VictimLine(self.state, self.view.numbers, self._pool, claim.allowed())
-        if self.settings.faithful:
-            most += 1  # KAI's counter lets one more pass
-        return CappedLine(self.state, self.view.numbers, self._pool, claim.allowed(), most)
+            return None
+        return most + 1 if self.settings.faithful else most  # KAI's counter lets one more pass
 
     def _victim_pool(self) -> VictimPool:
         """Return who may be asked to give way: KAI asks also those who came in this cycle."""
