@@ -71,6 +71,18 @@ def large_gang_200() -> Work:
     return _large_gang(200)
 
 
+@benchmark("reclaim: one gang takes 50 of 500 nodes", goal_cpu_ms=3_000, peer="KAI 33 s")
+def large_gang_500() -> Work:
+    """KAI's own-reclaim-large."""
+    return _large_gang(500)
+
+
+@benchmark("reclaim: one gang takes 100 of 1,000 nodes", goal_cpu_ms=12_000, peer="KAI 211 s")
+def large_gang_1000() -> Work:
+    """KAI's own-reclaim-large."""
+    return _large_gang(1_000)
+
+
 @benchmark("cycle: 100 nodes, 250 jobs run, 250 wait", goal_cpu_ms=60, peer="KAI 0.29-0.33 s")
 def mixed() -> Work:
     """KAI's own-mixed: two departments, two queues each; there is room for all."""

@@ -16,6 +16,8 @@ Preparation = Callable[[], Work]
 
 BATCH_NS = 10_000_000  # a run shorter than this is repeated within one measurement
 
+NUMBERS = (1, 2, 3, 4, 6)  # the columns of the table that are set to the right
+
 
 class AbsentInputError(Exception):
     """What a benchmark measures on is not on this machine; the message says what and where."""
@@ -39,6 +41,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     wall_ms: float
     goal_cpu_ms: float | None
     peer: str
+    peak_mib: float | None = None  # the most memory that its process held; None: not looked at
 
     @property
     def ratio(self) -> float | None:
@@ -116,7 +119,7 @@ def _time(work: Work, calls: int) -> tuple[int, int]:
 
 def table(figures: Sequence[Figure]) -> str:
     """Lay the figures out for people, one line each, with a last word: ok or over."""
-    head = ("benchmark", "CPU ms", "wall ms", "goal ms", "ratio", "", "peer")
+    head = ("benchmark", "CPU ms", "wall ms", "goal ms", "ratio", "", "MiB", "peer")
     rows = [head, *map(_row, figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     return "\n".join(_line(row, widths) for row in rows)
@@ -131,6 +134,7 @@ def _row(figure: Figure) -> tuple[str, ...]:
         "-" if figure.goal_cpu_ms is None else _milliseconds(figure.goal_cpu_ms),
         "-" if ratio is None else f"{ratio:.2f}",
         "" if ratio is None else "ok" if ratio <= 1 else "over",
+        "-" if figure.peak_mib is None else f"{figure.peak_mib:.0f}",
         figure.peer or "-",
     )
 
@@ -141,7 +145,7 @@ def _milliseconds(value_ms: float) -> str:
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     cells = [
-        cell.rjust(width) if 1 <= column <= 4 else cell.ljust(width)
+        cell.rjust(width) if column in NUMBERS else cell.ljust(width)
         for column, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]
     return "  ".join(cells).rstrip()

@@ -79,15 +79,22 @@ def test_only_those_whose_name_contains_the_text_are_chosen(
 
 def test_the_table_sets_each_figure_beside_its_goal_and_peer() -> None:
     figures = [
-        Figure(name="divide", cpu_ms=3.0, wall_ms=3.5, goal_cpu_ms=4.0, peer="12-16 ms"),
+        Figure(
+            name="divide",
+            cpu_ms=3.0,
+            wall_ms=3.5,
+            goal_cpu_ms=4.0,
+            peer="12-16 ms",
+            peak_mib=35.4,
+        ),
         Figure(name="one event", cpu_ms=0.03, wall_ms=0.03, goal_cpu_ms=0.02, peer=""),
         Figure(name="watched", cpu_ms=120.0, wall_ms=130.0, goal_cpu_ms=None, peer=""),
     ]
     assert table(figures).splitlines() == [
-        "benchmark  CPU ms  wall ms  goal ms  ratio        peer",
-        "divide       3.00     3.50     4.00   0.75  ok    12-16 ms",
-        "one event  0.0300   0.0300   0.0200   1.50  over  -",
-        "watched    120.00   130.00        -      -        -",
+        "benchmark  CPU ms  wall ms  goal ms  ratio        MiB  peer",
+        "divide       3.00     3.50     4.00   0.75  ok     35  12-16 ms",
+        "one event  0.0300   0.0300   0.0200   1.50  over    -  -",
+        "watched    120.00   130.00        -      -          -  -",
     ]
 
 
