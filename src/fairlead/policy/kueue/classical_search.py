@@ -1,0 +1,175 @@
+"""Finds who gives way to a claimant when fair sharing is off.
+
+Those below the cohorts nearest to the claimant are asked with those further away, by importance and
+age alone. Where the claimant's queue, or a cohort that contains it, has quota for the request, the
+rest of the tree must give back what it borrows (a *hierarchical* claim); elsewhere importance must
+justify it, and the claimant may have to stay within its own quota. Without the claimant's usage.
+"""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from fairlead.model.axes import QueueName
+from fairlead.policy.kueue.fill_back import fill_back
+from fairlead.policy.kueue.holder import Claimant, Holder
+from fairlead.policy.kueue.preemption_policy import Candidates, borrows_any
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target, TargetReason
+
+
+class _Claim(IntEnum):
+    """On what ground somebody is asked, in the order of asking."""
+
+    HIERARCHICAL = 0
+    PRIORITY = 1
+    SAME_QUEUE = 2
+
+
+class _Candidate(NamedTuple):
+    holder: Holder
+    claim: _Claim
+    meeting: QueueName  # the lowest node above both, or the queue that both are of
+    reason: TargetReason
+    may_borrow: bool  # may be taken while the claimant borrows
+
+    def key(self) -> tuple[bool, _Claim, int, int, str]:
+        """Return what orders candidates: who is leaving already, the ground, importance, age."""
+        is_staying, priority, newest, name = self.holder.key()
+        return is_staying, self.claim, priority, newest, name
+
+
+def classical_targets(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
+    """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
+
+    No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
+    Cost: O(n log n) for n candidates.
+    """
+    search = _ClassicalSearch(snapshot, claimant)
+    for borrow in search.attempts():
+        targets = search.attempt(borrow=borrow)
+        if targets:
+            return targets
+    return []
+
+
+class _ClassicalSearch:
+    def __init__(self, snapshot: Snapshot, claimant: Claimant) -> None:
+        self._snapshot = snapshot
+        self._tree = snapshot.tree
+        self._claimant = claimant
+        self._rules = snapshot.rules[claimant.queue].preemption
+        self._allowed = Candidates(snapshot, claimant)
+        self._candidates = sorted([*self._others(), *self._own()], key=_Candidate.key)
+
+    def attempts(self) -> tuple[bool, ...]:
+        """Return whether the claimant borrows, for each attempt in turn."""
+        tree, claimant = self._tree, self._claimant
+        claims = {candidate.claim for candidate in self._candidates}
+        is_forbidden = self._rules.borrow_within_cohort.policy == "Never"
+        is_under_quota = all(
+            tree.charged_on(claimant.queue, axis) < tree.subtree_on(claimant.queue, axis)
+            for axis in claimant.need
+        )
+        if claims <= {_Claim.SAME_QUEUE} or (is_forbidden and not is_under_quota):
+            return (True,)
+        if is_forbidden and _Claim.HIERARCHICAL not in claims:
+            return (False, True)
+        return (True, False)
+
+    def attempt(self, *, borrow: bool) -> list[Target]:
+        """Take candidates until the claimant fits; put everybody back; return who must go."""
+        snapshot = self._snapshot
+        taken: list[_Candidate] = []
+        must_go: list[bool] | None = None
+        for candidate in self._candidates:
+            if not self._is_valid(candidate, borrow):
+                continue
+            holder = candidate.holder
+            snapshot.discharge(holder.queue, holder.usage)
+            taken.append(candidate)
+            if self._fits(borrow):
+                holders = [each.holder for each in taken]
+                must_go = fill_back(snapshot, holders, lambda: self._fits(borrow))
+                break
+        targets = []
+        for candidate, is_away in zip(taken, must_go or [True] * len(taken), strict=True):
+            if is_away:
+                snapshot.charge(candidate.holder.queue, candidate.holder.usage)
+                targets.append(Target(holder=candidate.holder, reason=candidate.reason))
+        return targets if must_go else []
+
+    def _fits(self, borrow: bool) -> bool:
+        tree, queue = self._tree, self._claimant.queue
+        return all(
+            amount <= tree.available_on(queue, axis)
+            and (borrow or tree.charged_on(queue, axis) + amount <= tree.subtree_on(queue, axis))
+            for axis, amount in self._claimant.usage
+        )
+
+    def _is_valid(self, candidate: _Candidate, borrow: bool) -> bool:
+        """Tell whether the candidate's side still borrows, up to where it meets the claimant's."""
+        if candidate.claim is _Claim.SAME_QUEUE:
+            return True
+        if borrow and not candidate.may_borrow:
+            return False
+        parents = self._snapshot.parents
+        name: QueueName | None = candidate.holder.queue
+        while name is not None and name != candidate.meeting:
+            if not borrows_any(self._tree, name, self._claimant.need):
+                return False
+            name = parents[name]
+        return True
+
+    def _own(self) -> Iterator[_Candidate]:
+        queue = self._claimant.queue
+        for holder in self._allowed.of(queue):
+            yield _Candidate(holder, _Claim.SAME_QUEUE, queue, "InClusterQueue", may_borrow=True)
+
+    def _others(self) -> Iterator[_Candidate]:
+        """Climb from the claimant's queue, with those below each cohort that were not seen yet."""
+        tree = self._tree
+        path = self._snapshot.path(self._claimant.queue)
+        has_quota = False
+        rest = dict(self._claimant.usage)  # what the nodes passed did not retain for it
+        for below, cohort in pairwise(path):
+            has_quota = has_quota or all(
+                tree.charged_on(below, axis) + amount <= tree.subtree_on(below, axis)
+                for axis, amount in rest.items()
+            )
+            retained = tree.retained(below)
+            for axis, amount in rest.items():
+                unused = max(0, retained[axis] - tree.charged_on(below, axis))
+                rest[axis] = max(0, amount - unused)
+            for queue in self._borrowing_queues(cohort, below):
+                for holder in self._allowed.of(queue):
+                    yield self._classify(holder, cohort, has_quota)
+
+    def _borrowing_queues(self, cohort: QueueName, done: QueueName) -> Iterator[QueueName]:
+        """Yield the queues below *cohort* that borrow what is needed, as all between do."""
+        snapshot, need = self._snapshot, self._claimant.need
+        open_cohorts = [cohort]
+        while open_cohorts:
+            for child in snapshot.children[open_cohorts.pop()]:
+                if child == done or not borrows_any(self._tree, child, need):
+                    continue
+                if child in snapshot.rules:
+                    yield child
+                elif child in snapshot.children:
+                    open_cohorts.append(child)
+
+    def _classify(self, holder: Holder, meeting: QueueName, has_quota: bool) -> _Candidate:
+        if has_quota:
+            return _Candidate(holder, _Claim.HIERARCHICAL, meeting, "InCohortReclamation", True)
+        rules = self._rules.borrow_within_cohort
+        threshold = rules.max_priority_threshold
+        may_borrow = (
+            rules.policy != "Never"
+            and holder.priority < self._claimant.priority
+            and (threshold is None or holder.priority <= threshold)
+        )
+        reason: TargetReason = (
+            "InCohortReclaimWhileBorrowing" if may_borrow else "InCohortReclamation"
+        )
+        return _Candidate(holder, _Claim.PRIORITY, meeting, reason, may_borrow)

@@ -1,0 +1,160 @@
+"""Finds who gives way to a claimant when fair sharing is on.
+
+The claimant counts as running during the whole search. Queue after queue, the largest borrower
+first, gives up workloads until the claimant fits: its own queue by importance; any queue if the
+claimant stays within its own quota; others only if the claimant's side stays the smaller borrower.
+What the first round refused is asked once more under the second strategy, one workload a queue.
+"""
+
+from fairlead.model.axes import QueueName
+from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
+from fairlead.policy.kueue.fair_order import FairOrder, Hopeless
+from fairlead.policy.kueue.fill_back import fill_back
+from fairlead.policy.kueue.holder import Claimant, Holder, Usage
+from fairlead.policy.kueue.preemption_policy import Candidates, borrows_any
+from fairlead.policy.kueue.settings import KueueSettings, Strategy
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target, TargetReason
+
+
+def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> list[Target]:
+    """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
+
+    No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
+    Cost: grows with the queues asked and the victims taken; a side of the tree that borrows less
+    than the claimant's is not looked into.
+    """
+    snapshot.charge(claimant.queue, claimant.usage)
+    search = _FairSearch(snapshot, claimant, settings)
+    found = search.run()
+    choices = search.choices
+    must_go: list[bool] = []
+    if found:
+        must_go = fill_back(snapshot, [choice.holder for choice in choices], search.fits)
+    for choice, is_away in zip(choices, must_go or [True] * len(choices), strict=True):
+        if is_away:
+            snapshot.charge(choice.holder.queue, choice.holder.usage)
+    targets = compare_sides(snapshot, claimant, choices, must_go) if found else []
+    snapshot.discharge(claimant.queue, claimant.usage)
+    return targets
+
+
+class _FairSearch:
+    """One search; whom it has taken so far is away in the snapshot."""
+
+    def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
+        self.choices: list[Choice] = []
+        self._snapshot = snapshot
+        self._tree = snapshot.tree
+        self._claimant = claimant
+        self._first, *self._second = settings.strategies
+        self._path = snapshot.path(claimant.queue)
+        self._below = dict(zip(self._path[1:], self._path, strict=False))
+        self._candidates = Candidates(snapshot, claimant)
+        gates = dict(settings.feature_gates)
+        self._is_owed = gates.get("FairSharingPreemptWithinNominal", True) and not borrows_any(
+            self._tree, claimant.queue, claimant.need
+        )
+
+    def run(self) -> bool:
+        """Take workloads until the claimant fits; tell whether it does."""
+        return self._ask_all() or (bool(self._second) and self._ask_again())
+
+    def fits(self) -> bool:
+        """Tell whether the claimant, which is charged already, has room."""
+        tree, queue = self._tree, self._claimant.queue
+        return all(tree.available_on(queue, axis) >= 0 for axis, _ in self._claimant.usage)
+
+    def _ask_all(self) -> bool:
+        order = FairOrder(self._snapshot, self._path, self._candidates.of)
+        hopeless = _never if self._is_owed else self._hopeless(self._first)
+        while (queue := order.next(hopeless)) is not None:
+            line = order.line(queue)
+            if queue == self._claimant.queue:
+                self._take(line.pop(), "InClusterQueue")
+                is_taken = True
+            elif self._is_owed:
+                self._take(line.pop(), "InCohortReclamation")
+                is_taken = True
+            else:
+                is_taken = self._take_fairly(line, self._sides(queue, self._first))
+            if is_taken and self.fits():
+                return True
+            order.refresh(queue)
+        return False
+
+    def _ask_again(self) -> bool:
+        """Let each queue lose one more, on what the first round left.
+
+        Who is left in a queue that may still be asked was refused in the first round: a queue that
+        it never asked borrows nothing, or lies below a cohort that borrows nothing, and so it is
+        passed over again.
+        """
+        gone = {choice.holder.name for choice in self.choices}
+
+        def refused(queue: QueueName) -> list[Holder]:
+            return [each for each in self._candidates.of(queue) if each.name not in gone]
+
+        (strategy,) = self._second
+        order = FairOrder(self._snapshot, self._path, refused)
+        hopeless = self._hopeless(strategy)
+        while (queue := order.next(hopeless)) is not None:
+            sides = self._sides(queue, strategy)
+            self._take(order.line(queue)[-1], "InCohortFairSharing", sides)
+            if self.fits():
+                return True
+            order.drop(queue)
+            order.refresh(queue)
+        return False
+
+    def _hopeless(self, strategy: Strategy) -> Hopeless:
+        """Return the test that rules out a whole side under *strategy*.
+
+        A side only falls in rank when a workload leaves it. So what borrows less than the
+        claimant's side before a workload leaves does not reach it afterwards.
+        """
+        rank = self._tree.rank
+        if strategy == "LessThanInitialShare":
+            return lambda ours, theirs: rank(ours) >= rank(theirs)
+        return lambda ours, theirs: rank(ours) > rank(theirs)
+
+    def _sides(self, queue: QueueName, strategy: Strategy) -> Sides:
+        """Return the two children of the lowest cohort above the claimant and *queue*."""
+        parents = self._snapshot.parents
+        theirs, cohort = queue, parents[queue]
+        while cohort not in self._below:
+            assert cohort is not None, f"{queue} is in another tree"
+            theirs, cohort = cohort, parents[cohort]
+        return Sides(self._below[cohort], theirs, strategy)
+
+    def _take_fairly(self, line: list[Holder], sides: Sides) -> bool:
+        """Take the first whom the strategy allows; those before it are refused and leave the line.
+
+        A side that is asked passed the test for hopeless ones, which is all that comparing with
+        the share before asks for. Comparing with the share after tries each; equal usages of one
+        queue come to the same, so one trial does for them.
+        """
+        snapshot, rank = self._snapshot, self._tree.rank
+        refused: set[Usage] = set()
+        while line:
+            holder = line.pop()
+            if holder.usage in refused:
+                continue
+            self._take(holder, "InCohortFairSharing", sides)
+            if sides.strategy == "LessThanInitialShare" or rank(sides.claimant) <= rank(
+                sides.holder
+            ):
+                return True
+            self.choices.pop()
+            snapshot.charge(holder.queue, holder.usage)
+            refused.add(holder.usage)
+        return False
+
+    def _take(self, holder: Holder, reason: TargetReason, sides: Sides | None = None) -> None:
+        self.choices.append(Choice(holder, reason, sides))
+        self._snapshot.discharge(holder.queue, holder.usage)
+
+
+def _never(_ours: QueueName, _theirs: QueueName) -> bool:
+    """Rule out nobody: what was lent goes back whatever the shares are."""
+    return False
