@@ -58,7 +58,7 @@ def world_of(case: Json) -> World:
     usage: dict[str, list[int]] = {}
     for workload in case.get("admitted") or ():
         row = usage.setdefault(f"cq:{workload['cq']}", [0] * len(axes))
-        for axis, amount in _requests(workload).items():
+        for axis, amount in requests_of(workload).items():
             row[number[axis]] += amount
     resources = [axis.split("/", 1)[1] for axis in axes]
     return World(axes=axes, nodes=nodes, tree=QuotaTree(resources, nodes, usage))
@@ -70,7 +70,7 @@ def _axes(case: Json) -> set[str]:
     for holder in [*(case.get("cohorts") or ()), *case["clusterQueues"]]:
         found |= _quotas(holder).keys()
     for workload in [*(case.get("admitted") or ()), case.get("incoming")]:
-        found |= _requests(workload).keys() if workload else set()
+        found |= requests_of(workload).keys() if workload else set()
     return found
 
 
@@ -84,7 +84,7 @@ def _quotas(holder: Json) -> dict[str, Json]:
     }
 
 
-def _requests(workload: Json) -> dict[str, int]:
+def requests_of(workload: Json) -> dict[str, int]:
     """Requested amounts by axis; ``flavors`` names one per resource, ``flavor`` one for all."""
     flavors = workload.get("flavors")
     return {
@@ -215,7 +215,7 @@ def _share_with(world: World, node: QuotaNode, extra: Mapping[str, int]) -> Domi
 
 def _check_fits(world: World, case: Json) -> tuple[object, object]:
     incoming = case["incoming"]
-    requests = _requests(incoming)
+    requests = requests_of(incoming)
     row = [requests.get(axis, 0) for axis in world.axes]
     return case["result"]["fits"], world.tree.fits(f"cq:{incoming['cq']}", row)
 

@@ -19,6 +19,7 @@ from tests.conformance import (
     kai_reclaimable,
     kai_suite,
     kueue_nodes,
+    kueue_targets,
     published_division,
     published_kueue,
 )
@@ -40,7 +41,7 @@ PUBLISHED_KINDS: dict[str, Check] = {
     "drs": published_kueue.check,
     "decay": published_kueue.check,
 }
-KUEUE_LATER = ("targets", "classical", "order", "cycle")
+KUEUE_LATER = ("order", "cycle")
 """Kinds of a Kueue case that a scheduling policy will answer."""
 
 
@@ -92,7 +93,8 @@ def _check_kind(case: Any, kind: str, checks: dict[str, Check]) -> list[Outcome]
 def _check_kueue(case: Any) -> list[Outcome]:
     result = case.get("result", {}) if isinstance(case, dict) else {}
     later = [kind for kind in KUEUE_LATER if kind in result]
-    return [*kueue_nodes.check(case), *(_unbuilt(_identity(case), kind) for kind in later)]
+    unbuilt = [_unbuilt(_identity(case), kind) for kind in later]
+    return [*kueue_nodes.check(case), *kueue_targets.check(case), *unbuilt]
 
 
 def _check_published(entry: Any) -> list[Outcome]:
