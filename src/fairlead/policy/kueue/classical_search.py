@@ -8,6 +8,7 @@ justify it, and the claimant may have to stay within its own quota. Without the 
 
 from collections.abc import Iterator
 from enum import IntEnum
+from heapq import merge
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,8 +32,6 @@ class _Candidate(NamedTuple):
     holder: Holder
     claim: _Claim
     meeting: QueueName  # the lowest node above both, or the queue that both are of
-    reason: TargetReason
-    may_borrow: bool  # may be taken while the claimant borrows
 
     def key(self) -> tuple[bool, _Claim, int, int, str]:
         """Return what orders candidates: who is leaving already, the ground, importance, age."""
@@ -40,11 +39,22 @@ class _Candidate(NamedTuple):
         return is_staying, self.claim, priority, newest, name
 
 
+class _Line(NamedTuple):
+    """The candidates of one queue, in the order of giving way."""
+
+    holders: list[Holder]
+    claim: _Claim
+    meeting: QueueName
+
+    def candidates(self) -> Iterator[_Candidate]:
+        return (_Candidate(holder, self.claim, self.meeting) for holder in self.holders)
+
+
 def classical_targets(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
     """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
-    Cost: O(n log n) for n candidates.
+    Cost: the holders of all borrowing queues, and O(log queues) for each candidate looked at.
     """
     search = _ClassicalSearch(snapshot, claimant)
     for borrow in search.attempts():
@@ -61,12 +71,14 @@ class _ClassicalSearch:
         self._claimant = claimant
         self._rules = snapshot.rules[claimant.queue].preemption
         self._allowed = Candidates(snapshot, claimant)
-        self._candidates = sorted([*self._others(), *self._own()], key=_Candidate.key)
+        # All lines are drawn up before anything is taken.
+        lines = [*self._others(), self._own()]
+        self._lines = [line for line in lines if line.holders]
 
     def attempts(self) -> tuple[bool, ...]:
         """Return whether the claimant borrows, for each attempt in turn."""
         tree, claimant = self._tree, self._claimant
-        claims = {candidate.claim for candidate in self._candidates}
+        claims = {line.claim for line in self._lines}
         is_forbidden = self._rules.borrow_within_cohort.policy == "Never"
         is_under_quota = all(
             tree.charged_on(claimant.queue, axis) < tree.subtree_on(claimant.queue, axis)
@@ -83,7 +95,8 @@ class _ClassicalSearch:
         snapshot = self._snapshot
         taken: list[_Candidate] = []
         must_go: list[bool] | None = None
-        for candidate in self._candidates:
+        lines = (line.candidates() for line in self._lines)
+        for candidate in merge(*lines, key=_Candidate.key):
             if not self._is_valid(candidate, borrow):
                 continue
             holder = candidate.holder
@@ -97,7 +110,7 @@ class _ClassicalSearch:
         for candidate, is_away in zip(taken, must_go or [True] * len(taken), strict=True):
             if is_away:
                 snapshot.charge(candidate.holder.queue, candidate.holder.usage)
-                targets.append(Target(holder=candidate.holder, reason=candidate.reason))
+                targets.append(Target(holder=candidate.holder, reason=self._reason(candidate)))
         return targets if must_go else []
 
     def _fits(self, borrow: bool) -> bool:
@@ -112,7 +125,7 @@ class _ClassicalSearch:
         """Tell whether the candidate's side still borrows, up to where it meets the claimant's."""
         if candidate.claim is _Claim.SAME_QUEUE:
             return True
-        if borrow and not candidate.may_borrow:
+        if borrow and candidate.claim is _Claim.PRIORITY and not self._outranks(candidate.holder):
             return False
         parents = self._snapshot.parents
         name: QueueName | None = candidate.holder.queue
@@ -122,12 +135,28 @@ class _ClassicalSearch:
             name = parents[name]
         return True
 
-    def _own(self) -> Iterator[_Candidate]:
-        queue = self._claimant.queue
-        for holder in self._allowed.of(queue):
-            yield _Candidate(holder, _Claim.SAME_QUEUE, queue, "InClusterQueue", may_borrow=True)
+    def _reason(self, candidate: _Candidate) -> TargetReason:
+        if candidate.claim is _Claim.SAME_QUEUE:
+            return "InClusterQueue"
+        if candidate.claim is _Claim.PRIORITY and self._outranks(candidate.holder):
+            return "InCohortReclaimWhileBorrowing"
+        return "InCohortReclamation"
 
-    def _others(self) -> Iterator[_Candidate]:
+    def _outranks(self, holder: Holder) -> bool:
+        """Tell whether the claimant may borrow at the expense of *holder*."""
+        rules = self._rules.borrow_within_cohort
+        threshold = rules.max_priority_threshold
+        return (
+            rules.policy != "Never"
+            and holder.priority < self._claimant.priority
+            and (threshold is None or holder.priority <= threshold)
+        )
+
+    def _own(self) -> _Line:
+        queue = self._claimant.queue
+        return _Line(self._allowed.of(queue), _Claim.SAME_QUEUE, queue)
+
+    def _others(self) -> Iterator[_Line]:
         """Climb from the claimant's queue, with those below each cohort that were not seen yet."""
         tree = self._tree
         path = self._snapshot.path(self._claimant.queue)
@@ -142,9 +171,9 @@ class _ClassicalSearch:
             for axis, amount in rest.items():
                 unused = max(0, retained[axis] - tree.charged_on(below, axis))
                 rest[axis] = max(0, amount - unused)
+            claim = _Claim.HIERARCHICAL if has_quota else _Claim.PRIORITY
             for queue in self._borrowing_queues(cohort, below):
-                for holder in self._allowed.of(queue):
-                    yield self._classify(holder, cohort, has_quota)
+                yield _Line(self._allowed.of(queue), claim, cohort)
 
     def _borrowing_queues(self, cohort: QueueName, done: QueueName) -> Iterator[QueueName]:
         """Yield the queues below *cohort* that borrow what is needed, as all between do."""
@@ -158,18 +187,3 @@ class _ClassicalSearch:
                     yield child
                 elif child in snapshot.children:
                     open_cohorts.append(child)
-
-    def _classify(self, holder: Holder, meeting: QueueName, has_quota: bool) -> _Candidate:
-        if has_quota:
-            return _Candidate(holder, _Claim.HIERARCHICAL, meeting, "InCohortReclamation", True)
-        rules = self._rules.borrow_within_cohort
-        threshold = rules.max_priority_threshold
-        may_borrow = (
-            rules.policy != "Never"
-            and holder.priority < self._claimant.priority
-            and (threshold is None or holder.priority <= threshold)
-        )
-        reason: TargetReason = (
-            "InCohortReclaimWhileBorrowing" if may_borrow else "InCohortReclamation"
-        )
-        return _Candidate(holder, _Claim.PRIORITY, meeting, reason, may_borrow)
