@@ -5,10 +5,11 @@ cycle. So a line is made once and kept until something in that leaf changes.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
+from fairlead.model.run import Placed, Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Fullness, Gang
@@ -41,6 +42,11 @@ class Candidate(NamedTuple):
 
 Entry: TypeAlias = tuple[JobKey, Candidate]
 
+Known: TypeAlias = tuple[Mapping[PodId, Placed], Entry | None]
+"""Where the pods of a job were when it was looked at, and what it is in the line."""
+
+NOT_KNOWN: Final[Known] = ({}, None)
+
 
 class VictimPool:
     """Preemptible jobs with a place, in the order of service: the last would give way first."""
@@ -51,15 +57,22 @@ class VictimPool:
         gang_of: Callable[[WorkloadName], Gang],
         is_settled: Callable[[PodKey], bool] | None = None,
     ) -> None:
-        """Look at nothing yet. Pods that *is_settled* says so of are not asked."""
+        """Look at nothing yet. Pods that *is_settled* says so of are not asked.
+
+        What it says of a pod must stay the same while the pods of that job are where they are.
+        """
         self._state = state
         self._gang_of = gang_of
         self._is_settled = is_settled
         self._lines: dict[QueueName, list[Entry]] = {}
         self._lowest: dict[QueueName, int | None] = {}
+        self._known: dict[WorkloadName, Known] = {}
 
     def line(self, queue: QueueName) -> list[Entry]:
-        """Return the line of a leaf, which nobody else may change. Cost: once, its workloads."""
+        """Return the line of a leaf, which nobody else may change.
+
+        Cost: nothing until something changes in the leaf; then a glance at each of its workloads.
+        """
         line = self._lines.get(queue)
         if line is None:
             line = self._lines[queue] = self._made(queue)
@@ -91,24 +104,39 @@ class VictimPool:
         return key, candidate
 
     def _made(self, queue: QueueName) -> list[Entry]:
-        state = self._state
+        """Line up a leaf; of its jobs, only those are looked at whose pods were elsewhere before.
+
+        Also whether a pod is settled changes only with its place.
+        """
+        runs, known = self._state.runs, self._known
         entries = []
-        for name in state.queued(queue):
-            run = state.runs.get(name)
-            workload = state.workloads[name]
-            if run is None or not workload.preemptible:
+        for name in self._state.queued(queue):
+            run = runs.get(name)
+            if run is None:
                 continue
-            pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
-            if self._is_settled is not None:
-                pods = [pod for pod in pods if not self._is_settled((name, pod))]
-            if pods:
-                ordered = tuple(sorted(pods, key=workload.pod_name))
-                costs = {pod: run.charge(pod) for pod in ordered}
-                nodes = {pod: run.pods[pod].node for pod in ordered}
-                candidate = Candidate(name, ordered, self._gang_of(name), costs, nodes)
-                entries.append(self.entry(candidate))
+            pods, entry = known.get(name, NOT_KNOWN)
+            if pods != run.pods:
+                entry = self._entry_of(name, run)
+                known[name] = (dict(run.pods), entry)
+            if entry is not None:
+                entries.append(entry)
         entries.sort(key=place_in_line)
         return entries
+
+    def _entry_of(self, name: WorkloadName, run: Run) -> Entry | None:
+        """Return a job with its pods that may be asked; None if there are none."""
+        workload = self._state.workloads[name]
+        if not workload.preemptible:
+            return None
+        pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
+        if self._is_settled is not None:
+            pods = [pod for pod in pods if not self._is_settled((name, pod))]
+        if not pods:
+            return None
+        ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
+        costs = {pod: run.charge(pod) for pod in ordered}
+        nodes = {pod: run.pods[pod].node for pod in ordered}
+        return self.entry(Candidate(name, ordered, self._gang_of(name), costs, nodes))
 
 
 def place_in_line(entry: Entry) -> JobKey:
