@@ -176,6 +176,40 @@ def test_a_remembered_rank_is_never_out_of_date(world: QuotaWorld, data: st.Data
         assert tree.dominant_share(name) == anew.dominant_share(name)
 
 
+@given(world=quota_worlds(), data=st.data())
+def test_a_prospect_is_what_a_charge_would_bring(world: QuotaWorld, data: st.DataObject) -> None:
+    tree = world.tree()
+    leaf = data.draw(st.sampled_from(world.leaves))
+    amounts = data.draw(world.amounts())
+    parents = {node.name: node.parent for node in world.nodes}
+    name: str | None = leaf
+    more = tuple(enumerate(amounts))
+    prospects = {}
+    while name is not None:
+        prospects[name] = tree.prospect(name, more)
+        more, name = prospects[name].noticed, parents[name]
+    before = {node.name: tree.charged(node.name) for node in world.nodes}
+    assert before == {node.name: world.tree().charged(node.name) for node in world.nodes}
+
+    tree.charge(leaf, amounts)
+    for name, prospect in prospects.items():
+        assert prospect.rank == tree.rank(name)
+        assert prospect.borrows == bool(tree.listed(name).intersection(tree.borrows(name)))
+        parent = parents[name]
+        if parent is not None:
+            seen = zip(tree.charged(parent), before[parent], strict=True)
+            assert prospect.noticed == tuple(enumerate(now - was for now, was in seen))
+
+
+def test_only_borrowing_on_what_more_is_used_of_counts_in_a_prospect() -> None:
+    nodes = [node("top", None, "1", {0: 9, 1: 9}, 2), node("q", "top", "1", {0: 1, 1: 1}, 2)]
+    tree = QuotaTree(["cpu", "gpu"], nodes, {"q": (0, 5)})
+    assert not tree.prospect("q", [(0, 1)]).borrows
+    assert tree.prospect("q", [(0, 2)]).borrows
+    assert tree.prospect("q", [(1, 0)]).borrows
+    assert tree.prospect("q", []) == (False, tree.rank("q"), ())
+
+
 shares = st.builds(
     dominant_share,
     st.dictionaries(st.sampled_from(["cpu", "gpu"]), st.integers(0, 4)),

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from operator import sub
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -45,6 +45,14 @@ class QuotaNode(msgspec.Struct, frozen=True, kw_only=True):
     borrow_limit: Limits
     lend_limit: Limits
     listed: frozenset[int]
+
+
+class Prospect(NamedTuple):
+    """How a node would stand if more were used below it."""
+
+    borrows: bool  # on an axis that it lists and more is used of
+    rank: Rank
+    noticed: tuple[tuple[int, int], ...]  # by axis, how much more its parent would see; may be 0
 
 
 class QuotaTree:
@@ -233,6 +241,24 @@ class QuotaTree:
             rank = self._ranks[node] = rank_of(ratio, float(self._weights[node]))
         return rank
 
+    def prospect(self, name: str, more: Sequence[tuple[int, int]]) -> Prospect:
+        """How the node would stand if it used *more*, by axis; its usage stays as it is.
+
+        What its parent would notice leads to the parent's prospect, and so on upward, as if the
+        lowest of them were charged. Cost: O(axes).
+        """
+        node, axes = self._index[name], self._axes
+        noticed, borrows = [], False
+        for number, amount in more:
+            axis = axes[number]
+            noticed.append((number, axis.use(node, amount)))
+            if axis.usage[node] > axis.subtree[node] and axis.listed[node]:
+                borrows = True
+        ratio, _, _ = self._worst(node)
+        for number, amount in more:
+            axes[number].use(node, -amount)
+        return Prospect(borrows, rank_of(ratio, float(self._weights[node])), tuple(noticed))
+
     def dominant_shares(self) -> dict[str, DominantShare]:
         """The share of every node: ``dominant_share`` for all, at a fraction of the cost.
 
@@ -359,19 +385,25 @@ class _Axis:
         return reach if limit is None else min(reach, self.subtree[node] + limit)
 
     def shift(self, node: int, amount: int) -> None:
-        """Change the usage of a leaf, and of its ancestors as far as they notice.
+        """Change the usage of a leaf, and of its ancestors as far as they notice."""
+        parents, ranks = self.parents, self._ranks
+        while node != NOBODY and amount:
+            ranks[node] = None
+            amount = self.use(node, amount)
+            node = parents[node]
+
+    def use(self, node: int, amount: int) -> int:
+        """Change the usage of a node alone; return by how much that of its parent must change.
 
         A parent sees only what exceeds the child's retained quota; it is told by how much that
         excess changed. One rule for both signs makes removing the inverse of adding.
         """
-        parents, usage, retained, ranks = self.parents, self.usage, self.retained, self._ranks
-        while node != NOBODY and amount:
-            ranks[node] = None
-            before = usage[node] - retained[node]
-            after = before + amount
-            usage[node] += amount
-            amount = (after if after > 0 else 0) - (before if before > 0 else 0)
-            node = parents[node]
+        before = self.usage[node]
+        after = self.usage[node] = before + amount
+        retained = self.retained[node]
+        if not retained:  # so for most nodes; usage is never below 0
+            return amount
+        return max(0, after - retained) - max(0, before - retained)
 
     def available(self, node: int) -> int:
         """What the node can still use; may be negative.
