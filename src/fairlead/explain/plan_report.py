@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import Final
 
 import msgspec
 
@@ -29,6 +30,8 @@ from fairlead.model.plan import (
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
+
+_BY_CLAIM: Final = ("Reclaims", "Preempts", "Consolidates", "MovedAlong")
 
 
 class PlanRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +127,8 @@ def _why(workload: Workload, decisions: Sequence[Decision]) -> str:
 def _awaited_by(workload: Workload, decisions: Sequence[Decision]) -> str:
     reserved = [each for each in decisions if isinstance(each, Reserve)]
     names = sorted({name for each in reserved for name in each.waits_for})
+    if not names and decisions[-1].reason.code in _BY_CLAIM:
+        return "the next cycle begins"  # which is when KAI starts what it won by a claim
     if not names:
         return _awaited(workload)
     return f"{first_few(names)} {'has' if len(names) == 1 else 'have'} left"

@@ -28,6 +28,7 @@ PHRASES: Final = {
     "Suspended": "held back by its owner",
     "AllocateIsOff": "the shard has the action allocate switched off",
     "WouldBeEvicted": "could start, but the next cycle would take its place from it again",
+    "TakenAgain": "got a place in this cycle, and lost it again to {names}",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
     # Of claims that failed.
     "OverFairShare": "{queue} would hold more than its fair share: {scarcest}",

@@ -11,7 +11,7 @@ from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.model.side_numbers import SideNumbers
 from fairlead.policy.kai.axis_comparisons import those_that_hold
 from fairlead.policy.kai.claims import Claim, Judged
-from fairlead.policy.kai.gates import NON_PREEMPTIBLE_OVER_QUOTA, over_quota
+from fairlead.policy.kai.gates import NON_PREEMPTIBLE_OVER_QUOTA, over_limit, over_quota
 from fairlead.policy.kai.reclaim_evidence import RefusalEvidence, explain_verdict
 from fairlead.policy.kai.reclaim_gate import reclaim_refusal
 
@@ -74,6 +74,9 @@ def why_failed(claim: Claim, candidates: int, most: int | None = None) -> Reason
     if stopped is not None or (claim.spared and len(claim.barred) == candidates):
         return _protected(claim, tallies)
     queue = claim.workload.queue
+    limited = over_limit(claim.world.state, claim.path, claim.request)
+    if limited is not None:  # and whoever leaves does not change that enough
+        return limited
     if candidates == 0:
         return Reason(code=NOBODY_TO_ASK, queue=queue, names=(_ASKED[claim.action],))
     could_be = candidates - len(claim.barred)

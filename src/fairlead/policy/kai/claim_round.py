@@ -21,7 +21,7 @@ from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
-from fairlead.policy.kai.start_job import JobStarter
+from fairlead.policy.kai.start_job import JobStarter, unsupported_constraint
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_pool import VictimPool
 from fairlead.policy.kai.victim_search import VictimSearch
@@ -98,6 +98,10 @@ class ClaimRound:
                 self._failed.note_failure(claim.workload.name, pods)
             return set()
         job, queue = claim.workload.name, claim.workload.queue
+        barred = unsupported_constraint(claim.workload, pods)
+        if barred is not None:
+            self.view.record.claim_failed(job, FailedClaim(action=self.action, reason=barred))
+            return set()
         if self._fits_already(claim, pods):
             changed = {queue}
         elif (like := self._failed_like(job, pods)) is not None:

@@ -5,7 +5,7 @@ when the cycle began, where it is now, and the last act that touched it.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement
@@ -17,6 +17,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 
 Fate: TypeAlias = Literal["evict", "move", "reserve", "start"]
+TAKEN_AGAIN: Final = "TakenAgain"
 _ORDER: dict[Fate, int] = {"evict": 0, "move": 1, "reserve": 2, "start": 3}
 
 
@@ -90,8 +91,20 @@ class CycleRecord:
             ((number, order), self._decision(names[order], job, sorted(pods), self._acts[number]))
             for (number, order, job), pods in sorted(fates.items())
         ]
-        made += [((number, 0), wait) for number, wait in self._waiting()]
+        made += [((number, 0), wait) for number, wait in (*self._waiting(), *self._undone())]
         return [decision for _, decision in sorted(made, key=lambda each: each[0])]
+
+    def _undone(self) -> Iterator[tuple[int, Wait]]:
+        """Yield jobs of which a pod got a place and lost it, if nothing else is said of them."""
+        last = {job: self._last[job, pod] for job, pod in self.undone()}
+        for job, number in last.items():
+            if job in self._waits:
+                continue
+            winner = self._acts[number].beneficiary
+            names = () if winner is None else (winner,)
+            queue = self._state.workloads[job].queue
+            reason = Reason(code=TAKEN_AGAIN, queue=queue, names=names)
+            yield number, Wait(workload=job, reason=reason)
 
     def _fate(self, pod: PodKey) -> Fate | None:
         before, now = self._before[pod[0]].get(pod[1]), self._place(pod)
@@ -146,10 +159,15 @@ class CycleRecord:
             name
             for node in nodes
             if node is not None
-            for (name, _), is_leaving in pods_on_node(self._state, node)
-            if is_leaving
+            for (name, pod), is_leaving in pods_on_node(self._state, node)
+            if is_leaving and self._has_run((name, pod))
         }
         return sorted(found - {job})
+
+    def _has_run(self, pod: PodKey) -> bool:
+        """Return whether a pod held its place before the cycle, and not only in its course."""
+        before = self._before.get(pod[0])
+        return before is None or pod[1] in before
 
     def _waiting(self) -> Iterator[tuple[int, Wait]]:
         """Yield the jobs that were refused and of which a pod waits that never had a place."""

@@ -141,7 +141,7 @@ class FailedClaims:
                 waiting += [asked.requests for pod in pods if pod not in placed]
         groups = Counter([frozenset(group.items()) for group in away.values()])
         queue = None if self._across_queues else workload.queue
-        kind = (queue, workload.priority, frozenset(groups.items()))
+        kind = (queue, frozenset(groups.items()))
         return Signature(kind, tuple(sorted(waiting)))
 
 

@@ -90,19 +90,25 @@ class PlaceAgain:
             return False
         mark = state.mark()
         for pod in pods:
-            spot = self._finder.find(workload, pod.pod_set, self._nodes)
+            asked = workload.pod_sets[pod.pod_set].constraints
+            nodes = self._own_node((job, pod)) if asked.unsupported else self._nodes
+            spot = self._finder.find(workload, pod.pod_set, nodes)
             if spot is None:
                 state.roll_back(mark)
                 self.joined -= {(job, each) for each in pods}
                 # Those before it in the job took room that is free again; and who must be near
                 # another may find it there later.
-                near = workload.pod_sets[pod.pod_set].constraints.pod_affinity
-                if pod is pods[0] and not near:
+                if pod is pods[0] and not asked.pod_affinity and not asked.unsupported:
                     self._misfits.add(_shape(workload, pod))
                 return False
             self._settle(job, pod, Placement(pod, spot.node, spot.share))
         state.keep(mark)
         return True
+
+    def _own_node(self, pod: PodKey) -> set[str]:
+        """Return the node that a pod had: where else it may run, no filter of ours can tell."""
+        before = self._places.get(pod)
+        return {before.node} & self._nodes if before is not None and before.node else set()
 
     def _settle(self, job: WorkloadName, pod: PodId, place: Placement) -> None:
         """Give a pod its place: what it had there before, if it had one, else a reservation."""

@@ -57,7 +57,7 @@ class JobStarter:
         workload = state.workloads[name]
         path = state.path(workload.queue)
         barred = refusal(state, path, request, preemptible=workload.preemptible)
-        barred = barred or _unsupported(workload, pods)
+        barred = barred or unsupported_constraint(workload, pods)
         if barred is not None:
             return Outcome(is_placed=False, reason=barred)
         why = _quota_reason(state, path[0], request)
@@ -79,7 +79,7 @@ class JobStarter:
         path = state.path(workload.queue)
         if refusal(state, path, request, preemptible=workload.preemptible) is not None:
             return None
-        if _unsupported(workload, pods) is not None:
+        if unsupported_constraint(workload, pods) is not None:
             return None
         why = _quota_reason(state, path[0], request)
         mark = state.mark()
@@ -140,7 +140,8 @@ def _shape(workload: Workload, pod: PodId) -> Shape:
     return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace
 
 
-def _unsupported(workload: Workload, pods: Sequence[PodId]) -> Reason | None:
+def unsupported_constraint(workload: Workload, pods: Sequence[PodId]) -> Reason | None:
+    """Return that some of *pods* may only run where no filter of ours can tell; None if not."""
     names = {
         name for pod in pods for name in workload.pod_sets[pod.pod_set].constraints.unsupported
     }

@@ -1,0 +1,86 @@
+"""``fairlead plan`` where jobs claim places: nobody leaves for one that cannot come."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.manifests import kai_queue, write
+from tests.cli.run_cli import run_cli
+
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {{name: {name}}}
+status:
+  allocatable: {{cpu: 8, memory: 8Gi, nvidia.com/gpu: {gpus}, pods: 110}}
+  conditions: [{{type: Ready, status: "True"}}]
+"""
+SPREAD = (
+    "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"
+)
+
+
+def node(name: str, gpus: int) -> str:
+    return NODE.format(name=name, gpus=gpus)
+
+
+def pod(name: str, queue: str, gpus: int, on: str = "", more: str = "") -> str:
+    where = f"nodeName: {on}, " if on else ""
+    return f"""
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: x, labels: {{kai.scheduler/queue: {queue}}}}}
+spec: {{schedulerName: kai-scheduler, {where}{more}{", " if more else ""}containers: [
+  {{name: main, resources: {{requests: {{nvidia.com/gpu: {gpus}}}}}}}]}}
+"""
+
+
+def decisions(folder: Path, *objects: str) -> list[tuple[str, str]]:
+    """Return decision and job of every row."""
+    ran = run_cli("plan", "-f", write(folder, "world.yaml", *objects))
+    assert ran.exit_code == 0, ran.err
+    rows = [line.split() for line in ran.out.splitlines()[1:]]
+    return [(row[0], row[1]) for row in rows if row and row[1].startswith("x/")]
+
+
+QUEUES = kai_queue("owner", quota=2), kai_queue("guest", quota=0)
+
+
+@pytest.mark.parametrize(
+    ("more", "plan"),
+    [
+        ("", [("evict", "x/held"), ("reserve", "x/next")]),
+        (SPREAD, [("wait", "x/next")]),
+    ],
+    ids=["can be placed", "has a constraint that no filter knows"],
+)
+def test_nobody_leaves_for_a_job_that_could_not_be_placed(
+    tmp_path: Path, more: str, plan: list[tuple[str, str]]
+) -> None:
+    """The guest holds 2 of 2 and is due nothing; the owner is due 2 and asks for 1."""
+    held, waits = pod("held", "guest", 2, on="n1"), pod("next", "owner", 1, more=more)
+    assert decisions(tmp_path, node("n1", 2), *QUEUES, held, waits) == plan
+
+
+@pytest.mark.parametrize(
+    ("more", "plan"),
+    [
+        ("", [("move", "x/small"), ("reserve", "x/large")]),
+        (SPREAD, [("wait", "x/large")]),
+    ],
+    ids=["can move", "has a constraint that no filter knows"],
+)
+def test_who_may_run_where_we_cannot_tell_does_not_move(
+    tmp_path: Path, more: str, plan: list[tuple[str, str]]
+) -> None:
+    """1 + 1 of 2 + 2 are held: 2 are free, but on no node, unless one of the two moves.
+
+    The other cannot be preempted, so it stays.
+    """
+    small = pod("small", "owner", 1, on="n1", more=more)
+    fixed = pod("fixed", "owner", 1, on="n2").replace(
+        "labels: {", "labels: {kai.scheduler/preemptibility: non-preemptible, "
+    )
+    large = pod("large", "guest", 2)
+    world = (node("n1", 2), node("n2", 2), *QUEUES, small, fixed, large)
+    assert decisions(tmp_path, *world) == plan
