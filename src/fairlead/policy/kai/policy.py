@@ -5,8 +5,8 @@ from typing import NamedTuple
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.cycle_view import node_finder
+from fairlead.policy.kai.look_ahead import look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 
 
@@ -29,12 +29,10 @@ class KaiPolicy:
         if last is not None and last.moment == state.moment and last.may_serve(now_ms):
             return Plan(taken_ms=now_ms, decisions=last.decisions)
         finder = node_finder(state, self.settings) if last is None else last.finder
-        with state.trial():
-            cycle = KaiCycle(state, self.settings, now_ms, finder)
-            decisions = tuple(cycle.decisions())
-        taken_ms = now_ms if cycle.looked_at_the_clock else None
-        self._last = _Planned(state, state.moment, finder, decisions, taken_ms)
-        return Plan(taken_ms=now_ms, decisions=decisions)
+        outlook = look_ahead(state, self.settings, now_ms, finder)
+        taken_ms = now_ms if outlook.looked_at_the_clock else None
+        self._last = _Planned(state, state.moment, finder, outlook.decisions, taken_ms)
+        return Plan(taken_ms=now_ms, decisions=outlook.decisions)
 
 
 class _Planned(NamedTuple):

@@ -1,0 +1,46 @@
+"""The state that a plan leaves behind, if all of it succeeds and nothing else happens."""
+
+from collections.abc import Sequence
+
+from fairlead.model.apply import apply
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import WorkloadRemoved, WorkloadStarted, WorkloadStopped
+from fairlead.model.plan import Decision, Plan, Reserve
+from fairlead.model.state import ClusterState
+
+
+def carry_out(
+    state: ClusterState, decisions: Sequence[Decision], now_ms: int, *, keeps_reservations: bool
+) -> None:
+    """Change *state* to what the next cycle may find: everybody has left who was told to.
+
+    They wait again, but for jobs that were leaving with all of their pods before: those were
+    withdrawn. Pods with a reservation run where it is, or wait again. Cost: a look at each pod that
+    has a place.
+    """
+    withdrawn = [name for name in state.runs if _has_only_leaving_pods(state, name)]
+    apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
+    for name in withdrawn:
+        state.apply(WorkloadRemoved(name))
+    for name, run in list(state.runs.items()):
+        leaving = tuple([pod for pod, placed in run.pods.items() if placed.phase == "leaving"])
+        if leaving:
+            state.apply(WorkloadStopped(workload=name, pods=leaving))
+    if keeps_reservations:
+        for each in decisions:
+            if isinstance(each, Reserve):
+                state.apply(
+                    WorkloadStarted(
+                        workload=each.workload,
+                        placements=each.placements,
+                        flavors=each.flavors,
+                        at_ms=now_ms,
+                    )
+                )
+
+
+def _has_only_leaving_pods(state: ClusterState, name: WorkloadName) -> bool:
+    pods = state.runs[name].pods
+    return len(pods) == state.workloads[name].pod_count() and all(
+        placed.phase == "leaving" for placed in pods.values()
+    )

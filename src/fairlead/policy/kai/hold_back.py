@@ -1,0 +1,35 @@
+"""Which pods should not start, given that some which a plan starts would lose their place again.
+
+Those themselves. Others of their queue may then step into the same idle room and lose it in the
+same way, one after the other. So if that goes on, all of the queue are held back that got nothing
+by the plan; but not because of a place that was claimed, which nobody else steps into.
+"""
+
+from collections.abc import Sequence, Set
+
+from fairlead.model.node_books import PodKey
+from fairlead.model.plan import Decision, Reserve, Start
+from fairlead.model.state import ClusterState
+
+
+def pods_to_hold_back(
+    state: ClusterState,
+    decisions: Sequence[Decision],
+    undone: Set[PodKey],
+    *,
+    with_those_behind: bool,
+) -> set[PodKey]:
+    """Return which pods should wait, for *undone* of those that get a place by *decisions*.
+
+    Law: *undone* are among them, so asking again and again comes to an end. Cost: a look at each
+    decision; *with_those_behind* also at each job that waits in the queues of those pods.
+    """
+    if not with_those_behind:
+        return set(undone)
+    started = {each.workload for each in decisions if isinstance(each, Start)}
+    served = started | {each.workload for each in decisions if isinstance(each, Reserve)}
+    losing = started & {name for name, _ in undone}
+    queues = {state.workloads[name].queue for name in losing}
+    waiting = {name for queue in queues for name in state.waiting(queue)}
+    behind = {(name, pod) for name in waiting - served for pod in state.workloads[name].pods()}
+    return behind | undone

@@ -1,0 +1,182 @@
+"""Nothing starts that the next cycle would take away again.
+
+A cycle gives idle room to whoever is next, and nobody who came in it is asked to give way in it.
+In the next one he is, by somebody whose claim comes to nothing today: pods start only to be
+stopped, and some clusters never come to rest. So before a plan is given, the next cycle is tried on
+what it would leave behind. Pods that would lose their new place are held back, and the cycle is
+planned again without them, until nothing of it would be taken back.
+
+The next plan looks ahead in turn, so it may hold back somebody and then ask others than a plain
+cycle asks. That must not cost a newcomer his place: when a cycle is planned again, those newcomers
+are spared whom it did not ask at first. So the law holds from plan to plan.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Final, NamedTuple
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.node_books import PodKey
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.placement.find_node import NodeFinder
+from fairlead.policy.kai.after_plan import carry_out
+from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.cycle_view import node_finder
+from fairlead.policy.kai.hold_back import pods_to_hold_back
+from fairlead.policy.kai.pending_jobs import NOBODY
+from fairlead.policy.kai.settings import KaiSettings
+
+CLAIMS: Final = frozenset({"consolidation", "reclaim", "preempt"})
+NEXT_CYCLE_MS: Final = 1_000
+"""When the next cycle is tried: after KAI's own period."""
+NEWCOMER_MS: Final = 60_000
+"""For how long a pod is new. The law holds if the next cycle comes within that time."""
+
+
+class Restraint(NamedTuple):
+    """What a cycle does not do although it could: start some pods, ask others to give way."""
+
+    held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY
+    spared: Set[PodKey] = frozenset()
+
+    def cycle(
+        self,
+        state: ClusterState,
+        settings: KaiSettings,
+        now_ms: int,
+        finder: NodeFinder | None = None,
+    ) -> KaiCycle:
+        """Return a cycle under this restraint. The caller has put *state* on trial."""
+        return KaiCycle(state, settings, now_ms, finder, self.held_back, self.spared)
+
+
+class Outlook(NamedTuple):
+    """What a cycle decides that looks one cycle ahead, and under which restraint."""
+
+    decisions: tuple[Decision, ...]
+    restraint: Restraint
+    looked_at_the_clock: bool  # at another time it might come out otherwise
+
+
+def look_ahead(
+    state: ClusterState, settings: KaiSettings, now_ms: int, finder: NodeFinder | None = None
+) -> Outlook:
+    """Return what to do about *state*, which is afterwards as it was before.
+
+    Law, but in faithful mode: if nothing else happens until then, the outlook of the next cycle
+    neither evicts nor moves a pod that gets its place by this one, whether its reservations have
+    been kept by then or their pods wait again. Cost: if something starts that could give way while
+    others wait, a second cycle, and a third if somebody leaves for it. As much again each time that
+    pods are held back, which is seldom.
+    """
+    finder = finder or node_finder(state, settings)
+    ahead = _Ahead(state, settings, now_ms, finder)
+    restraint = Restraint()
+    while True:
+        decisions = ahead.plan(restraint)
+        undone = ahead.undone(decisions)
+        if not undone:
+            return Outlook(decisions, restraint, ahead.looked_at_the_clock)
+        restraint = ahead.stricter(restraint, decisions, undone)
+
+
+class _Ahead:
+    """Two cycles, one after the other, tried on a state that stays as it is."""
+
+    def __init__(
+        self, state: ClusterState, settings: KaiSettings, now_ms: int, finder: NodeFinder
+    ) -> None:
+        self._state = state
+        self._settings = settings
+        self._now_ms = now_ms
+        self._finder = finder
+        self._can_take = not settings.faithful and not CLAIMS.isdisjoint(settings.actions)
+        self.looked_at_the_clock = False
+
+    def plan(self, restraint: Restraint) -> tuple[Decision, ...]:
+        with self._state.trial():
+            return self._decisions(restraint, self._now_ms)
+
+    def undone(self, decisions: tuple[Decision, ...]) -> Set[PodKey]:
+        """Return pods that get a place by *decisions* and lose or leave it in the next cycle.
+
+        Where there are reservations it is tried with them kept; if all is well, also without.
+        """
+        if not self._can_take:
+            return frozenset()
+        started = self._could_give_way(_placed(decisions, (Start,)))
+        promised = _placed(decisions, (Reserve,))
+        at_stake = started | self._could_give_way(promised)
+        undone: Set[PodKey] = frozenset()
+        if promised and at_stake:
+            undone = self._taken_next(decisions, keeps_reservations=True) & at_stake
+        if started and not undone:
+            undone = self._taken_next(decisions, keeps_reservations=False) & started
+        return undone
+
+    def stricter(
+        self, restraint: Restraint, decisions: tuple[Decision, ...], undone: Set[PodKey]
+    ) -> Restraint:
+        """Return the restraint for the next attempt, which holds back those pods, too.
+
+        If that was not enough before, also those behind them.
+        """
+        is_first = not restraint.held_back
+        pods = pods_to_hold_back(self._state, decisions, undone, with_those_behind=not is_first)
+        held = {(name, pod) for name, held in restraint.held_back.items() for pod in held}
+        held_back: dict[WorkloadName, set[PodId]] = {}
+        for name, pod in sorted(held | pods):
+            held_back.setdefault(name, set()).add(pod)
+        spared = restraint.spared
+        if is_first:  # these are the decisions of a plain cycle
+            spared = self._newcomers() - _asked(decisions)
+            self.looked_at_the_clock = True
+        return Restraint(held_back, spared)
+
+    def _taken_next(
+        self, decisions: tuple[Decision, ...], *, keeps_reservations: bool
+    ) -> Set[PodKey]:
+        with self._state.trial():
+            carry_out(self._state, decisions, self._now_ms, keeps_reservations=keeps_reservations)
+            if not self._state.waited_for():
+                return frozenset()
+            return _asked(self._decisions(Restraint(), self._now_ms + NEXT_CYCLE_MS))
+
+    def _decisions(self, restraint: Restraint, now_ms: int) -> tuple[Decision, ...]:
+        cycle = restraint.cycle(self._state, self._settings, now_ms, self._finder)
+        decisions = tuple(cycle.decisions())
+        self.looked_at_the_clock |= cycle.looked_at_the_clock
+        return decisions
+
+    def _could_give_way(self, pods: Iterable[PodKey]) -> Set[PodKey]:
+        workloads = self._state.workloads
+        return {pod for pod in pods if workloads[pod[0]].preemptible}
+
+    def _newcomers(self) -> Set[PodKey]:
+        since_ms = self._now_ms - NEWCOMER_MS
+        return {
+            (name, pod)
+            for name, run in self._state.runs.items()
+            for pod, placed in run.pods.items()
+            if placed.started_ms >= since_ms
+        }
+
+
+def _placed(
+    decisions: Iterable[Decision], kinds: tuple[type[Start | Reserve | Move], ...]
+) -> list[PodKey]:
+    return [
+        (each.workload, place.pod)
+        for each in decisions
+        if isinstance(each, kinds)
+        for place in each.placements
+    ]
+
+
+def _asked(decisions: Iterable[Decision]) -> Set[PodKey]:
+    """Return the pods that lose their places or move."""
+    lost = [
+        (each.workload, pod) for each in decisions if isinstance(each, Evict) for pod in each.pods
+    ]
+    return {*lost, *_placed(decisions, (Move,))}
