@@ -10,11 +10,10 @@ limits could act on: they change neither what is available nor any share. Names 
 be sound already: an unknown parent, a cycle or a name used twice is a ``ValueError``.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from operator import sub
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,10 +24,10 @@ from fairlead.fairness.dominant_share import (
     rank_of,
     weigh,
 )
+from fairlead.fairness.parents_first import Family, parents_first
 from fairlead.model.axes import Amounts, Limits
 
 NOBODY = -1  # the parent of a root
-Family: TypeAlias = tuple[int, slice]  # the position of a parent, and those of its children
 
 
 class QuotaNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +69,7 @@ class QuotaTree:
         usage: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         """A tree whose leaves use *usage* (absent: nothing). Cost: O(nodes x axes)."""
-        ordered, self._index, families = _parents_first(nodes)
+        ordered, self._index, families = parents_first(nodes)
         self._parents = [NOBODY] * len(ordered)
         for parent, children in families:
             self._parents[children] = [parent] * (children.stop - children.start)
@@ -463,36 +462,3 @@ class _Resource:
             for node, amount in other.items():
                 first[node] = first.get(node, 0) + amount
         return first
-
-
-def _parents_first(
-    nodes: Iterable[QuotaNode],
-) -> tuple[list[QuotaNode], dict[str, int], list[Family]]:
-    """The nodes level by level, siblings together; their positions; the families so formed."""
-    children: dict[str | None, list[QuotaNode]] = defaultdict(list)
-    for node in nodes:
-        children[node.parent].append(node)
-    ordered = children.pop(None, [])
-    index: dict[str, int] = {}
-    families: list[Family] = []
-    for position, node in enumerate(ordered):  # grows while it is walked
-        name = node.name
-        index[name] = position
-        if name in children:
-            first = len(ordered)
-            ordered += children.pop(name)
-            families.append((position, slice(first, len(ordered))))
-    if children:
-        raise ValueError(_unreachable(children))
-    if len(index) != len(ordered):
-        raise ValueError("two nodes have the same name")
-    return ordered, index, families
-
-
-def _unreachable(children: Mapping[str | None, list[QuotaNode]]) -> str:
-    """Why no root leads to these parents."""
-    names = {node.name for siblings in children.values() for node in siblings}
-    unknown = sorted(str(parent) for parent in children if parent not in names)
-    if unknown:
-        return f"parent {unknown[0]!r} does not exist"
-    return f"parent {min(map(str, children))!r} is its own ancestor or below one that is"
