@@ -1,0 +1,118 @@
+"""The search without fair sharing as its rules are told."""
+
+from fairlead.policy.kueue.holder import Holder
+from tests.policy.kueue.plain_world import PlainWorld
+from tests.policy.kueue.target_world import TargetWorld
+
+Answer = list[tuple[str, str]]
+
+
+def plain_classical_targets(world: TargetWorld) -> Answer:
+    """Names and reasons, in the order of choosing."""
+    return PlainClassicalSearch(world).run()
+
+
+class PlainClassicalSearch:
+    def __init__(self, world: TargetWorld) -> None:
+        self.world = world
+        self.plain = PlainWorld(world)
+        self.rules = world.rules[world.queue].borrow_within_cohort
+        self.meeting: dict[str, str] = {}  # of each candidate elsewhere: the common cohort
+        self.lists: dict[str, list[Holder]] = {"hierarchical": [], "priority": [], "same": []}
+        self.collect()
+
+    def collect(self) -> None:
+        """File every candidate: climb, and look at what lies below each ancestor."""
+        advantage = self.has_advantage()
+        for holder in self.plain.candidates():
+            if holder.queue == self.world.queue:
+                self.lists["same"].append(holder)
+                continue
+            upward = self.plain.upward(holder.queue)
+            meeting = next(name for name in upward if name in self.plain.path)
+            between = upward[: upward.index(meeting)]
+            if all(self.plain.over_need(name) for name in between):
+                self.meeting[holder.name] = meeting
+                kind = "hierarchical" if advantage[meeting] else "priority"
+                self.lists[kind].append(holder)
+
+    def has_advantage(self) -> dict[str, bool]:
+        """Whether the request fits the quota of a node passed before, for each ancestor."""
+        tree = self.plain.tree()
+        remaining = dict(self.plain.request)
+        found: dict[str, bool] = {}
+        fits = False
+        for name in self.plain.path:
+            found[name] = fits
+            if all(tree.usage(name, a) + v <= tree.subtree(name, a) for a, v in remaining.items()):
+                fits = True
+            for axis, amount in remaining.items():
+                unused = max(0, tree.retained(name, axis) - tree.usage(name, axis))
+                remaining[axis] = max(0, amount - unused)
+        return found
+
+    def sequence(self) -> list[Holder]:
+        kinds = ("hierarchical", "priority", "same")
+        leaving = [z for kind in kinds for z in self.lists[kind] if z.is_evicted]
+        return leaving + [z for kind in kinds for z in self.lists[kind] if not z.is_evicted]
+
+    def may_borrow_from(self, holder: Holder) -> bool:
+        if self.rules.policy == "Never" or holder.priority >= self.world.priority:
+            return False
+        limit = self.rules.max_priority_threshold
+        return limit is None or holder.priority <= limit
+
+    def attempts(self) -> list[bool]:
+        tree, queue = self.plain.tree(), self.world.queue
+        is_forbidden = self.rules.policy == "Never"
+        is_under = all(tree.usage(queue, a) < tree.subtree(queue, a) for a in self.plain.need)
+        is_alone = not self.lists["hierarchical"] and not self.lists["priority"]
+        if is_alone or (is_forbidden and not is_under):
+            return [True]
+        if is_forbidden and not self.lists["hierarchical"]:
+            return [False, True]
+        return [True, False]
+
+    def fits(self, borrow: bool) -> bool:
+        tree, queue = self.plain.tree(), self.world.queue
+        is_within = all(
+            tree.usage(queue, axis) + amount <= tree.subtree(queue, axis)
+            for axis, amount in self.plain.request.items()
+        )
+        return self.plain.fits() and (borrow or is_within)
+
+    def run(self) -> Answer:
+        for borrow in self.attempts():
+            self.plain.gone = []
+            taken: list[Holder] = []
+            for holder in self.sequence():
+                if not self.is_valid(holder, borrow):
+                    continue
+                self.plain.gone.append(holder)
+                taken.append(holder)
+                if self.fits(borrow):
+                    return self.filled_back(taken, borrow)
+        return []
+
+    def is_valid(self, holder: Holder, borrow: bool) -> bool:
+        if holder in self.lists["same"]:
+            return True
+        if borrow and holder in self.lists["priority"] and not self.may_borrow_from(holder):
+            return False
+        upward = self.plain.upward(holder.queue)
+        between = upward[: upward.index(self.meeting[holder.name])]
+        return all(self.plain.over_need(name) for name in between)
+
+    def filled_back(self, taken: list[Holder], borrow: bool) -> Answer:
+        for holder in reversed(taken[:-1]):
+            self.plain.gone.remove(holder)
+            if not self.fits(borrow):
+                self.plain.gone.append(holder)
+        return [(z.name, self.reason(z)) for z in taken if z in self.plain.gone]
+
+    def reason(self, holder: Holder) -> str:
+        if holder in self.lists["same"]:
+            return "InClusterQueue"
+        if holder in self.lists["priority"] and self.may_borrow_from(holder):
+            return "InCohortReclaimWhileBorrowing"
+        return "InCohortReclamation"
