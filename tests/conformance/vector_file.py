@@ -19,6 +19,7 @@ from tests.conformance import (
     kai_reclaimable,
     kai_suite,
     kueue_nodes,
+    kueue_order,
     kueue_targets,
     published_division,
     published_kueue,
@@ -41,7 +42,7 @@ PUBLISHED_KINDS: dict[str, Check] = {
     "drs": published_kueue.check,
     "decay": published_kueue.check,
 }
-KUEUE_LATER = ("order", "cycle")
+KUEUE_LATER = ("cycle",)
 """Kinds of a Kueue case that a scheduling policy will answer."""
 
 
@@ -94,7 +95,8 @@ def _check_kueue(case: Any) -> list[Outcome]:
     result = case.get("result", {}) if isinstance(case, dict) else {}
     later = [kind for kind in KUEUE_LATER if kind in result]
     unbuilt = [_unbuilt(_identity(case), kind) for kind in later]
-    return [*kueue_nodes.check(case), *kueue_targets.check(case), *unbuilt]
+    built = (kueue_nodes.check, kueue_targets.check, kueue_order.check)
+    return [*_flat(check(case) for check in built), *unbuilt]
 
 
 def _check_published(entry: Any) -> list[Outcome]:
