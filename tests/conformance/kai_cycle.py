@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadStarted, WorkloadStopped
 from fairlead.model.node_books import PodKey
@@ -44,6 +46,8 @@ def check(case: Json) -> list[Outcome]:
     try:
         keys = [key for key in ALONE if key in case["result"]]
         outcomes = [_check_shares(case), *(_check_action(case, key) for key in keys)]
+        if "cycle" in case["result"]:
+            outcomes.append(_check_defaults(case))
         if "cycles" in case["result"]:
             outcomes.append(_check_cycles(case))
     except MALFORMED as problem:
@@ -93,6 +97,33 @@ def _check_action(case: Json, action: str) -> Outcome:
     if matching[0] is recorded and (wrong := _more_differences(recorded, refusals, held)):
         return _differs(case, action, *wrong)
     return Outcome(case["id"], action, "passed")
+
+
+def _check_defaults(case: Json) -> Outcome:
+    """Compare a full cycle with KAI's own defaults: signatures, and a cap on consolidation.
+
+    Where nothing is recorded for it, KAI answered as without them.
+    """
+    kind = "withDefaults"
+    recorded = case["result"]["cycle"]
+    if "cycle" in case.get("odd", ()) or "kaiInternalAllocated" in recorded:
+        return Outcome(case["id"], kind, "apart", note="the cycle itself is")
+    state = world(case)
+    chosen = settings(case, "cycle")
+    defaults = KaiSettings()
+    chosen = replace(
+        chosen,
+        signatures=defaults.signatures,
+        max_consolidation_victims=defaults.max_consolidation_victims,
+    )
+    with state.trial():
+        cycle = KaiCycle(state, chosen, NOW_MS)
+        decisions = cycle.decisions()
+        counts = _counted(decisions, cycle.record.undone())
+    answers = [case[kind]] if kind in case else [recorded, *recorded.get("alternatives", ())]
+    if counts not in map(_counts, answers):
+        return _differs(case, kind, _counts(answers[0]), counts)
+    return Outcome(case["id"], kind, "passed")
 
 
 def _check_cycles(case: Json) -> Outcome:

@@ -97,7 +97,7 @@ def with_facts(**facts: object) -> Callable[[Workload], Workload]:
     [
         pytest.param(with_facts(), "both", id="nothing"),
         pytest.param(with_facts(created_ms=9), "both", id="age"),
-        pytest.param(with_facts(priority=75), "nobody", id="priority"),
+        pytest.param(with_facts(priority=75), "KAI", id="priority"),
         pytest.param(with_facts(queue=QueueName("r")), "nobody", id="queue"),
         pytest.param(with_facts(preemptible=False), "KAI", id="preemptible"),
         pytest.param(with_facts(namespace="other"), "both", id="namespace"),

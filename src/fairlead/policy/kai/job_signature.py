@@ -5,9 +5,9 @@ that are alike. Whoever asks for no less than a job that is like it, and that fa
 action, is skipped.
 
 Two jobs are alike if nothing but what they ask for can make a difference. KAI is content with less,
-and so skips jobs that would have got a place. It knows the constraints and the priority of pods,
-but not their namespace and labels, which matter to the affinity of others; not the minimum of a
-job, so one that needs all of its pods speaks for one that needs a single pod; not whether it is
+and so skips jobs that would have got a place. It knows the constraints of pods, but not their
+namespace and labels, which matter to the affinity of others; not the minimum of a job, so one that
+needs all of its pods speaks for one that needs a single pod; not its priority, nor whether it is
 preemptible. Consolidation goes by one list for all queues, although each has its own limit. Of
 requests that are neither smaller nor larger it takes the second for the larger. And it goes on
 after a success, by which room may have become free that nobody asked for.

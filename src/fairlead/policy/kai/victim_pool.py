@@ -4,7 +4,7 @@ A search looks at the head of each line and seldom far beyond, and there are man
 cycle. So a line is made once and kept until something in that leaf changes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -25,6 +25,8 @@ class Candidate(NamedTuple):
     gang: Gang
     costs: Mapping[PodId, Amounts]  # its queue, on the quota axes
     nodes: Mapping[PodId, str | None]
+    nothing: Amounts  # what a pod counts for in the order of queues that has only a reservation
+    reserved: Set[PodId]
 
     def first_to_go(self) -> tuple[PodId, ...]:
         """Return what the job gives up first: one pod that it can spare, else all it has."""
@@ -34,10 +36,14 @@ class Candidate(NamedTuple):
         return self.pods if spare is None else (spare,)
 
     def cost(self) -> Amounts:
-        """Return what its pods cost its queue together."""
-        if len(self.pods) == 1:
+        """Return what its pods that run cost its queue together; a reservation costs nothing yet.
+
+        So KAI orders queues, although it charges them for reservations.
+        """
+        if len(self.pods) == 1 and not self.reserved:
             return self.costs[self.pods[0]]
-        return tuple(map(sum, zip(*(self.costs[pod] for pod in self.pods), strict=True)))
+        costs = [self.costs[pod] for pod in self.pods if pod not in self.reserved]
+        return tuple(map(sum, zip(*costs, strict=True))) if costs else self.nothing
 
 
 Entry: TypeAlias = tuple[JobKey, Candidate]
@@ -136,7 +142,17 @@ class VictimPool:
         ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
         costs = {pod: run.charge(pod) for pod in ordered}
         nodes = {pod: run.pods[pod].node for pod in ordered}
-        return self.entry(Candidate(name, ordered, self._gang_of(name), costs, nodes))
+        return self.entry(
+            Candidate(
+                job=name,
+                pods=ordered,
+                gang=self._gang_of(name),
+                costs=costs,
+                nodes=nodes,
+                nothing=self._state.axes.zero,
+                reserved=frozenset(run.reserved),
+            )
+        )
 
 
 def place_in_line(entry: Entry) -> JobKey:
