@@ -7,62 +7,18 @@ Reading the file and summing the 10,000 workloads are not timed. The others time
 scheduling cycle does on a tree that stands.
 """
 
-import json
-import os
-from decimal import Decimal
-from pathlib import Path
-from typing import Any
-
-from bench.harness import AbsentInputError, Work, benchmark
+from bench.harness import Work, benchmark
+from bench.kueue_world import RESOURCES, nodes_of, read_world, usage_of
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 
-WORLD = "vectors/kueue-bench-world.json"
 PEER = "Kueue 0.7-1.1 ms"
-AXES = (("default", "cpu"), ("default", "nvidia.com/gpu"))
-RESOURCES = tuple(resource for _, resource in AXES)
-
-
-def _world() -> dict[str, Any]:
-    default = Path(__file__).resolve().parent.parent.parent / "shared"
-    file = Path(os.environ.get("FAIRLEAD_SHARED") or default) / WORLD
-    if not file.exists():
-        raise AbsentInputError(f"no {WORLD} in the shared folder: set FAIRLEAD_SHARED")
-    world: dict[str, Any] = json.loads(file.read_text())
-    return world
-
-
-def _node(kind: str, holder: dict[str, Any], parent: str | None) -> QuotaNode:
-    quotas = {
-        (entry["flavor"], resource): quota
-        for group in holder.get("resourceGroups", ())
-        for entry in group
-        for resource, quota in entry["resources"].items()
-    }
-    rows = [quotas.get(axis, {}) for axis in AXES]
-    return QuotaNode(
-        name=f"{kind}:{holder['name']}",
-        parent=f"cohort:{parent}" if parent else None,
-        weight=Decimal(holder.get("weight", "1")),
-        guaranteed=tuple(row.get("nominal", 0) for row in rows),
-        borrow_limit=tuple(row.get("borrowingLimit") for row in rows),
-        lend_limit=tuple(row.get("lendingLimit") for row in rows),
-        listed=frozenset(number for number, axis in enumerate(AXES) if axis in quotas),
-    )
 
 
 def _given() -> tuple[list[QuotaNode], dict[str, list[int]]]:
-    """The nodes, and what the admitted workloads of each queue use together."""
-    world = _world()
-    nodes = [_node("cohort", each, each.get("parent")) for each in world["cohorts"]]
-    nodes += [_node("cq", each, each["cohort"]) for each in world["clusterQueues"]]
-    usage: dict[str, list[int]] = {}
-    for workload in world["admitted"]:
-        row = usage.setdefault(f"cq:{workload['cq']}", [0] * len(AXES))
-        for number, (flavor, resource) in enumerate(AXES):
-            if workload["flavor"] == flavor:
-                row[number] += workload["requests"].get(resource, 0)
+    world = read_world()
+    nodes = nodes_of(world)
     assert len(nodes) == 1_100
-    return nodes, usage
+    return nodes, usage_of(world)
 
 
 @benchmark("dominant share of 1,100 nodes, tree and usage built anew", goal_cpu_ms=2.0, peer=PEER)
@@ -92,3 +48,25 @@ def on_trial() -> Work:
         tree.discharge(queue, request)
 
     return trial
+
+
+@benchmark("dominant share: one workload admitted or removed", goal_cpu_ms=0.05, operations=2)
+def admitted_and_removed() -> Work:
+    """All sums, and the ranks of all nodes that they change."""
+    nodes, usage = _given()
+    tree = QuotaTree(RESOURCES, nodes, usage)
+    parents = {node.name: node.parent for node in nodes}
+    queue, request = next(iter(usage)), ((0, 1_000), (1, 1))
+    path = [queue]
+    while (parent := parents[path[-1]]) is not None:
+        path.append(parent)
+
+    def both() -> None:
+        tree.charge_axes(queue, request)
+        for name in path:
+            tree.rank(name)
+        tree.discharge_axes(queue, request)
+        for name in path:
+            tree.rank(name)
+
+    return both
