@@ -17,7 +17,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.look_ahead import look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 
 SHOWN_TURNS = 10
@@ -28,10 +28,11 @@ def explain_kai_job(
     state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
+    restraint = look_ahead(state, settings, now_ms).restraint
     with state.trial():
-        turns = turns_of(KaiCycle(state, settings, now_ms), job)
+        turns = turns_of(restraint.cycle(state, settings, now_ms), job)
     with state.trial():
-        watch = JobWatch(KaiCycle(state, settings, now_ms), job, turns)
+        watch = JobWatch(restraint.cycle(state, settings, now_ms), job, turns)
         watch.run()
     own = watch.own
     sections = [_places(state, job)] if job in state.runs else []
