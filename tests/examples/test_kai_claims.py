@@ -55,7 +55,7 @@ CLAIMS = {
         team-vision/detector  consolidation TooFewFreeGpus          vision     8>4.5
         team-vision/detector  reclaim       OverFairShare           vision     4+8>10
         team-vision/detector  preempt       NobodyLessImportant     vision     50<=50
-        interns/thesis        consolidation NoRoomWithVictims       interns    -
+        interns/thesis        consolidation OverLimit               interns    1+4>4
         interns/thesis        reclaim       OverFairShare           interns    1+4>0
         interns/thesis        preempt       NobodyLessImportant     interns    50<=75
     """,

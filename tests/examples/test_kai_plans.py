@@ -132,6 +132,13 @@ PLANS = {
         wait     biology/fold    -                             -     NoNodeFits biology -
         evict    biology/protein protein-0,protein-1,protein-2 dgx-1 StaleGang  biology 3/4pods
     """,
+    # accents fits into 4 - 2 = 2, but grasp would take it back, since 2 + 2 > 1; corpus suffices
+    "look-ahead": """
+        decision job            pods   node  code                 at       numbers
+        wait     speech/accents -      -     WouldBeEvicted       speech   -
+        evict    speech/corpus  corpus dgx-1 ReclaimedByFairShare speech   2>1
+        reserve  robotics/grasp grasp  dgx-1 Reclaims             robotics 0+3<=3
+    """,
     # 75 > 50, and of two with 50 the younger leaves
     "preempt": """
         decision job           pods  node  code                at     numbers
