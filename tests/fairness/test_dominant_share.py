@@ -193,12 +193,14 @@ def test_a_prospect_is_what_a_charge_would_bring(world: QuotaWorld, data: st.Dat
 
     tree.charge(leaf, amounts)
     for name, prospect in prospects.items():
+        parent = parents[name]
+        if parent is None:
+            assert prospect == (False, tree.rank(name), ())
+            continue
         assert prospect.rank == tree.rank(name)
         assert prospect.borrows == bool(tree.listed(name).intersection(tree.borrows(name)))
-        parent = parents[name]
-        if parent is not None:
-            seen = zip(tree.charged(parent), before[parent], strict=True)
-            assert prospect.noticed == tuple(enumerate(now - was for now, was in seen))
+        seen = zip(tree.charged(parent), before[parent], strict=True)
+        assert prospect.noticed == tuple(enumerate(now - was for now, was in seen))
 
 
 def test_only_borrowing_on_what_more_is_used_of_counts_in_a_prospect() -> None:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from fairlead.fairness.dominant_share import (
+    LEAST_RANK,
     DominantShare,
     Rank,
     borrowing_ratio,
@@ -52,6 +53,9 @@ class Prospect(NamedTuple):
     borrows: bool  # on an axis that it lists and more is used of
     rank: Rank
     noticed: tuple[tuple[int, int], ...]  # by axis, how much more its parent would see; may be 0
+
+
+OF_A_ROOT = Prospect(False, LEAST_RANK, ())  # nobody to borrow from, nobody to notice
 
 
 class QuotaTree:
@@ -244,9 +248,11 @@ class QuotaTree:
         """How the node would stand if it used *more*, by axis; its usage stays as it is.
 
         What its parent would notice leads to the parent's prospect, and so on upward, as if the
-        lowest of them were charged. Cost: O(axes).
+        lowest of them were charged. A root borrows nothing, whatever it uses. Cost: O(axes).
         """
         node, axes = self._index[name], self._axes
+        if self._parents[node] == NOBODY:
+            return OF_A_ROOT
         noticed, borrows = [], False
         for number, amount in more:
             axis = axes[number]
