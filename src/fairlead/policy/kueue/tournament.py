@@ -14,13 +14,12 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
-from fairlead.fairness.dominant_share import Rank
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.head import Head, OrderGates, Seniority
+from fairlead.policy.kueue.head import Head, OrderGates
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.snapshot import Snapshot
 
-Key: TypeAlias = tuple[bool, bool, Rank, Seniority]
+Key: TypeAlias = tuple[bool, bool, bool, float, int, int, WorkloadName]
 
 
 class _Entry(NamedTuple):
@@ -112,8 +111,9 @@ class Tournament:
         """Let *head*, which adds *usage* to *side*, stand for it in the line of the parent."""
         gates = self._gates
         borrows, rank, noticed = self._tree.prospect(side, usage)
-        unequal = gates.is_behind(head), gates.non_borrowing_first and borrows, rank
-        entry = _Entry((*unequal, gates.seniority(head)), side, head, noticed)
+        borrows = borrows and gates.non_borrowing_first
+        key = (gates.is_behind(head), borrows, *rank, *gates.seniority(head))
+        entry = _Entry(key, side, head, noticed)
         self._entries[side] = entry
         parent = self._parents[side]
         if parent is not None:
