@@ -148,7 +148,7 @@ def test_a_job_that_gives_way_is_told_for_whom_and_the_numbers_of_both_queues() 
     """Of 8 GPUs speech holds all, and may hold 6; robotics is due 2 and asks for them."""
     ran = run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW)
     assert ran.out.splitlines()[0] == (
-        "speech/dialects loses 1 of its 1 pods, for robotics/grasp: "
+        "speech/dialects loses its pod, for robotics/grasp: "
         "speech holds more than it may: gpu: allocated 8 > allocatable 6."
     )
     document = json.loads(

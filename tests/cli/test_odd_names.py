@@ -57,7 +57,7 @@ def test_queues_show_them(world: str) -> None:
 
 def test_an_explanation_shows_them(world: str) -> None:
     ran = run_cli("explain", "team/j\nk", "-f", world)
-    assert ran.out.startswith(f"team/{SHOWN_JOB} starts 1 of its 1 pods.\n")
+    assert ran.out.startswith(f"team/{SHOWN_JOB} starts its pod.\n")
     assert all(line.isprintable() for line in ran.out.split("\n"))
 
 

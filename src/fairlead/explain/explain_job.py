@@ -65,11 +65,11 @@ def _answer(state: ClusterState, job: WorkloadName, decisions: list[Decision]) -
     reserved = [each for each in decisions if isinstance(each, Reserve)]
     parts = _losses(decisions, total)
     if started:
-        parts.append(f"starts {started} of its {total} pods")
+        parts.append(f"starts {_of_its_pods(started, total)}")
     if reserved:
         count = sum(len(each.placements) for each in reserved)
         why = reason_text(reserved[-1].reason)
-        parts.append(f"has room reserved for {count} of its {total} pods: {why}")
+        parts.append(f"has room reserved for {_of_its_pods(count, total)}: {why}")
     for each in decisions:
         if isinstance(each, Wait):
             rest = "its other pods wait" if parts else "waits"
@@ -86,11 +86,15 @@ def _losses(decisions: list[Decision], total: int) -> list[str]:
     evicted = [each for each in decisions if isinstance(each, Evict)]
     moved = [each for each in decisions if isinstance(each, Move)]
     lost = sum(len(each.pods) for each in evicted)
-    parts = [f"loses {lost} of its {total} pods{_to_whom(evicted)}"] if evicted else []
+    parts = [f"loses {_of_its_pods(lost, total)}{_to_whom(evicted)}"] if evicted else []
     if moved:
         count = sum(len(each.placements) for each in moved)
-        parts.append(f"moves {count} of its {total} pods{_to_whom(moved)}")
+        parts.append(f"moves {_of_its_pods(count, total)}{_to_whom(moved)}")
     return parts
+
+
+def _of_its_pods(count: int, total: int) -> str:
+    return "its pod" if total == 1 else f"{count} of its {total} pods"
 
 
 def _to_whom(given: Sequence[Evict | Move]) -> str:

@@ -36,7 +36,7 @@ PHRASES: Final = {
     "TooFewFreeGpus": "too few are free in the cluster: {all}",
     "NobodyLessImportant": "nobody less important runs in {queue}: {all}",
     "NobodyToAsk": "there are no {names}",
-    "NoRoomWithVictims": "whoever leaves, there is not enough room: {tallies}",
+    "NoRoomWithVictims": "no attempt made room for it: {tallies}",
     "NotAllCanMove": "not all have another place: {tallies}",
     "WithinItsShare": "{queue} may keep what it holds: {scarcest}",
     "WouldBeFuller": "would be fuller than {queue}: {all}",

@@ -90,7 +90,8 @@ def _comparison_text(comparison: Comparison, home: QueueName | None) -> str:
     axis = comparison.axis
     left = " + ".join(_term_text(axis, term) for term in comparison.left)
     name = f"{axis}: " if axis else ""
-    is_elsewhere = comparison.queue != home and comparison.right.queue is None
+    is_told = any(term.queue is not None for term in (*comparison.left, comparison.right))
+    is_elsewhere = comparison.queue != home and not is_told
     at = f" at {comparison.queue}" if is_elsewhere else ""
     return f"{name}{left} {comparison.relation} {_term_text(axis, comparison.right)}{at}"
 

@@ -18,7 +18,7 @@ def side_document(side: SideNumbers) -> dict[str, object]:
 def side_section(title: str, sides: Sequence[SideNumbers]) -> Section:
     """Return both sides as a table, the scarcest resource first; what nobody holds is left out."""
     head = ("QUEUE", "RESOURCE", "QUOTA", "FAIR SHARE", "ALLOCATABLE")
-    counted = ("ALLOCATED", "AFTER", "SATURATION", "AFTER")
+    counted = ("ALLOCATED", "ALLOCATED AFTER", "SATURATION", "SATURATION AFTER")
     rows = [
         _row(side, at)
         for at in map(sides[0].axes.index, by_interest(sides[0].axes))

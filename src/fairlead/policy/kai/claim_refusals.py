@@ -161,7 +161,7 @@ def _with_preemptible(claim: Claim, victim: SideNumbers, kept: Comparison) -> Co
     at = victim.axes.index(kept.axis) if kept.axis else 0
     for_good = claim.world.state.sums[victim.queue].non_preemptible[at]
     rest = victim.allocated_before[at] - for_good
-    left = (Term("preemptible", rest), Term("non-preemptible", for_good))
+    left = (Term("preemptible", rest), *((Term("non-preemptible", for_good),) if for_good else ()))
     return Comparison(
         queue=kept.queue, axis=kept.axis, left=left, relation=kept.relation, right=kept.right
     )
@@ -175,9 +175,9 @@ def _needed_gpus(claim: Claim) -> tuple[Comparison, ...]:
     need = Comparison(
         queue=claim.workload.queue,
         axis=_axes(claim)[at],
-        left=(Term("request", claim.request[at]),),
+        left=(Term("request", claim.request[at], claim.workload.queue),),
         relation=">",
-        right=Term("free", claim.world.gpu_later()),
+        right=Term("free in the cluster", claim.world.gpu_later()),
     )
     return those_that_hold((need,))
 
