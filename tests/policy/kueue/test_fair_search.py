@@ -59,6 +59,21 @@ TWO_TREE = """
     a    root   1      2       -      -    lower  any
     b    root   1      2       -      -    never  any
 """
+# Capacity 10, all of it at the root, and all of it in use by a2 and c.
+TURNS_TREE = """
+    name parent weight nominal borrow lend within reclaim
+    root -      1      10      -      -    -      -
+    A    root   3      0       -      -    -      -
+    a    A      2.5    0       -      -    never  any
+    a2   A      1      0       -      -    never  any
+    c    root   1      0       -      -    never  any
+"""
+TURNS_HELD = """
+    name queue amount priority since
+    z    a2    4      0        1
+    c1   c     3      0        3
+    c2   c     3      0        2
+"""
 
 STORIES = {
     # 2 + 6 <= 8: within b's quota. A: 1 of 11 -> 91 / 2 = 45, before b, which has nobody to ask.
@@ -120,6 +135,69 @@ STORIES = {
         """,
         "a 5 0",
         "b1 InCohortFairSharing, c1 InCohortFairSharing",
+    ),
+    # A with the claim: 4 + 8 of 10 -> 1200 / 3 = 400; c: 6 of 10 -> 600, without c1 300. Inside A
+    # a has 800 / 2.5 = 320 and a2 400, without z 0. So nobody goes in the first round. In the
+    # second c1 and z go, 3 + 4 < 8. By then A has 800 / 3 = 267, less than the 300 of c, but c had
+    # its turn.
+    "in the second round no queue loses two": Story(TURNS_TREE, TURNS_HELD, "a 8 0", ""),
+    # The same with 1100 / 3 = 367 and 700 / 2.5 = 280; and 3 + 4 >= 7.
+    "in the second round cohorts lose as well": Story(
+        TURNS_TREE, TURNS_HELD, "a 7 0", "c1 InCohortFairSharing, z InCohortFairSharing"
+    ),
+    # a borrows 1 of 6 -> 167. b: 4 -> 667; without b1 0, but without b2 500.
+    "after one that is too large a smaller one is tried": Story(
+        """
+        name parent weight nominal borrow lend within reclaim
+        root -      1      2       -      -    -      -
+        a    root   1      2       -      -    never  any
+        b    root   1      2       -      -    never  any
+        """,
+        """
+        name queue amount priority since
+        k    a     2      0        0
+        b1   b     3      0        2
+        b2   b     1      0        1
+        """,
+        "a 1 0",
+        "b2 InCohortFairSharing",
+    ),
+    # 3 <= 6: within quota. b has 4 and c 3; b1 makes it 3 and 3, where c1 is the newest, then 3 and
+    # 2, where b2 is.
+    "the largest borrower is looked for anew each time": Story(
+        """
+        name parent weight nominal borrow lend within reclaim
+        root -      1      1       -      -    -      -
+        a    root   1      6       -      -    never  any
+        b    root   1      0       -      -    never  any
+        c    root   1      0       -      -    never  any
+        """,
+        """
+        name queue amount priority since
+        b1   b     1      0        5
+        b2   b     1      0        3
+        b3   b     2      0        2
+        c1   c     1      0        4
+        c2   c     2      0        1
+        """,
+        "a 3 0",
+        "b1 InCohortReclamation, c1 InCohortReclamation, b2 InCohortReclamation",
+    ),
+    # a has 2 of 3 with the claim and borrows nothing; b keeps what it has, since a may not reclaim.
+    "the own queue is asked although it borrows nothing": Story(
+        """
+        name parent weight nominal borrow lend within reclaim
+        root -      1      0       -      -    -      -
+        a    root   1      3       -      -    lower  never
+        b    root   1      0       -      -    never  never
+        """,
+        """
+        name queue amount priority since
+        m    a     1      0        0
+        o    b     2      0        0
+        """,
+        "a 1 1",
+        "m InClusterQueue",
     ),
     # Within quota: small goes first (less important), then big; 1 + 3 >= 3, but 3 alone is enough.
     "who need not go after all stays": Story(
@@ -317,6 +395,14 @@ def test_without_its_gate_what_was_lent_goes_back_only_by_shares() -> None:
     story = STORIES["what was lent goes back, from the largest borrower"]
     gate_off = KueueSettings(fair_sharing=True, feature_gates=((GATE, False),))
     assert told(found(story, gate_off)) == "z InCohortFairSharing"
+
+
+def test_the_own_queue_is_asked_under_the_second_strategy_alone() -> None:
+    """Its side is that of the claimant: no shares are compared."""
+    only_second = KueueSettings(fair_sharing=True, strategies=BOTH_STRATEGIES[1:])
+    for name in ("own queue takes part at its place", "own queue is asked although it borrows"):
+        (story,) = (story for title, story in STORIES.items() if name in title)
+        assert told(found(story, only_second)) == "m InClusterQueue"
 
 
 def test_a_target_tells_which_shares_were_compared() -> None:

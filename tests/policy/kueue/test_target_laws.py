@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.policy.kueue.classical_search import classical_targets
@@ -22,6 +22,8 @@ SEARCHES: dict[str, Search] = {
     "fair": lambda snapshot, claimant, world: fair_targets(snapshot, claimant, world.settings),
     "classical": lambda snapshot, claimant, _: classical_targets(snapshot, claimant),
 }
+many = settings(max_examples=250)
+some = settings(max_examples=60)
 both = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 
 
@@ -33,12 +35,14 @@ def names_and_reasons(targets: list[Target]) -> list[tuple[str, str]]:
     return [(target.holder.name, target.reason) for target in targets]
 
 
+@many
 @given(target_worlds())
 def test_the_fair_search_equals_the_plain_one(world: TargetWorld) -> None:
     found = names_and_reasons(found_in(world, SEARCHES["fair"]))
     assert found == plain_fair_targets(world)
 
 
+@many
 @given(target_worlds())
 def test_the_classical_search_equals_the_plain_one(world: TargetWorld) -> None:
     found = names_and_reasons(found_in(world, SEARCHES["classical"]))
@@ -46,6 +50,7 @@ def test_the_classical_search_equals_the_plain_one(world: TargetWorld) -> None:
 
 
 @both
+@some
 @given(world=target_worlds())
 def test_a_search_leaves_everything_as_it_was(search: Search, world: TargetWorld) -> None:
     snapshot, fresh = world.snapshot(), world.tree()
@@ -58,6 +63,7 @@ def test_a_search_leaves_everything_as_it_was(search: Search, world: TargetWorld
 
 
 @both
+@some
 @given(world=target_worlds())
 def test_the_claimant_fits_without_the_targets(search: Search, world: TargetWorld) -> None:
     targets = found_in(world, search)
@@ -92,6 +98,7 @@ def test_the_shares_that_are_told_justify_the_choice(world: TargetWorld) -> None
 
 
 @both
+@some
 @given(world=target_worlds(), data=st.data())
 def test_listing_things_in_another_order_changes_nothing(
     search: Search, world: TargetWorld, data: st.DataObject

@@ -1,0 +1,84 @@
+"""What only a claimant of several resources meets: need and dominance may differ."""
+
+from decimal import Decimal
+
+import msgspec
+
+from fairlead.fairness.quota_tree import QuotaNode
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.queue import QueuePreemption
+from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
+from tests.policy.kueue.target_world import TargetWorld
+
+CPU, GPU = 0, 1
+
+
+def node(name: str, parent: str | None, cpu: int, gpu: int) -> QuotaNode:
+    return QuotaNode(
+        name=name,
+        parent=parent,
+        weight=Decimal(1),
+        guaranteed=(cpu, gpu),
+        borrow_limit=(None, None),
+        lend_limit=(None, None),
+        listed=frozenset({CPU, GPU}),
+    )
+
+
+def holder(name: str, *usage: tuple[int, int]) -> Holder:
+    return Holder(WorkloadName(name), QueueName("b"), 0, usage, 0, 0)
+
+
+def world(nodes: list[QuotaNode], holders: list[Holder], claim: Usage) -> TargetWorld:
+    a, b = QueueName("a"), QueueName("b")
+    return TargetWorld(
+        axis_resources=("cpu", "gpu"),
+        nodes=tuple(nodes),
+        rules={a: QueuePreemption(reclaim_within_cohort="Any"), b: QueuePreemption()},
+        holders=tuple(holders),
+        queue=a,
+        usage=claim,
+        priority=0,
+        queued_ms=0,
+        settings=KueueSettings(fair_sharing=True, strategies=BOTH_STRATEGIES[:1]),
+    )
+
+
+def told(asked: TargetWorld) -> list[tuple[str, str]]:
+    targets = fair_targets(asked.snapshot(), asked.claimant(), asked.settings)
+    return [(target.holder.name, target.reason) for target in targets]
+
+
+def test_equal_shares_stay_equal_when_the_dominant_resource_is_not_touched() -> None:
+    """With 10 of each to lend, a would borrow 4 cpu -> 400, and b has 4 gpu -> 400.
+
+    All cpu is in use: b has 10 of it within 6 + 4 of its own. Without u b still has 400.
+    """
+    nodes = [node("root", None, 0, 4), node("a", "root", 4, 6), node("b", "root", 6, 0)]
+    held = [holder("u", (CPU, 8)), holder("v", (GPU, 4)), holder("w", (CPU, 2))]
+    asked = world(nodes, held, ((CPU, 8),))
+    assert told(asked) == [("u", "InCohortFairSharing")]
+
+
+def test_what_is_not_lacking_may_exceed_the_quota_when_lent_quota_is_claimed() -> None:
+    """The claimant lacks cpu, of which it has quota, and borrows gpu, of which there is enough.
+
+    With cpu alone in view it is within quota, so b gives back; by shares a has 3 gpu of 4 -> 750,
+    while b would fall to 0.
+    """
+    nodes = [node("root", None, 0, 4), node("a", "root", 4, 0), node("b", "root", 0, 0)]
+    asked = world(nodes, [holder("u", (CPU, 4))], ((CPU, 4), (GPU, 3)))
+    assert asked.claimant().need == {CPU}
+    assert told(asked) == [("u", "InCohortReclamation")]
+    off = (("FairSharingPreemptWithinNominal", False),)
+    settings = msgspec.structs.replace(asked.settings, feature_gates=off)
+    assert told(msgspec.structs.replace(asked, settings=settings)) == []
+
+
+def test_who_has_nothing_that_lacks_is_not_asked() -> None:
+    """Both borrow; v, listed first, has only gpu."""
+    nodes = [node("root", None, 0, 2), node("a", "root", 4, 0), node("b", "root", 0, 0)]
+    held = [holder("aa", (GPU, 2)), holder("u", (CPU, 4))]
+    assert told(world(nodes, held, ((CPU, 4),))) == [("u", "InCohortReclamation")]
