@@ -35,6 +35,14 @@ class KnockOut(Generic[Entrant]):
         # these are the places themselves.
         self._winners = [NOBODY] * (2 * self._width)
 
+    def copy(self) -> "KnockOut[Entrant]":
+        """Return another bracket in which everything is as it is here now."""
+        made = KnockOut(0, self._precedes)
+        made._width = self._width
+        made._entrants = self._entrants.copy()
+        made._winners = self._winners.copy()
+        return made
+
     def enter(self, place: int, entrant: Entrant | None) -> None:
         """Put *entrant* (None: nobody) at *place*, instead of whoever was there.
 

@@ -7,7 +7,7 @@ A job may want thousands of pods beyond its minimum, one in each turn. Their ord
 once, when it has its minimum: to look at all of its pods in every turn would take ever longer.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -41,17 +41,43 @@ class PendingJobs:
         self._evicted = evicted
         self._gangs: dict[WorkloadName, Gang] = {} if gangs is None else gangs
         self._heaps: dict[QueueName, list[JobKey]] = {}
+        self._shared: set[QueueName] = set()  # whose heaps belong to another, see `branch`
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
         # Who grows one by one, and what comes after the next pod, the last of all first.
         self._growing: dict[WorkloadName, list[PodId]] = {}
         self.beyond_depth: list[WorkloadName] = []
         self.unready: list[WorkloadName] = []
 
+    def branch(
+        self, claims: Mapping[WorkloadName, tuple[PodId, ...]], changed: Iterable[WorkloadName]
+    ) -> "PendingJobs":
+        """Return who waits now; others than those who *changed* or claim want what they do here.
+
+        *claims* are what some would start next, whatever else they want. Law: it is what taking in
+        all queues anew would be. Nobody may have had a turn here, and all must have been taken in.
+        Cost: the queues of those who changed; of the others, a copy in C.
+        """
+        assert self._depth is None, "somebody may be left out"
+        made = PendingJobs(self._state, None, self._gangs, self._evicted)
+        made._heaps = self._heaps.copy()
+        made._shared = set(self._heaps)
+        made._next = self._next.copy()
+        names: dict[QueueName, set[WorkloadName]] = {}
+        for name in (*changed, *claims):
+            made._next.pop(name, None)
+            names.setdefault(self._state.workloads[name].queue, set()).add(name)
+        made._next.update(claims)
+        for queue, them in names.items():
+            keys = [key for key in self._heaps[queue] if key[-1] not in them]
+            keys += [made._key(name) for name in them if made._can_start(name)]
+            made._put(queue, keys)
+        return made
+
     def add_queue(self, queue: QueueName) -> None:
         """Take in what waits in *queue*."""
         keys = []
         for name in self._state.waiting(queue):
-            if self._state.workloads[name].active and self.next_pods(name):
+            if self._can_start(name):
                 keys.append(self._key(name))
             else:
                 self.unready.append(name)
@@ -59,8 +85,7 @@ class PendingJobs:
             keys.sort()
             self.beyond_depth += [name for *_, name in keys[self._depth :]]
             del keys[self._depth :]
-        heapify(keys)
-        self._heaps[queue] = keys
+        self._put(queue, keys)
 
     def first(self, queue: QueueName) -> WorkloadName | None:
         """Return the job that *queue* would run next."""
@@ -78,7 +103,7 @@ class PendingJobs:
 
     def drop_first(self, queue: QueueName) -> None:
         """Let the first job of *queue* go: it has all it wants, or cannot have it."""
-        heappop(self._heaps[queue])
+        heappop(self._own_heap(queue))
 
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which has got its next pods, its new place.
@@ -87,7 +112,7 @@ class PendingJobs:
         pods are those that asking its groups anew gives. Cost: a look at each pod of the job; none
         once it grows one by one.
         """
-        heap = self._heaps[queue]
+        heap = self._own_heap(queue)
         name = heappop(heap)[-1]
         rest = self._growing.get(name)
         if rest is None:
@@ -131,6 +156,21 @@ class PendingJobs:
             rows = [sets[pod.pod_set].requests for pod in pods]
             requests = tuple(map(sum, zip(*rows, strict=True)))
         return state.axes.charge(state.resources, requests)
+
+    def _can_start(self, name: WorkloadName) -> bool:
+        return self._state.workloads[name].active and bool(self.next_pods(name))
+
+    def _put(self, queue: QueueName, keys: list[JobKey]) -> None:
+        heapify(keys)
+        self._heaps[queue] = keys
+        self._shared.discard(queue)
+
+    def _own_heap(self, queue: QueueName) -> list[JobKey]:
+        """Return the heap of a queue in order to change it."""
+        if queue in self._shared:
+            self._shared.remove(queue)
+            self._heaps[queue] = self._heaps[queue].copy()
+        return self._heaps[queue]
 
     def _foresee(self, name: WorkloadName) -> None:
         """Remember in which order a job will grow, if that is known by now."""

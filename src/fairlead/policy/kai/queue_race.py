@@ -6,7 +6,7 @@ child that wins below it. A change in one leaf touches the brackets on its way t
 others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
@@ -47,6 +47,22 @@ class QueueRace:
             self._prepare(name)
         for name in reversed(list(numbers)):  # children before parents
             self._enter(name)
+
+    def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueRace":
+        """Return another race, in which leaves meet with what they now *offer*.
+
+        That, and what queues hold, must be as in this race but for the leaves that *changed*. Law:
+        it is the race that would be made anew. Cost: a copy of the brackets, and the paths of what
+        changed.
+        """
+        made = QueueRace(self._state, {}, offer, self._stand, self._before)
+        made._numbers, made._names, made._places = self._numbers, self._names, self._places
+        made._brackets = {name: bracket.copy() for name, bracket in self._brackets.items()}
+        made._offers = self._offers.copy()
+        made._standings = self._standings.copy()
+        for leaf in changed:
+            made.renew(leaf)
+        return made
 
     def standing(self, queue: QueueName) -> Standing | None:
         """Return how *queue* stands in the race; None if it is out."""
