@@ -143,6 +143,37 @@ STORIES = {
         "a 2 5",
         "b2 InCohortReclamation, m InClusterQueue",
     ),
+    # 2 + 2 > 3, but without borrowing b1's 3 and m1's 1 do: 1 + 2 <= 3. With borrowing it would be
+    # m1 and m2.
+    "who is under its quota is first tried without borrowing": Story(
+        """
+        name parent weight nominal borrow lend within reclaim over
+        root -      1      1       -      -    -      -       -
+        a    root   1      3       -      -    lower  any     -
+        b    root   1      1       -      -    never  any     -
+        """,
+        """
+        name queue amount priority since
+        m1   a     1      0        2
+        m2   a     1      0        1
+        b1   b     3      0        1
+        """,
+        "a 2 5",
+        "b1 InCohortReclamation, m1 InClusterQueue",
+    ),
+    # Quota was taken away: 2 + 4 of 5 in use. a is not under its 2, so b is not asked; a2 brings
+    # what is left from -1 to 0, a1 to 1.
+    "who has all its quota in use takes from nobody else": Story(
+        NEVER_TREE,
+        """
+        name queue amount priority since
+        a1   a     1      0        1
+        a2   a     1      0        2
+        b1   b     4      0        3
+        """,
+        "a 1 5",
+        "a2 InClusterQueue, a1 InClusterQueue",
+    ),
 }
 
 

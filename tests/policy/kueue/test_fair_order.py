@@ -60,7 +60,7 @@ def test_of_equal_shares_a_cohort_comes_before_a_queue_whose_workload_is_leaving
     held = """
         k  a 1 0 0
         b1 b 1 9 0
-        !c c 1 0 0
+        !c c 1 -1 0
     """
     assert asked(tree, held, "a 1 0") == ["b", "c"]
 

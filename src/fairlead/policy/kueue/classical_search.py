@@ -6,6 +6,7 @@ rest of the tree must give back what it borrows (a *hierarchical* claim); elsewh
 justify it, and the claimant may have to stay within its own quota. Without the claimant's usage.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 from heapq import merge
@@ -69,7 +70,8 @@ class _ClassicalSearch:
         self._snapshot = snapshot
         self._tree = snapshot.tree
         self._claimant = claimant
-        self._rules = snapshot.rules[claimant.queue].preemption
+        self._borrowing = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
+        self._is_forbidden = self._borrowing.policy == "Never"
         self._allowed = Candidates(snapshot, claimant)
         # All lines are drawn up before anything is taken.
         lines = [*self._others(), self._own()]
@@ -79,14 +81,13 @@ class _ClassicalSearch:
         """Return whether the claimant borrows, for each attempt in turn."""
         tree, claimant = self._tree, self._claimant
         claims = {line.claim for line in self._lines}
-        is_forbidden = self._rules.borrow_within_cohort.policy == "Never"
         is_under_quota = all(
             tree.charged_on(claimant.queue, axis) < tree.subtree_on(claimant.queue, axis)
             for axis in claimant.need
         )
-        if claims <= {_Claim.SAME_QUEUE} or (is_forbidden and not is_under_quota):
+        if claims <= {_Claim.SAME_QUEUE} or (self._is_forbidden and not is_under_quota):
             return (True,)
-        if is_forbidden and _Claim.HIERARCHICAL not in claims:
+        if self._is_forbidden and _Claim.HIERARCHICAL not in claims:
             return (False, True)
         return (True, False)
 
@@ -95,8 +96,7 @@ class _ClassicalSearch:
         snapshot = self._snapshot
         taken: list[_Candidate] = []
         must_go: list[bool] | None = None
-        lines = (line.candidates() for line in self._lines)
-        for candidate in merge(*lines, key=_Candidate.key):
+        for candidate in self._in_order(borrow):
             if not self._is_valid(candidate, borrow):
                 continue
             holder = candidate.holder
@@ -112,6 +112,29 @@ class _ClassicalSearch:
                 snapshot.charge(candidate.holder.queue, candidate.holder.usage)
                 targets.append(Target(holder=candidate.holder, reason=self._reason(candidate)))
         return targets if must_go else []
+
+    def _in_order(self, borrow: bool) -> Iterator[_Candidate]:
+        """Return the candidates of an attempt, without lines of which nobody could be taken.
+
+        Nobody is left where the claimant must not borrow and would do so even without all its
+        own candidates.
+        """
+        lines = self._lines
+        if borrow and self._is_forbidden:
+            lines = [line for line in lines if line.claim is not _Claim.PRIORITY]
+        if not borrow and not self._may_come_within_quota():
+            lines = []
+        return merge(*(line.candidates() for line in lines), key=_Candidate.key)
+
+    def _may_come_within_quota(self) -> bool:
+        tree, queue = self._tree, self._claimant.queue
+        gain: Counter[int] = Counter()
+        for holder in self._allowed.of(queue):
+            gain.update(dict(holder.usage))
+        return all(
+            tree.charged_on(queue, axis) - gain[axis] + amount <= tree.subtree_on(queue, axis)
+            for axis, amount in self._claimant.usage
+        )
 
     def _fits(self, borrow: bool) -> bool:
         tree, queue = self._tree, self._claimant.queue
@@ -144,10 +167,9 @@ class _ClassicalSearch:
 
     def _outranks(self, holder: Holder) -> bool:
         """Tell whether the claimant may borrow at the expense of *holder*."""
-        rules = self._rules.borrow_within_cohort
-        threshold = rules.max_priority_threshold
+        threshold = self._borrowing.max_priority_threshold
         return (
-            rules.policy != "Never"
+            not self._is_forbidden
             and holder.priority < self._claimant.priority
             and (threshold is None or holder.priority <= threshold)
         )
