@@ -174,15 +174,27 @@ def test_those_behind_are_held_back_too_and_those_who_are_safe_start() -> None:
     assert [each.workload for each in outlook.decisions if isinstance(each, Reserve)] == ["big"]
 
 
-def test_a_job_that_was_withdrawn_does_not_claim_in_the_next_cycle() -> None:
-    """As in the first scenario, but big is there no more by then, so small can have its place."""
-    scenario = next(iter(SCENARIOS.values()))
-    state = world(scenario.nodes, scenario.quotas, scenario.jobs)
-    gone = (Placement(PodId(0, 0), "elsewhere"),)
-    state.apply(NodeAdded(Node(name="elsewhere", allocatable=(0, 0, 0), occupied=(0, 0, 0))))
-    state.apply(WorkloadStarted(workload=WorkloadName("big"), placements=gone, at_ms=0))
-    state.apply(WorkloadLeaving(workload=WorkloadName("big"), pods=(PodId(0, 0),)))
-    assert told(planned(state, OWN, NOW_MS)) == "start first@n0, start small@n0"
+@pytest.mark.parametrize(
+    ("pods", "plan"),
+    [
+        (1, "start first@n0, start small@n0"),
+        (2, "wait small WouldBeEvicted, start first@n0"),
+    ],
+)
+def test_a_pod_that_is_leaving_claims_in_the_next_cycle_unless_its_job_was_withdrawn(
+    pods: int, plan: str
+) -> None:
+    """As in the first scenario, but the last pod of big still leaves a node that has no room.
+
+    Its only pod: the job was deleted. Its second: nobody waits today, but that pod will. Of a quota
+    of 5 its queue holds 2 then for the other pod of big, and 1 for first; 2 more are its right.
+    """
+    small = next(iter(SCENARIOS.values())).jobs.replace("big    a      1", f"big    a      {pods}")
+    state = world("n0=3 full=0", "a=5 b=0", small)
+    everywhere = tuple(Placement(PodId(0, at), "full") for at in range(pods))
+    state.apply(WorkloadStarted(workload=WorkloadName("big"), placements=everywhere, at_ms=0))
+    state.apply(WorkloadLeaving(workload=WorkloadName("big"), pods=(PodId(0, pods - 1),)))
+    assert told(planned(state, OWN, NOW_MS)) == plan
 
 
 PLANNED_AGAIN = """
@@ -223,7 +235,6 @@ all_settings = st.builds(
     reclaim_min_runtime_ms=st.sampled_from([0, 0, 200_000]),
     preempt_min_runtime_ms=st.sampled_from([0, 0, 200_000]),
     signatures=st.booleans(),
-    consolidating_reclaim=st.booleans(),
 )
 
 

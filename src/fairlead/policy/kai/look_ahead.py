@@ -103,7 +103,7 @@ class _Ahead:
 
         Where there are reservations it is tried with them kept; if all is well, also without.
         """
-        if not self._can_take:
+        if not self._can_take or not self._will_somebody_wait(decisions):
             return frozenset()
         started = self._could_give_way(_placed(decisions, (Start,)))
         promised = _placed(decisions, (Reserve,))
@@ -139,8 +139,6 @@ class _Ahead:
     ) -> Set[PodKey]:
         with self._state.trial():
             carry_out(self._state, decisions, self._now_ms, keeps_reservations=keeps_reservations)
-            if not self._state.waited_for():
-                return frozenset()
             return _asked(self._decisions(Restraint(), self._now_ms + NEXT_CYCLE_MS))
 
     def _decisions(self, restraint: Restraint, now_ms: int) -> tuple[Decision, ...]:
@@ -148,6 +146,15 @@ class _Ahead:
         decisions = tuple(cycle.decisions())
         self.looked_at_the_clock |= cycle.looked_at_the_clock
         return decisions
+
+    def _will_somebody_wait(self, decisions: tuple[Decision, ...]) -> bool:
+        """Return whether there can be anybody to claim something in the next cycle.
+
+        Whoever waits now is told so; others lose their places now, or are leaving already.
+        """
+        if not all(isinstance(each, Start) for each in decisions):
+            return True
+        return any(any(sums.leaving) for sums in self._state.sums.values())
 
     def _could_give_way(self, pods: Iterable[PodKey]) -> Set[PodKey]:
         workloads = self._state.workloads
