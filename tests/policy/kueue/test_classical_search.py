@@ -174,6 +174,61 @@ STORIES = {
         "a 1 5",
         "a2 InClusterQueue, a1 InClusterQueue",
     ),
+    # y3 gives 1; then A uses 2 of its 2, and what is below A is out of reach. z1 gives the other 1.
+    "a cohort loses only while it borrows": Story(
+        """
+        name parent weight nominal borrow lend within reclaim over
+        root -      1      0       -      -    -      -       -
+        A    root   1      2       -      -    -      -       -
+        x    root   1      2       -      -    never  any     -
+        y    A      1      0       -      -    never  any     -
+        z    root   1      0       -      -    never  any     -
+        """,
+        """
+        name queue amount priority since
+        y1   y     1      0        7
+        y2   y     1      0        8
+        y3   y     1      0        9
+        z1   z     1      0        1
+        """,
+        "x 2 0",
+        "y3 InCohortReclamation, z1 InCohortReclamation",
+    ),
+    # a lends nothing: it keeps 2 of the 3 for itself, and the 1 that is left fits the quota of A.
+    "what a queue keeps for itself is not asked of its cohort": Story(
+        """
+        name parent weight nominal borrow lend within reclaim over
+        root -      1      0       -      -    -      -       -
+        A    root   1      1       -      -    -      -       -
+        a    A      1      2       -      0    never  any     -
+        c    root   1      0       -      -    never  any     -
+        """,
+        """
+        name queue amount priority since
+        c1   c     1      0        1
+        """,
+        "a 3 0",
+        "c1 InCohortReclamation",
+    ),
+    # a has quota for 2, A with b1 has not; a's claim is hierarchical in the whole tree all the
+    # same, so b1 and c1 go by age alone.
+    "quota of the queue counts above its cohort as well": Story(
+        """
+        name parent weight nominal borrow lend within reclaim over
+        root -      1      0       -      -    -      -       -
+        A    root   1      0       -      -    -      -       -
+        a    A      1      2       -      -    never  any     -
+        b    A      1      0       -      -    never  any     -
+        c    root   1      0       -      -    never  any     -
+        """,
+        """
+        name queue amount priority since
+        b1   b     1      0        1
+        c1   c     1      0        2
+        """,
+        "a 2 0",
+        "c1 InCohortReclamation, b1 InCohortReclamation",
+    ),
 }
 
 

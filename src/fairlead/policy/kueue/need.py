@@ -7,6 +7,4 @@ from fairlead.policy.kueue.holder import Usage
 
 def lacking_axes(tree: QuotaTree, queue: QueueName, request: Usage) -> frozenset[int]:
     """Return the axes on which *request* does not fit. Cost: the depth, for each axis of it."""
-    return frozenset(
-        axis for axis, amount in request if amount > max(0, tree.available_on(queue, axis))
-    )
+    return frozenset(axis for axis, amount in request if amount > tree.available_on(queue, axis))
