@@ -50,6 +50,7 @@ class ClaimRound:
         self._spared = spared
         self._pool = self._victim_pool()
         self._refusals: dict[Alike, FailedClaim] = {}
+        self._victims: set[WorkloadName] = set()  # of the last claim that was met
         self._failed = FailedClaims(
             self.state, across_queues=action == "consolidation", faithful=self.settings.faithful
         )
@@ -87,6 +88,8 @@ class ClaimRound:
             claim = Claim(self, self.action, job, jobs.request(job))
             changed = self._meet(claim, jobs.next_pods(job))
             jobs.drop_first(queue)
+            jobs.look_again(self._victims)
+            self._victims.clear()
             for each in {queue, *changed}:
                 race.renew(each)
 
@@ -189,8 +192,8 @@ class ClaimRound:
         self.view.record.act(Act(reason_to_gain(claim, tried)), [(job, pod) for pod in pods])
         for name, pod in tried.lost:
             self.view.away.setdefault(name, set()).add(pod)
-        touched = {name for name, _ in tried.lost | tried.moved | tried.joined}
-        return {state.workloads[name].queue for name in (*touched, job)}
+        self._victims |= {name for name, _ in tried.lost | tried.moved | tried.joined}
+        return {state.workloads[name].queue for name in (*self._victims, job)}
 
     def _line_of_victims(self, claim: Claim) -> VictimLine:
         most = self._most_victims()

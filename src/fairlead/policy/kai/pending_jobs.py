@@ -126,6 +126,21 @@ class PendingJobs:
         if self._next[name]:
             heappush(heap, self._place(name, Fullness.ABOVE))
 
+    def look_again(self, names: Iterable[WorkloadName]) -> None:
+        """Take in that pods of *names* got or lost places: who stands in line wants less, or more.
+
+        One that can start nothing any more leaves the line. Cost: the length of their lines.
+        """
+        for name in names:
+            queue = self._state.workloads[name].queue
+            heap = self._own_heap(queue)
+            if not any(key[-1] == name for key in heap):
+                continue
+            self._next.pop(name, None)
+            self._growing.pop(name, None)
+            keys = [key for key in heap if key[-1] != name]
+            self._put(queue, [*keys, self._key(name)] if self._can_start(name) else keys)
+
     def gang(self, name: WorkloadName) -> Gang:
         """Return the groups of a job."""
         gang = self._gangs.get(name)
