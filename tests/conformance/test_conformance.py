@@ -26,6 +26,7 @@ BUILT = [
     ("kai-cycle-public.json", {"fairShare": 300, "allocate": 300, "stalegangeviction": 300}),
     ("kueue-random-public.json", {"nodes": 500, "drs": 500, "fits": 500}),
     ("kueue-random-public.json", {"preempting": 500, "targets": 500, "classical": 500}),
+    ("kueue-random-public.json", {"cycle": 169}),
     ("kueue-crafted.json", {"nodes": 12, "drs": 12, "fits": 12}),
     ("kueue-crafted.json", {"preempting": 12, "targets": 12, "classical": 12}),
     ("published-results.json", {"division": 7, "shareWeight": 1, "drs": 8, "decay": 2}),

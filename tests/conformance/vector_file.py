@@ -18,6 +18,7 @@ from tests.conformance import (
     kai_order,
     kai_reclaimable,
     kai_suite,
+    kueue_cycle,
     kueue_nodes,
     kueue_order,
     kueue_targets,
@@ -42,8 +43,6 @@ PUBLISHED_KINDS: dict[str, Check] = {
     "drs": published_kueue.check,
     "decay": published_kueue.check,
 }
-KUEUE_LATER = ("cycle",)
-"""Kinds of a Kueue case that a scheduling policy will answer."""
 
 
 class VectorError(Exception):
@@ -92,11 +91,8 @@ def _check_kind(case: Any, kind: str, checks: dict[str, Check]) -> list[Outcome]
 
 
 def _check_kueue(case: Any) -> list[Outcome]:
-    result = case.get("result", {}) if isinstance(case, dict) else {}
-    later = [kind for kind in KUEUE_LATER if kind in result]
-    unbuilt = [_unbuilt(_identity(case), kind) for kind in later]
-    built = (kueue_nodes.check, kueue_targets.check, kueue_order.check)
-    return [*_flat(check(case) for check in built), *unbuilt]
+    built = (kueue_nodes.check, kueue_targets.check, kueue_order.check, kueue_cycle.check)
+    return _flat(check(case) for check in built)
 
 
 def _check_published(entry: Any) -> list[Outcome]:

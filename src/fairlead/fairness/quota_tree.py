@@ -11,6 +11,7 @@ be sound already: an unknown parent, a cycle or a name used twice is a ``ValueEr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from decimal import Decimal
 from operator import sub
 from typing import NamedTuple
@@ -102,6 +103,14 @@ class QuotaTree:
             for name in sorted(set(axis_resources))
         ]
 
+    def copy(self) -> "QuotaTree":
+        """A tree of the same quota and usage, whose usage changes on its own from now on."""
+        twin, ranks = copy(self), self._ranks.copy()
+        axes = {id(axis): axis.copy(ranks) for axis in self._axes}
+        resources = [resource.on(axes) for resource in self._resources]
+        vars(twin).update(_ranks=ranks, _axes=list(axes.values()), _resources=resources)
+        return twin
+
     def charge(self, name: str, amounts: Sequence[int]) -> None:
         """Add usage to a leaf. Cost: O(axes + depth x axes touched)."""
         leaf = self._leaf(name)
@@ -178,6 +187,10 @@ class QuotaTree:
     def subtree_on(self, name: str, axis: int) -> int:
         """The subtree quota of the node on one axis; of a leaf, its own."""
         return self._axes[axis].subtree[self._index[name]]
+
+    def borrow_limit_on(self, name: str, axis: int) -> int | None:
+        """How much the node may borrow of one axis; None: as much as there is."""
+        return self._axes[axis].borrow_limit(self._index[name])
 
     def covering(self, name: str, axis: int, amount: int) -> str | None:
         """The lowest node, from *name* upward, whose quota covers *amount* more; None if none does.
@@ -324,10 +337,10 @@ class _Axis:
     __slots__ = (
         "_axis",
         "_nodes",
-        "_ranks",
         "lendable",
         "listed",
         "parents",
+        "ranks",
         "retained",
         "subtree",
         "usage",
@@ -348,7 +361,7 @@ class _Axis:
         """
         self._axis = axis
         self._nodes = nodes
-        self._ranks = ranks
+        self.ranks = ranks
         self.parents = parents
         self.subtree = [node.guaranteed[axis] for node in nodes]
         self.listed = [axis in node.listed for node in nodes]
@@ -358,6 +371,13 @@ class _Axis:
         self.lendable: dict[int, int] = {}  # the potential of each node that has children
         for parent, _ in families:
             self.lendable[parent] = self.potential(parent)
+
+    def copy(self, ranks: list[Rank | None]) -> "_Axis":
+        """The same column of another tree, with usage of its own."""
+        twin = copy(self)
+        twin.usage = self.usage.copy()
+        twin.ranks = ranks
+        return twin
 
     def _gather(self, families: list[Family]) -> None:
         """Sum quota and usage from the leaves to the roots, one family at a time."""
@@ -389,9 +409,13 @@ class _Axis:
         limit = self._nodes[node].borrow_limit[self._axis]
         return reach if limit is None else min(reach, self.subtree[node] + limit)
 
+    def borrow_limit(self, node: int) -> int | None:
+        """How much the node may borrow; None: as much as there is."""
+        return self._nodes[node].borrow_limit[self._axis]
+
     def shift(self, node: int, amount: int) -> None:
         """Change the usage of a leaf, and of its ancestors as far as they notice."""
-        parents, ranks = self.parents, self._ranks
+        parents, ranks = self.parents, self.ranks
         while node != NOBODY and amount:
             ranks[node] = None
             amount = self.use(node, amount)
@@ -443,19 +467,25 @@ class _Axis:
 class _Resource:
     """The axes of one resource, one per flavor, and what each node could use of it at most."""
 
-    __slots__ = ("_axes", "lendable", "name")
+    __slots__ = ("axes", "lendable", "name")
 
     def __init__(self, name: str, axes: list[_Axis]) -> None:
         self.name = name
-        self._axes = axes
+        self.axes = axes
         by_flavor = (axis.lendable.values() for axis in axes)
         totals = map(sum, zip(*by_flavor, strict=True))
         self.lendable = dict(zip(axes[0].lendable, totals, strict=True))
 
+    def on(self, axes: Mapping[int, _Axis]) -> "_Resource":
+        """The same resource on the columns that stand for its own, by their identity."""
+        twin = copy(self)
+        twin.axes = [axes[id(axis)] for axis in self.axes]
+        return twin
+
     def over(self, node: int) -> int:
         """What the node uses above its quota, summed over the flavors that it lists."""
         total = 0
-        for axis in self._axes:
+        for axis in self.axes:
             over = axis.usage[node] - axis.subtree[node]
             if over > 0 and axis.listed[node]:
                 total += over
@@ -463,7 +493,7 @@ class _Resource:
 
     def overs(self) -> dict[int, int]:
         """``over`` of every node where it is positive."""
-        first, *others = (axis.overs() for axis in self._axes)
+        first, *others = (axis.overs() for axis in self.axes)
         for other in others:
             for node, amount in other.items():
                 first[node] = first.get(node, 0) + amount

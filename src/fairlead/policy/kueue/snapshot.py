@@ -5,8 +5,8 @@ give way. A search takes holders away and puts them back, so the lists stay as t
 tree is changed.
 """
 
-from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
@@ -52,10 +52,33 @@ class Snapshot:
             path.append(parent)
         return path
 
-    def admit(self, holder: Holder) -> None:
-        """Let a workload have quota from now on."""
-        insort(self._holders[holder.queue], holder, key=Holder.key)
-        self.charge(holder.queue, holder.usage)
+    def fits(self, queue: QueueName, usage: Usage) -> bool:
+        """Return whether all of *usage* is available to a ClusterQueue."""
+        tree = self.tree
+        return all(amount <= max(0, tree.available_on(queue, axis)) for axis, amount in usage)
+
+    def room_under_limits(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:
+        """Return what its quota leaves, and its borrowing limit if it borrows; None: no limit.
+
+        Negative where more is used than that.
+        """
+        left = self.tree.subtree_on(queue, axis) - self.tree.charged_on(queue, axis)
+        if not is_borrowing:
+            return left
+        limit = self.tree.borrow_limit_on(queue, axis)
+        return None if limit is None else left + limit
+
+    def copy(self) -> "Snapshot":
+        """Return a snapshot of the same that changes on its own from now on."""
+        twin = copy(self)
+        vars(twin).update(tree=self.tree.copy(), _holders=self._holders.copy())
+        return twin
+
+    def let_leave(self, holder: Holder) -> None:
+        """Let one who has quota be gone."""
+        line = self._holders[holder.queue]
+        self._holders[holder.queue] = [each for each in line if each.name != holder.name]
+        self.discharge(holder.queue, holder.usage)
 
     def charge(self, queue: QueueName, usage: Usage) -> None:
         """Count *usage* more at a ClusterQueue. Cost: the depth, for each axis of it."""

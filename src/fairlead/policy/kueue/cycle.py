@@ -1,0 +1,135 @@
+"""One cycle of Kueue's rules: the head of each ClusterQueue is admitted, preempts, or waits.
+
+All heads are nominated on the snapshot as the cycle found it. Then they have their turns one after
+the other, and each turn sees what those before it took or set aside. Victims keep their use until
+they have left, which counts in the order of turns; but whoever comes later must fit as if all
+victims so far were gone. So two snapshots are kept: with the victims, and without them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.policy.kueue.classical_order import ClassicalOrder
+from fairlead.policy.kueue.flavor_assignment import Assignment, Mode, Waiting
+from fairlead.policy.kueue.head import order_gates
+from fairlead.policy.kueue.holder import Usage
+from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target
+from fairlead.policy.kueue.tournament import Tournament
+
+Outcome: TypeAlias = Literal[
+    "admitted", "preempting", "skipped", "nofit", "nocandidates", "deferred"
+]
+
+
+class Turn(NamedTuple):
+    """What became of a head in its turn."""
+
+    nomination: Nomination
+    outcome: Outcome
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """Return who gives way; nobody unless it preempts."""
+        return self.nomination.targets if self.outcome == "preempting" else ()
+
+
+class Order(Protocol):
+    """Says whose turn is next, and is told where use has changed."""
+
+    def pop(self) -> WorkloadName | None:
+        """Return the next head; None if all had their turn."""
+
+    def changed(self, queue: QueueName) -> None:
+        """Take in that the use of *queue* is another."""
+
+
+class KueueCycle:
+    """The turns of one cycle."""
+
+    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
+        """Prepare a cycle on *snapshot*, which will hold what the turns come to."""
+        self._snapshot = snapshot
+        self._axes = axes
+        self._settings = settings
+        gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
+        self._looks_again = dict(settings.feature_gates).get(gate, True)
+        self._without_victims = snapshot.copy()
+        self._again = Nominator(self._without_victims, axes, settings)
+        self._victims: set[WorkloadName] = set()  # of all turns so far
+
+    def run(self, heads: Iterable[Waiting]) -> Iterator[Turn]:
+        """Yield the turn of every head, in the order of turns."""
+        nominator = Nominator(self._snapshot, self._axes, self._settings)
+        nominations = {each.name: nominator.nominate(each) for each in heads}
+        order = self._line_up(list(nominations.values()))
+        while (name := order.pop()) is not None:
+            turn = self._take_turn(nominations[name])
+            order.changed(turn.nomination.waiting.queue)
+            yield turn
+
+    def _line_up(self, nominations: Sequence[Nomination]) -> Order:
+        heads = [each.head() for each in nominations]
+        gates = order_gates(self._settings.feature_gates)
+        if self._settings.fair_sharing:
+            return Tournament(self._snapshot, heads, gates)
+        return ClassicalOrder(heads, gates)
+
+    def _take_turn(self, nomination: Nomination) -> Turn:
+        if nomination.assignment is None:
+            return Turn(nomination, "nofit")
+        if any(target.holder.name in self._victims for target in nomination.targets):
+            if not self._looks_again:
+                return Turn(nomination, "skipped")
+            nomination = self._again.nominate(nomination.waiting, nomination.assignment.flavors)
+            if nomination.assignment is not None and nomination.mode() is Mode.FIT:
+                self._charge(nomination.waiting.queue, nomination.assignment.usage)
+                return Turn(nomination, "deferred")
+        if nomination.assignment is None:
+            return Turn(nomination, "nofit")
+        return self._settle(nomination, nomination.assignment)
+
+    def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
+        """Let a head that could be met have what it needs, if that is still there."""
+        queue = nomination.waiting.queue
+        if nomination.mode() is Mode.PREEMPT and not nomination.targets:
+            if self._snapshot.rules[queue].preemption.reclaim_within_cohort != "Any":
+                self._charge(queue, self._reserved(queue, assignment))
+            return Turn(nomination, "nocandidates")
+        if not self._fits(nomination, assignment.usage):
+            return Turn(nomination, "skipped")
+        for target in nomination.targets:
+            self._victims.add(target.holder.name)
+            self._without_victims.let_leave(target.holder)
+        self._charge(queue, assignment.usage)
+        return Turn(nomination, "preempting" if nomination.targets else "admitted")
+
+    def _fits(self, nomination: Nomination, usage: Usage) -> bool:
+        """Return whether a head fits once its victims and all those before have left."""
+        later = self._without_victims
+        for target in nomination.targets:
+            later.discharge(target.holder.queue, target.holder.usage)
+        fits = later.fits(nomination.waiting.queue, usage)
+        for target in nomination.targets:
+            later.charge(target.holder.queue, target.holder.usage)
+        return fits
+
+    def _charge(self, queue: QueueName, usage: Usage) -> None:
+        self._snapshot.charge(queue, usage)
+        self._without_victims.charge(queue, usage)
+
+    def _reserved(self, queue: QueueName, assignment: Assignment) -> Usage:
+        """Return how much is set aside for a head that nobody gives way to: within its limits.
+
+        It keeps others from taking that first. One that may always reclaim needs no such care.
+        """
+        is_borrowing = assignment.borrow > 0
+        reserved = []
+        for axis, amount in assignment.usage:
+            room = self._snapshot.room_under_limits(queue, axis, is_borrowing=is_borrowing)
+            kept = amount if room is None else min(amount, room)
+            reserved.append((axis, kept if is_borrowing else max(0, kept)))
+        return tuple(reserved)

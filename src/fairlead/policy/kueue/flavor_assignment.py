@@ -1,0 +1,230 @@
+"""Which flavor each resource of a waiting workload takes, and what that would need.
+
+Resources of a group take one flavor together; the flavors are tried in order. A flavor may fit, fit
+once others have given way, or not at all; and it may need quota from high up in the tree. How the
+two weigh against each other, and when the search stops, is for the ClusterQueue to say.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.model.queue import FlavorFungibility, ResourceGroup
+from fairlead.policy.kueue.holder import Claimant, Usage
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target
+
+
+class Mode(IntEnum):
+    """How a request could be met, the best one last."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1  # only if others gave way, and nobody may be asked
+    PREEMPT = 2  # by others of its own queue, or of several
+    RECLAIM = 3  # by others of other queues alone
+    FIT = 4
+
+
+class Demand(NamedTuple):
+    """What one pod set asks for in all, and the flavors whose nodes it could run on."""
+
+    requests: Mapping[str, int]
+    flavors: Collection[str] | None = None  # None: any
+
+
+class Waiting(NamedTuple):
+    """A workload at the head of its ClusterQueue."""
+
+    name: WorkloadName
+    queue: QueueName
+    priority: int
+    queued_ms: int
+    demands: tuple[Demand, ...]
+
+
+class Met(NamedTuple):
+    """How one resource of a flavor could be met."""
+
+    axis: int
+    mode: Mode
+    borrow: int  # how high in the tree quota is borrowed from; 0: not at all
+
+
+class Assignment(NamedTuple):
+    """The flavors of every pod set, and how the worst resource could be met."""
+
+    mode: Mode
+    flavors: tuple[dict[str, str], ...]
+    usage: Usage
+    need: frozenset[int]  # axes on which others would have to give way
+    borrow: int
+
+
+FindTargets: TypeAlias = Callable[[Claimant], Sequence[Target]]
+"""Returns who would have to give way to a claimant; nobody if it cannot have its place."""
+
+
+class FlavorAssigner:
+    """Assigns flavors on one snapshot."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        find_targets: FindTargets,
+        *,
+        fair_sharing: bool,
+    ) -> None:
+        """Judge by *snapshot* as it is when asked, on which *find_targets* searches too."""
+        self._snapshot = snapshot
+        self._axes = axes
+        self._find_targets = find_targets
+        self._heights = _heights(snapshot)
+        self._fair_sharing = fair_sharing
+
+    def assign(
+        self, head: Waiting, only: Sequence[Mapping[str, str]] | None = None
+    ) -> Assignment | None:
+        """Return the best flavors of *head*; None if some resource cannot be met by any.
+
+        *only* are the flavors to take, by pod set and resource, if they are settled already.
+        """
+        taken: dict[int, int] = {}
+        met: list[Met] = []
+        flavors: list[dict[str, str]] = []
+        for at, demand in enumerate(head.demands):
+            chosen: dict[str, str] = {}
+            rest = {name: amount for name, amount in demand.requests.items() if amount > 0}
+            for group in self._snapshot.rules[head.queue].resource_groups:
+                wanted = {n: a for n, a in demand.requests.items() if n in group.resources}
+                wanted = {n: a for n, a in wanted.items() if n not in chosen}
+                if not wanted:
+                    continue
+                allowed = demand.flavors
+                if only is not None:
+                    allowed = {only[at][name] for name in wanted}
+                best = self._best_flavor(head, group, wanted, allowed, taken)
+                if best is None:
+                    return None
+                flavor, ways = best
+                met += ways
+                for way, amount in zip(ways, wanted.values(), strict=True):
+                    taken[way.axis] = taken.get(way.axis, 0) + amount
+                chosen |= dict.fromkeys(wanted, flavor)
+            if any(name not in chosen for name in rest):
+                return None
+            flavors.append(chosen)
+        return _assignment(flavors, met, taken)
+
+    def _best_flavor(
+        self,
+        head: Waiting,
+        group: ResourceGroup,
+        wanted: Mapping[str, int],
+        allowed: Collection[str] | None,
+        taken: Mapping[int, int],
+    ) -> tuple[str, list[Met]] | None:
+        """Return the flavor of *group* to take for all of *wanted*, and how each is met."""
+        fungibility = self._snapshot.rules[head.queue].fungibility
+        best: tuple[tuple[int, ...], str, list[Met]] | None = None
+        for flavor in group.flavors:
+            if allowed is not None and flavor not in allowed:
+                continue
+            ways = [
+                self._way(head, flavor, resource, amount, taken)
+                for resource, amount in wanted.items()
+            ]
+            worst = min(ways, key=lambda way: _value(way, fungibility))
+            value = _value(worst, fungibility)
+            if worst.mode > Mode.NO_FIT and (best is None or value > best[0]):
+                best = (value, flavor, ways)
+            if _may_stop(worst, fungibility):
+                break
+        return None if best is None else (best[1], best[2])
+
+    def _way(
+        self, head: Waiting, flavor: str, resource: str, amount: int, taken: Mapping[int, int]
+    ) -> Met:
+        """Return how *amount* of one resource could be met beside what was *taken* before."""
+        tree, queue = self._snapshot.tree, head.queue
+        axis = self._axes.index(resource, flavor)
+        assert axis is not None, f"{flavor}/{resource} is no axis"
+        amount += taken.get(axis, 0)
+        if amount > tree.potential_on(queue, axis):
+            return Met(axis, Mode.NO_FIT, 0)
+        if amount <= max(0, tree.available_on(queue, axis)):
+            return Met(axis, Mode.FIT, self._level(queue, axis, amount))
+        if not self._may_preempt(queue, axis, amount):
+            return Met(axis, Mode.NO_FIT, 0)
+        usage = ((axis, amount),)
+        claimant = Claimant(
+            head.name, queue, head.priority, usage, head.queued_ms, frozenset({axis})
+        )
+        return self._with_victims(claimant, axis, amount)
+
+    def _with_victims(self, claimant: Claimant, axis: int, amount: int) -> Met:
+        victims = [target.holder for target in self._find_targets(claimant)]
+        if not victims:
+            return Met(axis, Mode.NO_CANDIDATES, self._level(claimant.queue, axis, amount))
+        for victim in victims:
+            self._snapshot.discharge(victim.queue, victim.usage)
+        level = self._level(claimant.queue, axis, amount)
+        for victim in victims:
+            self._snapshot.charge(victim.queue, victim.usage)
+        is_own = any(victim.queue == claimant.queue for victim in victims)
+        return Met(axis, Mode.PREEMPT if is_own else Mode.RECLAIM, level)
+
+    def _may_preempt(self, queue: QueueName, axis: int, amount: int) -> bool:
+        """Return whether it is worth a search for victims."""
+        tree, preemption = self._snapshot.tree, self._snapshot.rules[queue].preemption
+        if amount <= tree.subtree_on(queue, axis):
+            return True
+        covering = tree.covering(queue, axis, amount)
+        if covering is not None and self._snapshot.parents[QueueName(covering)] is not None:
+            return True
+        if self._fair_sharing and preemption.reclaim_within_cohort != "Never":
+            return True
+        return preemption.borrow_within_cohort.policy != "Never"
+
+    def _level(self, queue: QueueName, axis: int, amount: int) -> int:
+        """Return how high in the tree quota for *amount* more is borrowed from; 0: not at all."""
+        covering = self._snapshot.tree.covering(queue, axis, amount)
+        name = self._snapshot.path(queue)[-1] if covering is None else QueueName(covering)
+        return self._heights[name]
+
+
+def _value(way: Met, fungibility: FlavorFungibility) -> tuple[int, ...]:
+    """Return what orders ways to meet a request, the best one last."""
+    if fungibility.preference == "BorrowingOverPreemption" or way.mode <= Mode.NO_CANDIDATES:
+        return (way.mode, -way.borrow)
+    return (Mode.PREEMPT, -way.borrow, way.mode)
+
+
+def _may_stop(way: Met, fungibility: FlavorFungibility) -> bool:
+    """Return whether a flavor with this worst resource is good enough to try no other."""
+    is_met = way.mode == Mode.FIT or (
+        way.mode >= Mode.PREEMPT and fungibility.when_can_preempt == "MayStopSearch"
+    )
+    return is_met and (way.borrow == 0 or fungibility.when_can_borrow == "MayStopSearch")
+
+
+def _assignment(
+    flavors: Sequence[dict[str, str]], met: Sequence[Met], taken: Mapping[int, int]
+) -> Assignment:
+    return Assignment(
+        mode=min((way.mode for way in met), default=Mode.FIT),
+        flavors=tuple(flavors),
+        usage=tuple(sorted((axis, amount) for axis, amount in taken.items() if amount > 0)),
+        need=frozenset(way.axis for way in met if way.mode != Mode.FIT),
+        borrow=max((way.borrow for way in met), default=0),
+    )
+
+
+def _heights(snapshot: Snapshot) -> dict[QueueName, int]:
+    """Return how high each node stands: a ClusterQueue 0, a cohort above its highest child."""
+    heights = dict.fromkeys(snapshot.parents, 0)
+    for leaf in snapshot.parents:
+        for height, name in enumerate(snapshot.path(leaf)):
+            heights[name] = max(heights[name], height)
+    return heights

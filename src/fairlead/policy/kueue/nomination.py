@@ -1,0 +1,74 @@
+"""What a head of a ClusterQueue would need, looked at on its own, before it is its turn."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from fairlead.model.axes import QuotaAxes
+from fairlead.policy.kueue.classical_search import classical_targets
+from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting
+from fairlead.policy.kueue.head import Head
+from fairlead.policy.kueue.holder import Claimant
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target
+
+
+class Nomination(NamedTuple):
+    """A workload with its flavors, and who would have to give way; without flavors none fits."""
+
+    waiting: Waiting
+    assignment: Assignment | None
+    targets: tuple[Target, ...] = ()
+
+    def mode(self) -> Mode:
+        """Return how it could be met: not at all, by preemption, or right away."""
+        if self.assignment is None:
+            return Mode.NO_FIT
+        return Mode.FIT if self.assignment.mode is Mode.FIT else Mode.PREEMPT
+
+    def head(self) -> Head:
+        """Return it as the order of turns sees it."""
+        waiting, assignment = self.waiting, self.assignment
+        return Head(
+            name=waiting.name,
+            queue=waiting.queue,
+            priority=waiting.priority,
+            queued_ms=waiting.queued_ms,
+            usage=() if assignment is None else assignment.usage,
+            borrow_level=0 if assignment is None else assignment.borrow,
+        )
+
+
+class Nominator:
+    """Nominates on one snapshot, as it is when asked."""
+
+    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
+        """Search for victims in *snapshot*, with fair sharing or without, as *settings* say."""
+        self._snapshot = snapshot
+        self._settings = settings
+        self._assigner = FlavorAssigner(
+            snapshot, axes, self._find_targets, fair_sharing=settings.fair_sharing
+        )
+
+    def nominate(
+        self, waiting: Waiting, only: Sequence[Mapping[str, str]] | None = None
+    ) -> Nomination:
+        """Return what a workload needs; *only* are its flavors if they are settled."""
+        assignment = self._assigner.assign(waiting, only)
+        if assignment is None or assignment.mode is Mode.FIT:
+            return Nomination(waiting, assignment)
+        claimant = Claimant(
+            name=waiting.name,
+            queue=waiting.queue,
+            priority=waiting.priority,
+            usage=assignment.usage,
+            queued_ms=waiting.queued_ms,
+            need=assignment.need,
+        )
+        return Nomination(waiting, assignment, tuple(self._find_targets(claimant)))
+
+    def _find_targets(self, claimant: Claimant) -> Sequence[Target]:
+        if self._settings.fair_sharing:
+            return fair_targets(self._snapshot, claimant, self._settings)
+        return classical_targets(self._snapshot, claimant)
