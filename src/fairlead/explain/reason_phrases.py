@@ -27,7 +27,7 @@ PHRASES: Final = {
     "SchedulingGated": "held back: {tallies}",
     "Suspended": "held back by its owner",
     "AllocateIsOff": "the shard has the action allocate switched off",
-    "WouldBeEvicted": "could start, but the next cycle would take its place from it again",
+    "WouldBeEvicted": "could start, but the next cycle would take its place for {names}",
     "TakenAgain": "got a place in this cycle, and lost it again to {names}",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
     # Of claims that failed.

@@ -18,6 +18,8 @@ def reason_text(reason: Reason) -> str:
     phrase = PHRASES.get(reason.code, reason.code)
     if reason.code == "QueueDoesNotExist" and not reason.queue:
         phrase = "it names no queue"
+    if reason.code == "WouldBeEvicted" and not reason.names:
+        phrase = "could start, but the next cycle would take such a place away again"
     home = reason.queue
     text = phrase.format(
         queue=home,

@@ -4,6 +4,7 @@ Whoever wants to know why something came out as it did can listen to the turns.
 """
 
 from collections.abc import Callable, Mapping, Set
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import WorkloadName
@@ -26,6 +27,8 @@ BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
 WOULD_BE_EVICTED: Final = "WouldBeEvicted"
 
+NO_TAKERS: Final[Mapping[WorkloadName, WorkloadName]] = MappingProxyType({})
+
 Listener: TypeAlias = Callable[[WorkloadName], None]
 """Is told whose turn it is, while the state is as that job finds it."""
 
@@ -41,12 +44,13 @@ class KaiCycle:
         finder: NodeFinder | None = None,
         held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY,
         spared: Set[PodKey] = frozenset(),
+        takers: Mapping[WorkloadName, WorkloadName] = NO_TAKERS,
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
         A *finder* of that state, made with the same settings, can serve for many cycles. Pods that
-        are *held_back* start nothing in this one, although they wait; those that are *spared* are
-        not asked to give way.
+        are *held_back* start nothing in this one, although they wait, because the *takers* of their
+        jobs would have their places next; those that are *spared* are not asked to give way.
         """
         self.view = CycleView(state, settings, now_ms, finder, held_back)
         self.state = state
@@ -57,6 +61,7 @@ class KaiCycle:
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self._held_back = held_back
         self._spared = spared
+        self._takers = takers
 
     def decisions(self, listener: Listener | None = None) -> list[Decision]:
         """Return what becomes of every job; what it comes to is in the state.
@@ -70,7 +75,9 @@ class KaiCycle:
             record.wait(name, why_unready(self.state, name, self.view.gang(name)))
         for name in self._held_back:
             queue = self.state.workloads[name].queue
-            record.wait(name, Reason(code=WOULD_BE_EVICTED, queue=queue))
+            taker = self._takers.get(name)
+            names = () if taker is None else (taker,)
+            record.wait(name, Reason(code=WOULD_BE_EVICTED, queue=queue, names=names))
         if "allocate" not in self.settings.actions:
             for name in self.jobs.names():
                 queue = self.state.workloads[name].queue

@@ -1,18 +1,18 @@
 """Nothing starts that the next cycle would take away again.
 
 A cycle gives idle room to whoever is next, and nobody who came in it is asked to give way in it.
-In the next one he is, by somebody whose claim comes to nothing today: pods start only to be
+In the next one they are, by somebody whose claim comes to nothing today: pods start only to be
 stopped, and some clusters never come to rest. So before a plan is given, the next cycle is tried on
 what it would leave behind. Pods that would lose their new place are held back, and the cycle is
 planned again without them, until nothing of it would be taken back.
 
 The next plan looks ahead in turn, so it may hold back somebody and then ask others than a plain
-cycle asks. That must not cost a newcomer his place: when a cycle is planned again, those newcomers
+cycle asks. That must not cost a newcomer its place: when a cycle is planned again, those newcomers
 are spared whom it did not ask at first. So the law holds from plan to plan.
 """
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
@@ -21,7 +21,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.after_plan import carry_out
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.cycle import NO_TAKERS, KaiCycle
 from fairlead.policy.kai.cycle_view import node_finder
 from fairlead.policy.kai.hold_back import pods_to_hold_back
 from fairlead.policy.kai.pending_jobs import NOBODY
@@ -33,12 +33,16 @@ NEXT_CYCLE_MS: Final = 1_000
 NEWCOMER_MS: Final = 60_000
 """For how long a pod is new. The law holds if the next cycle comes within that time."""
 
+Taken: TypeAlias = dict[PodKey, WorkloadName | None]
+"""Pods that lose or leave their place, and for whom; None: for nobody in particular."""
+
 
 class Restraint(NamedTuple):
     """What a cycle does not do although it could: start some pods, ask others to give way."""
 
     held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY
     spared: Set[PodKey] = frozenset()
+    takers: Mapping[WorkloadName, WorkloadName] = NO_TAKERS  # who would have the place next
 
     def cycle(
         self,
@@ -48,7 +52,7 @@ class Restraint(NamedTuple):
         finder: NodeFinder | None = None,
     ) -> KaiCycle:
         """Return a cycle under this restraint. The caller has put *state* on trial."""
-        return KaiCycle(state, settings, now_ms, finder, self.held_back, self.spared)
+        return KaiCycle(state, settings, now_ms, finder, self.held_back, self.spared, self.takers)
 
 
 class Outlook(NamedTuple):
@@ -98,45 +102,49 @@ class _Ahead:
         with self._state.trial():
             return self._decisions(restraint, self._now_ms)
 
-    def undone(self, decisions: tuple[Decision, ...]) -> Set[PodKey]:
+    def undone(self, decisions: tuple[Decision, ...]) -> Taken:
         """Return pods that get a place by *decisions* and lose or leave it in the next cycle.
 
-        Where there are reservations it is tried with them kept; if all is well, also without.
+        With each comes for whom. Where there are reservations it is tried with them kept; if all
+        is well, also without.
         """
         if not self._can_take or not self._will_somebody_wait(decisions):
-            return frozenset()
+            return {}
         started = self._could_give_way(_placed(decisions, (Start,)))
         promised = _placed(decisions, (Reserve,))
         at_stake = started | self._could_give_way(promised)
-        undone: Set[PodKey] = frozenset()
+        undone: Taken = {}
         if promised and at_stake:
-            undone = self._taken_next(decisions, keeps_reservations=True) & at_stake
+            taken = self._taken_next(decisions, keeps_reservations=True)
+            undone = {pod: taken[pod] for pod in taken.keys() & at_stake}
         if started and not undone:
-            undone = self._taken_next(decisions, keeps_reservations=False) & started
+            taken = self._taken_next(decisions, keeps_reservations=False)
+            undone = {pod: taken[pod] for pod in taken.keys() & started}
         return undone
 
     def stricter(
-        self, restraint: Restraint, decisions: tuple[Decision, ...], undone: Set[PodKey]
+        self, restraint: Restraint, decisions: tuple[Decision, ...], undone: Taken
     ) -> Restraint:
         """Return the restraint for the next attempt, which holds back those pods, too.
 
         If that was not enough before, also those behind them.
         """
         is_first = not restraint.held_back
-        pods = pods_to_hold_back(self._state, decisions, undone, with_those_behind=not is_first)
+        pods = pods_to_hold_back(
+            self._state, decisions, undone.keys(), with_those_behind=not is_first
+        )
         held = {(name, pod) for name, held in restraint.held_back.items() for pod in held}
         held_back: dict[WorkloadName, set[PodId]] = {}
         for name, pod in sorted(held | pods):
             held_back.setdefault(name, set()).add(pod)
         spared = restraint.spared
         if is_first:  # these are the decisions of a plain cycle
-            spared = self._newcomers() - _asked(decisions)
+            spared = self._newcomers() - _asked(decisions).keys()
             self.looked_at_the_clock = True
-        return Restraint(held_back, spared)
+        lost_to = {name: winner for (name, _), winner in sorted(undone.items()) if winner}
+        return Restraint(held_back, spared, {**lost_to, **restraint.takers})
 
-    def _taken_next(
-        self, decisions: tuple[Decision, ...], *, keeps_reservations: bool
-    ) -> Set[PodKey]:
+    def _taken_next(self, decisions: tuple[Decision, ...], *, keeps_reservations: bool) -> Taken:
         with self._state.trial():
             carry_out(self._state, decisions, self._now_ms, keeps_reservations=keeps_reservations)
             return _asked(self._decisions(Restraint(), self._now_ms + NEXT_CYCLE_MS))
@@ -171,7 +179,7 @@ class _Ahead:
 
 
 def _placed(
-    decisions: Iterable[Decision], kinds: tuple[type[Start | Reserve | Move], ...]
+    decisions: Iterable[Decision], kinds: tuple[type[Start | Reserve], ...]
 ) -> list[PodKey]:
     return [
         (each.workload, place.pod)
@@ -181,9 +189,15 @@ def _placed(
     ]
 
 
-def _asked(decisions: Iterable[Decision]) -> Set[PodKey]:
-    """Return the pods that lose their places or move."""
-    lost = [
-        (each.workload, pod) for each in decisions if isinstance(each, Evict) for pod in each.pods
-    ]
-    return {*lost, *_placed(decisions, (Move,))}
+def _asked(decisions: Iterable[Decision]) -> Taken:
+    """Return the pods that lose their places or move, and for whom."""
+    taken: Taken = {}
+    for each in decisions:
+        match each:
+            case Evict():
+                taken |= {(each.workload, pod): each.beneficiary for pod in each.pods}
+            case Move():
+                taken |= {(each.workload, p.pod): each.beneficiary for p in each.placements}
+            case _:
+                pass
+    return taken
