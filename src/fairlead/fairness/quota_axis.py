@@ -1,0 +1,184 @@
+"""One axis (flavor x resource) of the quota tree, as columns indexed by node.
+
+The axes never mix: each holds the quota of every node, what of it is retained, and what is used.
+Nodes are numbers here, parents before children; names and shares are the tree's.
+"""
+
+from collections.abc import Mapping
+from copy import copy
+from operator import sub
+
+from fairlead.fairness.dominant_share import Rank
+from fairlead.fairness.parents_first import Family
+from fairlead.fairness.quota_node import QuotaNode
+
+NOBODY = -1  # the parent of a root
+
+
+class QuotaAxis:
+    """One axis of the tree: a column per quantity, indexed by node, parents before children."""
+
+    __slots__ = (
+        "_axis",
+        "_nodes",
+        "lendable",
+        "listed",
+        "parents",
+        "ranks",
+        "retained",
+        "subtree",
+        "usage",
+    )
+
+    def __init__(
+        self,
+        axis: int,
+        nodes: list[QuotaNode],
+        parents: list[int],
+        families: list[Family],
+        usage: list[int],
+        ranks: list[Rank | None],
+    ) -> None:
+        """Takes over *usage*, which holds the leaves' sums, and completes it.
+
+        *ranks* is the tree's: an entry is forgotten when the usage of its node changes.
+        """
+        self._axis = axis
+        self._nodes = nodes
+        self.ranks = ranks
+        self.parents = parents
+        self.subtree = [node.guaranteed[axis] for node in nodes]
+        self.listed = [axis in node.listed for node in nodes]
+        self.retained = [0] * len(nodes)
+        self.usage = usage
+        self._gather(families)
+        self.lendable: dict[int, int] = {}  # the potential of each node that has children
+        for parent, _ in families:
+            self.lendable[parent] = self.potential(parent)
+
+    def copy(self, ranks: list[Rank | None]) -> "QuotaAxis":
+        """The same column of another tree, with usage of its own."""
+        twin = copy(self)
+        twin.usage = self.usage.copy()
+        twin.ranks = ranks
+        return twin
+
+    def _gather(self, families: list[Family]) -> None:
+        """Sum quota and usage from the leaves to the roots, one family at a time."""
+        axis, nodes = self._axis, self._nodes
+        subtree, retained, usage, listed = self.subtree, self.retained, self.usage, self.listed
+        # Right for leaves; that of a parent is put right once its children are summed.
+        for position, node in enumerate(nodes):
+            limit = node.lend_limit[axis]
+            if limit is not None:
+                retained[position] = max(0, subtree[position] - limit)
+        for parent, children in reversed(families):
+            kept = sum(retained[children])
+            used = sum(usage[children])
+            if kept:
+                used -= sum(map(min, usage[children], retained[children]))
+            subtree[parent] += sum(subtree[children]) - kept
+            usage[parent] = used
+            listed[parent] = listed[parent] or any(listed[children])
+            limit = nodes[parent].lend_limit[axis]
+            if limit is not None:
+                retained[parent] = max(0, subtree[parent] - limit)
+
+    def potential(self, node: int) -> int:
+        """What the node could use at most; its ancestors' values must be known."""
+        parent = self.parents[node]
+        if parent == NOBODY:
+            return self.subtree[node]
+        reach = self.retained[node] + self.lendable[parent]
+        limit = self._nodes[node].borrow_limit[self._axis]
+        return reach if limit is None else min(reach, self.subtree[node] + limit)
+
+    def borrow_limit(self, node: int) -> int | None:
+        """How much the node may borrow; None: as much as there is."""
+        return self._nodes[node].borrow_limit[self._axis]
+
+    def shift(self, node: int, amount: int) -> None:
+        """Change the usage of a leaf, and of its ancestors as far as they notice."""
+        parents, ranks = self.parents, self.ranks
+        while node != NOBODY and amount:
+            ranks[node] = None
+            amount = self.use(node, amount)
+            node = parents[node]
+
+    def use(self, node: int, amount: int) -> int:
+        """Change the usage of a node alone; return by how much that of its parent must change.
+
+        A parent sees only what exceeds the child's retained quota; it is told by how much that
+        excess changed. One rule for both signs makes removing the inverse of adding.
+        """
+        before = self.usage[node]
+        after = self.usage[node] = before + amount
+        retained = self.retained[node]
+        if not retained:  # so for most nodes; usage is never below 0
+            return amount
+        return max(0, after - retained) - max(0, before - retained)
+
+    def available(self, node: int) -> int:
+        """What the node can still use; may be negative.
+
+        Seen from the node, each borrowing limit on the way to the root bounds the sum of the
+        unused retained quota met so far and the room under that limit.
+        """
+        slack = 0
+        bound: int | None = None
+        while (parent := self.parents[node]) != NOBODY:
+            retained = self.retained[node]
+            beyond = self.usage[node] - retained
+            slack += max(0, -beyond)
+            limit = self._nodes[node].borrow_limit[self._axis]
+            if limit is not None:
+                room = slack + self.subtree[node] - retained - max(0, beyond) + limit
+                bound = room if bound is None else min(bound, room)
+            node = parent
+        reach = slack + self.subtree[node] - self.usage[node]
+        return reach if bound is None else min(bound, reach)
+
+    def overs(self) -> dict[int, int]:
+        """Usage above the quota, for every node that lists the axis and has some."""
+        listed = self.listed
+        return {
+            node: over
+            for node, over in enumerate(map(sub, self.usage, self.subtree))
+            if over > 0 and listed[node]
+        }
+
+
+class ResourceAxes:
+    """The axes of one resource, one per flavor, and what each node could use of it at most."""
+
+    __slots__ = ("axes", "lendable", "name")
+
+    def __init__(self, name: str, axes: list[QuotaAxis]) -> None:
+        self.name = name
+        self.axes = axes
+        by_flavor = (axis.lendable.values() for axis in axes)
+        totals = map(sum, zip(*by_flavor, strict=True))
+        self.lendable = dict(zip(axes[0].lendable, totals, strict=True))
+
+    def on(self, axes: Mapping[int, QuotaAxis]) -> "ResourceAxes":
+        """The same resource on the columns that stand for its own, by their identity."""
+        twin = copy(self)
+        twin.axes = [axes[id(axis)] for axis in self.axes]
+        return twin
+
+    def over(self, node: int) -> int:
+        """What the node uses above its quota, summed over the flavors that it lists."""
+        total = 0
+        for axis in self.axes:
+            over = axis.usage[node] - axis.subtree[node]
+            if over > 0 and axis.listed[node]:
+                total += over
+        return total
+
+    def overs(self) -> dict[int, int]:
+        """``over`` of every node where it is positive."""
+        first, *others = (axis.overs() for axis in self.axes)
+        for other in others:
+            for node, amount in other.items():
+                first[node] = first.get(node, 0) + amount
+        return first
