@@ -9,6 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.queue import FlavorFungibility, ResourceGroup
 from fairlead.policy.kueue.holder import Claimant, Usage
@@ -26,11 +29,21 @@ class Mode(IntEnum):
     FIT = 4
 
 
-class Demand(NamedTuple):
-    """What one pod set asks for in all, and the flavors whose nodes it could run on."""
+class Demand(msgspec.Struct, frozen=True):
+    """What the pods of one set ask for, and the flavors whose nodes they could run on."""
 
-    requests: Mapping[str, int]
-    flavors: Collection[str] | None = None  # None: any
+    requests: Mapping[str, int]  # of one pod
+    count: int = 1
+    min_count: int | None = None  # the fewest pods that are of use; None: all of them
+    flavors: Sequence[Collection[str]] | None = None  # by resource group; None: any
+
+    def fewest(self) -> int:
+        """Return how many pods there must be at least."""
+        return self.count if self.min_count is None else self.min_count
+
+    def total(self) -> dict[str, int]:
+        """Return what all pods ask for together."""
+        return {name: amount * self.count for name, amount in self.requests.items()}
 
 
 class Waiting(NamedTuple):
@@ -41,6 +54,15 @@ class Waiting(NamedTuple):
     priority: int
     queued_ms: int
     demands: tuple[Demand, ...]
+
+    def counts(self) -> tuple[int, ...]:
+        """Return how many pods it has of each set."""
+        return tuple(demand.count for demand in self.demands)
+
+    def with_counts(self, counts: Sequence[int]) -> "Waiting":
+        """Return the same workload with so many pods of each set."""
+        pairs = zip(self.demands, counts, strict=True)
+        return self._replace(demands=tuple(replace(each, count=count) for each, count in pairs))
 
 
 class Met(NamedTuple):
@@ -94,28 +116,42 @@ class FlavorAssigner:
         met: list[Met] = []
         flavors: list[dict[str, str]] = []
         for at, demand in enumerate(head.demands):
-            chosen: dict[str, str] = {}
-            rest = {name: amount for name, amount in demand.requests.items() if amount > 0}
-            for group in self._snapshot.rules[head.queue].resource_groups:
-                wanted = {n: a for n, a in demand.requests.items() if n in group.resources}
-                wanted = {n: a for n, a in wanted.items() if n not in chosen}
-                if not wanted:
-                    continue
-                allowed = demand.flavors
-                if only is not None:
-                    allowed = {only[at][name] for name in wanted}
-                best = self._best_flavor(head, group, wanted, allowed, taken)
-                if best is None:
-                    return None
-                flavor, ways = best
-                met += ways
-                for way, amount in zip(ways, wanted.values(), strict=True):
-                    taken[way.axis] = taken.get(way.axis, 0) + amount
-                chosen |= dict.fromkeys(wanted, flavor)
-            if any(name not in chosen for name in rest):
+            found = self._assign_set(head, demand, None if only is None else only[at], taken)
+            if found is None:
                 return None
-            flavors.append(chosen)
+            flavors.append(found[0])
+            met += found[1]
         return _assignment(flavors, met, taken)
+
+    def _assign_set(
+        self,
+        head: Waiting,
+        demand: Demand,
+        settled: Mapping[str, str] | None,
+        taken: dict[int, int],
+    ) -> tuple[dict[str, str], list[Met]] | None:
+        """Return the flavors of one pod set and how each is met, and count them as *taken*."""
+        total = demand.total()
+        chosen: dict[str, str] = {}
+        met: list[Met] = []
+        for number, group in enumerate(self._snapshot.rules[head.queue].resource_groups):
+            wanted = {n: a for n, a in total.items() if n in group.resources and n not in chosen}
+            if not wanted:
+                continue
+            allowed = None if demand.flavors is None else demand.flavors[number]
+            if settled is not None:
+                allowed = {settled[name] for name in wanted}
+            best = self._best_flavor(head, group, wanted, allowed, taken)
+            if best is None:
+                return None
+            flavor, ways = best
+            met += ways
+            for way, amount in zip(ways, wanted.values(), strict=True):
+                taken[way.axis] = taken.get(way.axis, 0) + amount
+            chosen |= dict.fromkeys(wanted, flavor)
+        if any(amount > 0 and name not in chosen for name, amount in total.items()):
+            return None
+        return chosen, met
 
     def _best_flavor(
         self,
