@@ -9,17 +9,27 @@ from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting
 from fairlead.policy.kueue.head import Head
 from fairlead.policy.kueue.holder import Claimant
+from fairlead.policy.kueue.partial_admission import Counts, admit_partially
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
 
 
 class Nomination(NamedTuple):
-    """A workload with its flavors, and who would have to give way; without flavors none fits."""
+    """A workload with its flavors, and who would have to give way; without flavors none fits.
+
+    ``waiting`` is the workload in full. With fewer pods than that it is admitted in part, and its
+    flavors, use and targets are those of as many pods as ``counts`` says of each set.
+    """
 
     waiting: Waiting
+    counts: tuple[int, ...]
     assignment: Assignment | None
     targets: tuple[Target, ...] = ()
+
+    def can_proceed(self) -> bool:
+        """Return whether it fits, or would once its targets have left."""
+        return bool(self.targets) or self.mode() is Mode.FIT
 
     def mode(self) -> Mode:
         """Return how it could be met: not at all, by preemption, or right away."""
@@ -47,6 +57,7 @@ class Nominator:
         """Search for victims in *snapshot*, with fair sharing or without, as *settings* say."""
         self._snapshot = snapshot
         self._settings = settings
+        self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
         self._assigner = FlavorAssigner(
             snapshot, axes, self._find_targets, fair_sharing=settings.fair_sharing
         )
@@ -54,10 +65,27 @@ class Nominator:
     def nominate(
         self, waiting: Waiting, only: Sequence[Mapping[str, str]] | None = None
     ) -> Nomination:
-        """Return what a workload needs; *only* are its flavors if they are settled."""
-        assignment = self._assigner.assign(waiting, only)
+        """Return what a workload needs; *only* are its flavors if they are settled.
+
+        If it can proceed neither at once nor by preemption, the same with fewer pods, as far as
+        its pod sets allow that; and in full again if that does not help either.
+        """
+
+        def with_counts(counts: Counts) -> Nomination | None:
+            part = self._with_counts(waiting, counts, only)
+            return part if part.can_proceed() else None
+
+        whole = self._with_counts(waiting, waiting.counts(), only)
+        if whole.can_proceed() or not self._admits_partially:
+            return whole
+        return admit_partially(waiting.demands, with_counts) or whole
+
+    def _with_counts(
+        self, waiting: Waiting, counts: Counts, only: Sequence[Mapping[str, str]] | None
+    ) -> Nomination:
+        assignment = self._assigner.assign(waiting.with_counts(counts), only)
         if assignment is None or assignment.mode is Mode.FIT:
-            return Nomination(waiting, assignment)
+            return Nomination(waiting, counts, assignment)
         claimant = Claimant(
             name=waiting.name,
             queue=waiting.queue,
@@ -66,7 +94,8 @@ class Nominator:
             queued_ms=waiting.queued_ms,
             need=assignment.need,
         )
-        return Nomination(waiting, assignment, tuple(self._find_targets(claimant)))
+        targets = tuple(self._find_targets(claimant))
+        return Nomination(waiting, counts, assignment, targets)
 
     def _find_targets(self, claimant: Claimant) -> Sequence[Target]:
         if self._settings.fair_sharing:
