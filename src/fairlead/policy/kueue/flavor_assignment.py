@@ -173,10 +173,11 @@ class FlavorAssigner:
             ]
             worst = min(ways, key=lambda way: _value(way, fungibility))
             value = _value(worst, fungibility)
+            # A flavor that ends the search is taken, even if an earlier one would be preferred.
+            if _may_stop(worst, fungibility):
+                return flavor, ways
             if worst.mode > Mode.NO_FIT and (best is None or value > best[0]):
                 best = (value, flavor, ways)
-            if _may_stop(worst, fungibility):
-                break
         return None if best is None else (best[1], best[2])
 
     def _way(
