@@ -65,6 +65,13 @@ BORROWS_RED_PREEMPTS_BLUE = """
     root -      -      -       4       0
     a    root   lower  any     0       2
 """
+# o has the red that a lent.
+LENT_RED_BORROWS_BLUE = """
+    name parent within reclaim red/cpu blue/cpu
+    root -      -      -       0       4
+    a    root   lower  lower   2       0
+    b    root   never  never   0       0
+"""
 # o has what a lent: 2 blue. m has a's own red.
 RECLAIMS_BLUE = """
     name parent within reclaim red/cpu blue/cpu
@@ -209,8 +216,9 @@ SEARCHES = {
     "a queue may prefer preemption to borrowing": Story(
         PREEMPTS_RED_BORROWS_BLUE, "m a 0 red/cpu=2", "cpu=2", "cpu=red PREEMPT 0 m", RATHER_PREEMPT
     ),
+    # Red is within a's quota, level 0, but o is too important to give it back.
     "it does not prefer to wait where nobody may be asked": Story(
-        PREEMPTS_RED_BORROWS_BLUE, "k a 9 red/cpu=2", "cpu=2", "cpu=blue FIT 1", RATHER_PREEMPT
+        LENT_RED_BORROWS_BLUE, "o b 9 red/cpu=2", "cpu=2", "cpu=blue FIT 1", RATHER_PREEMPT
     ),
     # Red is preferred, but borrowing ends the search, and what ends it is taken.
     "what ends the search is taken though preemption is preferred": Story(
@@ -236,12 +244,12 @@ SEARCHES = {
 LIMITED = """
     name parent within reclaim red/cpu
     root -      -      -       4
-    a    root   never  never   2:borrow1
+    a    root   never  any     2:borrow1
 """
 LENT = """
     name parent within reclaim red/cpu
     root -      -      -       0
-    a    root   never  never   1
+    a    root   never  any     1
     b    root   never  never   4:lend1
 """
 LEVELS = """
@@ -271,6 +279,10 @@ LIMITS_AND_LEVELS = {
     # 1 of 1 is used by k: 1 more is 2 of A's 2.
     "what is in use already makes the level higher": Story(
         LEVELS, "k a 9 red/cpu=1", "cpu=1", "cpu=red FIT 1", groups=ONE_RED
+    ),
+    # The first set is within a's 1; with the second it is 2 of A's 2.
+    "of several levels the highest counts": Story(
+        LEVELS, "", "cpu=1+cpu=1", "cpu=red+cpu=red FIT 1", groups=ONE_RED
     ),
     # With fair sharing: a would borrow 1 of 3, o 3 of 3. o gone, the root has 0 + 2 <= 3.
     "who would borrow seeks victims if it may reclaim": Story(
