@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from operator import add
 
 import msgspec
 from hypothesis import strategies as st
@@ -179,7 +180,7 @@ def lines(text: str) -> list[str]:
 
 
 AMOUNTS = {
-    flavors: [tuple((axis, amount) for axis in flavors) for amount in (1, 2, 3)]
+    flavors: [tuple((axis, amount) for axis in flavors) for amount in (1, 2, 4)]
     for flavors in ((0,), (1,), (0, 1))
 }
 GATES = [
@@ -197,7 +198,7 @@ FUNGIBILITIES = st.sampled_from(
     ]
 )
 ONE_GROUP = (ResourceGroup(resources=("cpu",), flavors=("red", "blue")),)
-QUOTAS = [(nominal, *limits) for nominal in (0, 1, 3) for limits in LIMITS]
+QUOTAS = [(nominal, *limits) for nominal in (0, 0, 1, 3) for limits in LIMITS]
 NOT_LISTED = (0, None, None)
 SIZES = [(1, None), (2, None), (3, 1), (4, 2)]  # how many pods, and at least
 
@@ -216,7 +217,7 @@ def cycle_worlds(draw: st.DrawFn) -> CycleWorld:
     holders = tuple(
         Holder(
             name=WorkloadName(f"w{at}"),
-            queue=draw(st.sampled_from(names)),
+            queue=draw(st.sampled_from([*names, *names[:1] * 4])),
             priority=draw(st.integers(0, 2)),
             usage=draw(USAGES),
             queued_ms=0,
@@ -224,7 +225,7 @@ def cycle_worlds(draw: st.DrawFn) -> CycleWorld:
         )
         for at in range(draw(st.integers(0, 5)))
     )
-    return CycleWorld(
+    world = CycleWorld(
         groups=ONE_GROUP,
         nodes=tuple(nodes),
         rules={name: draw(RULES) for name in names},
@@ -235,6 +236,17 @@ def cycle_worlds(draw: st.DrawFn) -> CycleWorld:
             fair_sharing=draw(st.booleans()), feature_gates=draw(st.sampled_from(GATES))
         ),
     )
+    return _filled(world, spare=draw(st.sampled_from([None, 0, 0, 1, 3])))
+
+
+def _filled(world: CycleWorld, *, spare: int | None) -> CycleWorld:
+    """Give the first cohort as much more quota as lacks for what is held, and some to spare."""
+    root, *others = world.nodes
+    room = world.snapshot().tree.available(root.name)
+    more = [0 if spare is None else max(0, spare - left) for left in room]
+    quota = tuple(map(add, root.guaranteed, more))
+    filled = msgspec.structs.replace(root, guaranteed=quota, listed=frozenset({0, 1}))
+    return msgspec.structs.replace(world, nodes=(filled, *others))
 
 
 USAGES: st.SearchStrategy[Usage] = st.sampled_from(
