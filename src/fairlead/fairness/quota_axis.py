@@ -15,6 +15,16 @@ from fairlead.fairness.quota_node import QuotaNode
 NOBODY = -1  # the parent of a root
 
 
+class Ranks:
+    """What is known of the nodes' ranks, and what was known before their usage changed."""
+
+    __slots__ = ("before", "now")
+
+    def __init__(self, now: list[Rank | None]) -> None:
+        self.now = now  # None: to be computed
+        self.before: dict[int, Rank | None] = {}  # of nodes touched since `QuotaTree.changes`
+
+
 class QuotaAxis:
     """One axis of the tree: a column per quantity, indexed by node, parents before children."""
 
@@ -28,6 +38,7 @@ class QuotaAxis:
         "retained",
         "subtree",
         "usage",
+        "usage_before",
     )
 
     def __init__(
@@ -37,7 +48,7 @@ class QuotaAxis:
         parents: list[int],
         families: list[Family],
         usage: list[int],
-        ranks: list[Rank | None],
+        ranks: Ranks,
     ) -> None:
         """Takes over *usage*, which holds the leaves' sums, and completes it.
 
@@ -51,15 +62,17 @@ class QuotaAxis:
         self.listed = [axis in node.listed for node in nodes]
         self.retained = [0] * len(nodes)
         self.usage = usage
+        self.usage_before: dict[int, int] = {}  # of nodes touched since `changes`
         self._gather(families)
         self.lendable: dict[int, int] = {}  # the potential of each node that has children
         for parent, _ in families:
             self.lendable[parent] = self.potential(parent)
 
-    def copy(self, ranks: list[Rank | None]) -> "QuotaAxis":
+    def copy(self, ranks: Ranks) -> "QuotaAxis":
         """The same column of another tree, with usage of its own."""
         twin = copy(self)
         twin.usage = self.usage.copy()
+        twin.usage_before = {}
         twin.ranks = ranks
         return twin
 
@@ -99,11 +112,24 @@ class QuotaAxis:
 
     def shift(self, node: int, amount: int) -> None:
         """Change the usage of a leaf, and of its ancestors as far as they notice."""
-        parents, ranks = self.parents, self.ranks
+        parents, ranks, before = self.parents, self.ranks.now, self.usage_before
+        usage, retained = self.usage, self.retained
         while node != NOBODY and amount:
+            used = usage[node]
+            if node not in before:
+                before[node] = used
+                self.ranks.before.setdefault(node, ranks[node])
             ranks[node] = None
-            amount = self.use(node, amount)
-            node = parents[node]
+            noticed = self.noticed(node, amount) if retained[node] else amount
+            usage[node] = used + amount
+            amount, node = noticed, parents[node]
+
+    def changes(self) -> set[int]:
+        """The nodes whose usage is not what it was when last asked. Cost: those touched since."""
+        usage, before = self.usage, self.usage_before
+        changed = {node for node, amount in before.items() if usage[node] != amount}
+        before.clear()
+        return changed
 
     def use(self, node: int, amount: int) -> int:
         """Change the usage of a node alone; return by how much that of its parent must change.
@@ -111,12 +137,17 @@ class QuotaAxis:
         A parent sees only what exceeds the child's retained quota; it is told by how much that
         excess changed. One rule for both signs makes removing the inverse of adding.
         """
-        before = self.usage[node]
-        after = self.usage[node] = before + amount
+        noticed = self.noticed(node, amount)
+        self.usage[node] += amount
+        return noticed
+
+    def noticed(self, node: int, amount: int) -> int:
+        """By how much the usage of the parent would change with that of the node."""
         retained = self.retained[node]
         if not retained:  # so for most nodes; usage is never below 0
             return amount
-        return max(0, after - retained) - max(0, before - retained)
+        used = self.usage[node] - retained
+        return max(0, used + amount) - max(0, used)
 
     def available(self, node: int) -> int:
         """What the node can still use; may be negative.

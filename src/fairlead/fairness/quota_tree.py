@@ -23,7 +23,7 @@ from fairlead.fairness.dominant_share import (
     weigh,
 )
 from fairlead.fairness.parents_first import parents_first
-from fairlead.fairness.quota_axis import NOBODY, QuotaAxis, ResourceAxes
+from fairlead.fairness.quota_axis import NOBODY, QuotaAxis, Ranks, ResourceAxes
 from fairlead.fairness.quota_node import QuotaNode
 from fairlead.model.axes import Amounts
 
@@ -64,7 +64,7 @@ class QuotaTree:
         self._names = list(self._index)
         self._weights = [node.weight for node in ordered]
         # Of what changes, a share looks at the node's own usage alone: who changes that forgets it.
-        self._ranks: list[Rank | None] = [None] * len(ordered)
+        self._ranks = Ranks([None] * len(ordered))
         usage_rows = self._usage_rows(usage or {}, (0,) * len(axis_resources))
         self._axes = [
             QuotaAxis(
@@ -87,7 +87,7 @@ class QuotaTree:
 
     def copy(self) -> "QuotaTree":
         """A tree of the same quota and usage, whose usage changes on its own from now on."""
-        twin, ranks = copy(self), self._ranks.copy()
+        twin, ranks = copy(self), Ranks(self._ranks.now.copy())
         axes = {id(axis): axis.copy(ranks) for axis in self._axes}
         resources = [resource.on(axes) for resource in self._resources]
         vars(twin).update(_ranks=ranks, _axes=list(axes.values()), _resources=resources)
@@ -117,6 +117,20 @@ class QuotaTree:
     def discharge_axes(self, name: str, amounts: Iterable[tuple[int, int]]) -> None:
         """Take usage from a leaf: the exact inverse of ``charge_axes``, at the same cost."""
         self.charge_axes(name, ((number, -amount) for number, amount in amounts))
+
+    def changes(self) -> list[str]:
+        """The nodes whose usage is not what it was when last asked; what was undone is no change.
+
+        Where all was undone, the rank of then is known again. For one asker: what it was told is
+        not told again. Cost: O(nodes touched since x axes).
+        """
+        ranks = self._ranks
+        changed: set[int] = set().union(*(axis.changes() for axis in self._axes))
+        for node, rank in ranks.before.items():
+            if node not in changed and rank is not None:
+                ranks.now[node] = rank
+        ranks.before.clear()
+        return [self._names[node] for node in changed]
 
     def subtree(self, name: str) -> Amounts:
         """Quota of the node itself plus what its children do not retain."""
@@ -198,6 +212,15 @@ class QuotaTree:
             if axis.usage[node] > axis.subtree[node]
         )
 
+    def borrows_any(self, name: str, axes: Iterable[int]) -> bool:
+        """True if the node uses more than its subtree quota on one of *axes*, listed or not."""
+        node = self._index[name]
+        for number in axes:
+            axis = self._axes[number]
+            if axis.usage[node] > axis.subtree[node]:
+                return True
+        return False
+
     def listed(self, name: str) -> frozenset[int]:
         """The axes for which the node or one below it lists quota."""
         node = self._index[name]
@@ -233,10 +256,28 @@ class QuotaTree:
         Cost: O(1); O(axes) the first time, and after a charge below that the node noticed.
         """
         node = self._index[name]
-        rank = self._ranks[node]
+        rank = self._ranks.now[node]
         if rank is None:
-            ratio, _, _ = self._worst(node)
-            rank = self._ranks[node] = rank_of(ratio, float(self._weights[node]))
+            rank = self._ranks.now[node] = self._rank(node)
+        return rank
+
+    def rank_without(self, name: str, leaf: str, less: Sequence[tuple[int, int]]) -> Rank:
+        """The rank that the node would have if *leaf*, at or below it, used *less*, by axis.
+
+        All usage stays as it is. Cost: O(axes + depth x axes of less).
+        """
+        node, bottom, parents = self._index[name], self._index[leaf], self._parents
+        noticed = []
+        for number, amount in less:
+            axis, below, change = self._axes[number], bottom, -amount
+            while below != node:
+                change = axis.noticed(below, change)
+                below = parents[below]
+            axis.usage[node] += change
+            noticed.append(change)
+        rank = self._rank(node)
+        for (number, _), change in zip(less, noticed, strict=True):
+            self._axes[number].usage[node] -= change
         return rank
 
     def prospect(self, name: str, more: Sequence[tuple[int, int]]) -> Prospect:
@@ -254,10 +295,10 @@ class QuotaTree:
             noticed.append((number, axis.use(node, amount)))
             if axis.usage[node] > axis.subtree[node] and axis.listed[node]:
                 borrows = True
-        ratio, _, _ = self._worst(node)
+        rank = self._rank(node)
         for number, amount in more:
             axes[number].use(node, -amount)
-        return Prospect(borrows, rank_of(ratio, float(self._weights[node])), tuple(noticed))
+        return Prospect(borrows, rank, tuple(noticed))
 
     def dominant_shares(self) -> dict[str, DominantShare]:
         """The share of every node: ``dominant_share`` for all, at a fraction of the cost.
@@ -281,6 +322,10 @@ class QuotaTree:
                     dominant[node] = resource.name
         shares = map(weigh, worst, self._weights, dominant, borrowing)
         return dict(zip(self._index, shares, strict=True))
+
+    def _rank(self, node: int) -> Rank:
+        ratio, _, _ = self._worst(node)
+        return rank_of(ratio, float(self._weights[node]))
 
     def _worst(self, node: int) -> tuple[float, str | None, bool]:
         """The node's worst ratio, its resource, and whether the node borrows at all."""

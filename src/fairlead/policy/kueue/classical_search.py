@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.preemption_policy import Candidates, borrows_any
+from fairlead.policy.kueue.preemption_policy import Candidates
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target, TargetReason
 
@@ -153,7 +153,7 @@ class _ClassicalSearch:
         parents = self._snapshot.parents
         name: QueueName | None = candidate.holder.queue
         while name is not None and name != candidate.meeting:
-            if not borrows_any(self._tree, name, self._claimant.need):
+            if not self._tree.borrows_any(name, self._claimant.need):
                 return False
             name = parents[name]
         return True
@@ -203,7 +203,7 @@ class _ClassicalSearch:
         open_cohorts = [cohort]
         while open_cohorts:
             for child in snapshot.children[open_cohorts.pop()]:
-                if child == done or not borrows_any(self._tree, child, need):
+                if child == done or not self._tree.borrows_any(child, need):
                     continue
                 if child in snapshot.rules:
                     yield child

@@ -2,25 +2,26 @@
 
 The way leads from the root to the child with the largest share, cohort by cohort, until it ends at
 a queue. Whoever borrows nothing is passed over for good, but not the claimant's queue and those
-above it. Every cohort keeps its children in a heap, and a victim changes one entry of each cohort
-above it, so finding the next queue costs the depth and not the breadth of the tree.
+above it. Of every cohort on the way the children stand in their order already, as they were before
+the search; what the search changes stands in a heap beside them. A victim changes one entry of each
+cohort above it, so finding the next queue costs the depth and not the breadth of the tree.
 """
 
-from collections.abc import Callable
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.snapshot import Snapshot
-
-Tie: TypeAlias = tuple[bool, bool, int, int, str]
-Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
-"""Sorts the largest share first, then cohorts, and then by what decides between equals."""
+from fairlead.policy.kueue.standing_order import Entry, cohort_entry, queue_entry
 
 Hopeless: TypeAlias = Callable[[QueueName, QueueName], bool]
 """Of two siblings, the one above the claimant first: can nobody below the other be a victim?"""
+
+Standing: TypeAlias = Callable[[QueueName, QueueName | None], Sequence[Entry]]
+"""Returns the children of a cohort in their order; that of the second name does not count."""
 
 
 class FairOrder:
@@ -30,23 +31,29 @@ class FairOrder:
         self,
         snapshot: Snapshot,
         path: list[QueueName],
-        candidates: Callable[[QueueName], list[Holder]],
+        candidates: Callable[[QueueName], Sequence[Holder]],
+        standing: Standing | None = None,
     ) -> None:
-        """Begin with nobody asked; *path* leads from the claimant's queue up to the root."""
+        """Begin with nobody asked; *path* leads from the claimant's queue up to the root.
+
+        Without a *standing* order, that of each cohort is found when the way first leads there.
+        """
         self._snapshot = snapshot
         self._candidates = candidates
+        self._standing = standing or self._sorted_children
         self._path = frozenset(path)
         self._queue, self._root = path[0], path[-1]
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
         self._lines: dict[QueueName, list[Holder]] = {}
-        self._heaps: dict[QueueName, list[Entry]] = {}
-        self._entries: dict[QueueName, Entry] = {}  # the one entry of each child that counts
+        self._opened: dict[QueueName, _Opened] = {}
+        self._changed: dict[QueueName, Entry | None] = {}  # counts instead of the standing one
+        self._trail = [self._root]  # on the way to the queue that was asked last
 
     def line(self, queue: QueueName) -> list[Holder]:
         """Return who is left in *queue*, the first one last, to be popped by the caller."""
         line = self._lines.get(queue)
         if line is None:
-            line = self._lines[queue] = self._candidates(queue)[::-1]
+            line = self._lines[queue] = list(reversed(self._candidates(queue)))
         return line
 
     def next(self, hopeless: Hopeless) -> QueueName | None:
@@ -57,7 +64,7 @@ class FairOrder:
         """
         if self._root == self._queue:
             return self._queue if self.line(self._queue) else None
-        trail = [self._root]
+        trail = self._trail
         while trail:
             cohort = trail[-1]
             best = self._best(cohort)
@@ -76,61 +83,68 @@ class FairOrder:
 
     def drop(self, name: QueueName) -> None:
         """Ask nobody in *name* or below it again."""
-        self._entries.pop(name, None)
+        self._changed[name] = None
 
     def refresh(self, queue: QueueName) -> None:
         """Take note that somebody of *queue*, to which `next` led, was asked or taken away."""
         parents = self._snapshot.parents
         name, parent = queue, parents[queue]
         while parent is not None:
-            old = self._entries.get(name)
-            if old is not None:
-                new = self._entry(name)
-                if new is None:
-                    self.drop(name)
-                elif new != old:
-                    self._entries[name] = new
-                    heappush(self._heaps[parent], new)
+            if self._changed.get(name, ()) is not None:
+                self._change(name, parent)
             name, parent = parent, parents[parent]
+        self._trail = [self._root]
 
     def _best(self, cohort: QueueName) -> Entry | None:
-        heap = self._heaps.get(cohort)
-        if heap is None:
-            heap = self._heaps[cohort] = self._children(cohort)
-        while heap:
-            if self._entries.get(heap[0][-1]) is heap[0]:
-                return heap[0]
+        opened = self._opened.get(cohort) or self._open(cohort)
+        entries, position, changed = opened.entries, opened.position, self._changed
+        while position < len(entries) and entries[position][-1] in changed:
+            position += 1
+        opened.position = position
+        heap = opened.heap
+        while heap and changed[heap[0][-1]] is not heap[0]:
             heappop(heap)
-        return None
+        if position == len(entries):
+            return heap[0] if heap else None
+        return min(heap[0], entries[position]) if heap else entries[position]
 
-    def _children(self, cohort: QueueName) -> list[Entry]:
-        heap = []
-        for child in self._snapshot.children.get(cohort, ()):
-            entry = self._entry(child)
-            if entry is not None:
-                self._entries[child] = entry
-                heap.append(entry)
-        heapify(heap)
-        return heap
+    def _open(self, cohort: QueueName) -> "_Opened":
+        on_path = self._below.get(cohort)
+        opened = self._opened[cohort] = _Opened(self._standing(cohort, on_path))
+        if on_path is not None:
+            self._change(on_path, cohort)
+        return opened
+
+    def _change(self, name: QueueName, parent: QueueName) -> None:
+        """Let a node stand where it belongs now."""
+        entry = self._changed[name] = self._entry(name)
+        if entry is not None:
+            heappush(self._opened[parent].heap, entry)
+
+    def _sorted_children(self, cohort: QueueName, besides: QueueName | None) -> list[Entry]:
+        names = self._snapshot.children.get(cohort, ())
+        entries = [self._entry(name) for name in names if name != besides]
+        return sorted(entry for entry in entries if entry is not None)
 
     def _entry(self, name: QueueName) -> Entry | None:
         """Return where a node stands among its siblings; None if it is done."""
         tree = self._snapshot.tree
-        rank = weightless, share = tree.rank(name)
+        rank = tree.rank(name)
         # Who borrows may have the least rank too, where there is nothing to lend.
         if rank == LEAST_RANK and name not in self._path and not tree.borrowed(name):
             return None
         if name not in self._snapshot.rules:
-            return not weightless, -share, False, (False, False, 0, 0, name), name
+            return cohort_entry(rank, name)
         line = self.line(name)
-        if not line:
-            return None
-        first = line[-1]
-        tie = (
-            not first.is_evicted,
-            name == self._queue,
-            first.priority,
-            -first.reserved_ms,
-            first.name,
-        )
-        return not weightless, -share, True, tie, name
+        return queue_entry(rank, name, line[-1], is_own=name == self._queue) if line else None
+
+
+class _Opened:
+    """The children of a cohort to which the way has led."""
+
+    __slots__ = ("entries", "heap", "position")
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self.position = 0  # all before it count no longer
+        self.heap: list[Entry] = []  # of changed children, also with old ones

@@ -6,14 +6,17 @@ claimant stays within its own quota; others only if the claimant's side stays th
 What the first round refused is asked once more under the second strategy, one workload a queue.
 """
 
+from collections.abc import Sequence
+
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
 from fairlead.policy.kueue.fair_order import FairOrder, Hopeless
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder, Usage
-from fairlead.policy.kueue.preemption_policy import Candidates, borrows_any
+from fairlead.policy.kueue.preemption_policy import Candidates
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
 from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.standing_order import Entry
 from fairlead.policy.kueue.target import Target, TargetReason
 
 
@@ -24,6 +27,7 @@ def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
     Cost: grows with the queues asked and the victims taken; a side of the tree that borrows less
     than the claimant's is not looked into.
     """
+    snapshot.standing.catch_up()
     snapshot.charge(claimant.queue, claimant.usage)
     search = _FairSearch(snapshot, claimant, settings)
     found = search.run()
@@ -44,6 +48,7 @@ class _FairSearch:
 
     def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
         self.choices: list[Choice] = []
+        self._touched: set[QueueName] = set()  # sides of which somebody was taken
         self._snapshot = snapshot
         self._tree = snapshot.tree
         self._claimant = claimant
@@ -52,9 +57,9 @@ class _FairSearch:
         self._below = dict(zip(self._path[1:], self._path, strict=False))
         self._candidates = Candidates(snapshot, claimant)
         gates = dict(settings.feature_gates)
-        self._is_owed = gates.get("FairSharingPreemptWithinNominal", True) and not borrows_any(
-            self._tree, claimant.queue, claimant.need
-        )
+        self._is_owed = gates.get(
+            "FairSharingPreemptWithinNominal", True
+        ) and not self._tree.borrows_any(claimant.queue, claimant.need)
 
     def run(self) -> bool:
         """Take workloads until the claimant fits; tell whether it does."""
@@ -66,22 +71,24 @@ class _FairSearch:
         return all(tree.available_on(queue, axis) >= 0 for axis, _ in self._claimant.usage)
 
     def _ask_all(self) -> bool:
-        order = FairOrder(self._snapshot, self._path, self._candidates.of)
+        order = FairOrder(self._snapshot, self._path, self._candidates.of, self._standing)
         hopeless = _never if self._is_owed else self._hopeless(self._first)
         while (queue := order.next(hopeless)) is not None:
-            line = order.line(queue)
             if queue == self._claimant.queue:
-                self._take(line.pop(), "InClusterQueue")
-                is_taken = True
+                self._take(order.line(queue).pop(), "InClusterQueue")
             elif self._is_owed:
-                self._take(line.pop(), "InCohortReclamation")
-                is_taken = True
-            else:
-                is_taken = self._take_fairly(line, self._sides(queue, self._first))
-            if is_taken and self.fits():
+                self._take(order.line(queue).pop(), "InCohortReclamation")
+            elif not self._take_fairly(order, queue, self._sides(queue, self._first)):
+                order.drop(queue)
+                continue
+            if self.fits():
                 return True
             order.refresh(queue)
         return False
+
+    def _standing(self, cohort: QueueName, besides: QueueName | None) -> Sequence[Entry]:
+        """Return the order below *cohort*, to which the search has not led yet."""
+        return self._snapshot.standing.below(cohort, self._candidates.asking_others, besides)
 
     def _ask_again(self) -> bool:
         """Let each queue lose one more, on what the first round left.
@@ -127,26 +134,32 @@ class _FairSearch:
             theirs, cohort = cohort, parents[cohort]
         return Sides(self._below[cohort], theirs, strategy)
 
-    def _take_fairly(self, line: list[Holder], sides: Sides) -> bool:
+    def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
         """Take the first whom the strategy allows; those before it are refused and leave the line.
 
         A side that is asked passed the test for hopeless ones, which is all that comparing with
-        the share before asks for. Comparing with the share after tries each; equal usages of one
-        queue come to the same, so one trial does for them.
+        the share before asks for. Comparing with the share after looks at each; equal usages of one
+        queue come to the same, so one look does for them.
         """
-        snapshot, rank = self._snapshot, self._tree.rank
+        tree = self._tree
+        if sides.strategy == "LessThanInitialShare":
+            self._take(order.line(queue).pop(), "InCohortFairSharing", sides)
+            return True
+        ours = tree.rank(sides.claimant)
+        if sides.holder not in self._touched:
+            standing, asking = self._snapshot.standing, self._candidates.asking_others
+            if ours > standing.rank_without_one(sides.holder, queue, asking):
+                return False
+        line = order.line(queue)
         refused: set[Usage] = set()
         while line:
             holder = line.pop()
             if holder.usage in refused:
                 continue
-            self._take(holder, "InCohortFairSharing", sides)
-            if sides.strategy == "LessThanInitialShare" or rank(sides.claimant) <= rank(
-                sides.holder
-            ):
+            if ours <= tree.rank_without(sides.holder, queue, holder.usage):
+                self._touched.add(sides.holder)
+                self._take(holder, "InCohortFairSharing", sides)
                 return True
-            self.choices.pop()
-            snapshot.charge(holder.queue, holder.usage)
             refused.add(holder.usage)
         return False
 

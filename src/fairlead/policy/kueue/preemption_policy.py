@@ -4,12 +4,11 @@ The rules of the queue that would lose a workload do not count. Who may be asked
 asked: that is what the searches find out.
 """
 
-from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.holder import Claimant, Holder, Usage
+from fairlead.policy.kueue.holder import Claimant, Holder
+from fairlead.policy.kueue.holder_line import Asking
 from fairlead.policy.kueue.snapshot import Snapshot
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
@@ -30,11 +29,6 @@ def allows(policy: Policy, claimant: Claimant, holder: Holder) -> bool:
             return False
 
 
-def borrows_any(tree: QuotaTree, name: QueueName, axes: Iterable[int]) -> bool:
-    """Tell whether a node uses more than its quota on one of *axes*."""
-    return any(tree.charged_on(name, axis) > tree.subtree_on(name, axis) for axis in axes)
-
-
 class Candidates:
     """Whom a claimant may ask, queue by queue, found when a queue is first asked about.
 
@@ -46,14 +40,15 @@ class Candidates:
         """Look at nobody yet."""
         self._snapshot = snapshot
         self._claimant = claimant
+        self._rules = snapshot.rules[claimant.queue].preemption
         self._lines: dict[QueueName, list[Holder]] = {}
-        self._uses_need: dict[Usage, bool] = {}
+        self.asking_others = self._asking(self._rules.reclaim_within_cohort)
 
     def of(self, queue: QueueName) -> list[Holder]:
-        """Return who of *queue* may be asked, in the order of giving way.
+        """Return who of *queue* may be asked, in the order of giving way; not to be changed.
 
         Another queue than the claimant's must borrow what the claimant needs. Cost: the holders of
-        the queue, once.
+        the queue, unless others asked in the same way before.
         """
         line = self._lines.get(queue)
         if line is None:
@@ -62,23 +57,17 @@ class Candidates:
 
     def _find(self, queue: QueueName) -> list[Holder]:
         claimant, snapshot = self._claimant, self._snapshot
-        rules = snapshot.rules[claimant.queue].preemption
-        policy: Policy = rules.within_cluster_queue
+        line = snapshot.line(queue)
         if queue != claimant.queue:
-            policy = rules.reclaim_within_cohort
-            if not borrows_any(snapshot.tree, queue, claimant.need):
+            if not snapshot.tree.borrows_any(queue, claimant.need):
                 return []
-        if policy == "Never":
-            return []
-        line: Iterable[Holder] = snapshot.holders(queue)
-        if policy != "Any":
-            line = [holder for holder in line if allows(policy, claimant, holder)]
-        return [holder for holder in line if self._helps(holder.usage)]
+            return line.whom(self.asking_others).holders
+        policy = self._rules.within_cluster_queue
+        if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
+            anybody = line.whom(self._asking("Any")).holders
+            return [holder for holder in anybody if allows(policy, claimant, holder)]
+        return line.whom(self._asking(policy)).holders
 
-    def _helps(self, usage: Usage) -> bool:
-        """Tell whether who uses this has something of what the claimant needs."""
-        helps = self._uses_need.get(usage)
-        if helps is None:
-            need = self._claimant.need
-            helps = self._uses_need[usage] = any(axis in need for axis, _ in usage)
-        return helps
+    def _asking(self, policy: Literal["Never", "LowerPriority", "Any"]) -> Asking:
+        priority = self._claimant.priority if policy == "LowerPriority" else 0
+        return Asking(policy, priority, self._claimant.need)

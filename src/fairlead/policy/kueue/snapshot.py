@@ -2,16 +2,18 @@
 
 The tree counts what is used, here and above; the holders stand in the order in which they would
 give way. A search takes holders away and puts them back, so the lists stay as they are and only the
-tree is changed.
+tree is changed. What searches found out about the lists and the tree at rest is kept for the next.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
 from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.holder_line import HolderLine
+from fairlead.policy.kueue.standing_order import StandingOrder
 
 
 class Snapshot:
@@ -35,15 +37,15 @@ class Snapshot:
         for name, parent in parents.items():
             if parent is not None:
                 self.children.setdefault(parent, []).append(name)
-        self._holders: dict[QueueName, list[Holder]] = {name: [] for name in rules}
+        by_queue: dict[QueueName, list[Holder]] = {name: [] for name in rules}
         for holder in holders:
-            self._holders[holder.queue].append(holder)
-        for line in self._holders.values():
-            line.sort(key=Holder.key)
+            by_queue[holder.queue].append(holder)
+        self._lines = {name: HolderLine(each) for name, each in by_queue.items()}
+        self.standing = StandingOrder(tree, parents, self.children, self._lines)
 
-    def holders(self, queue: QueueName) -> Sequence[Holder]:
-        """Return who has quota of a ClusterQueue, in the order of giving way."""
-        return self._holders[queue]
+    def line(self, queue: QueueName) -> HolderLine:
+        """Return who has quota of a ClusterQueue."""
+        return self._lines[queue]
 
     def path(self, queue: QueueName) -> list[QueueName]:
         """Return *queue* and its ancestors, upward."""
@@ -70,14 +72,14 @@ class Snapshot:
 
     def copy(self) -> "Snapshot":
         """Return a snapshot of the same that changes on its own from now on."""
-        twin = copy(self)
-        vars(twin).update(tree=self.tree.copy(), _holders=self._holders.copy())
+        twin, tree, lines = copy(self), self.tree.copy(), self._lines.copy()
+        standing = StandingOrder(tree, self.parents, self.children, lines)
+        vars(twin).update(tree=tree, _lines=lines, standing=standing)
         return twin
 
     def let_leave(self, holder: Holder) -> None:
         """Let one who has quota be gone."""
-        line = self._holders[holder.queue]
-        self._holders[holder.queue] = [each for each in line if each.name != holder.name]
+        self._lines[holder.queue] = self._lines[holder.queue].without(holder.name)
         self.discharge(holder.queue, holder.usage)
 
     def charge(self, queue: QueueName, usage: Usage) -> None:

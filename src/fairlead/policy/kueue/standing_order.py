@@ -1,0 +1,134 @@
+"""The children of each cohort in the order of asking for victims, kept between searches.
+
+A search charges its claimant and takes workloads away, but all of that is undone. So the order at
+rest is kept here, for each way of asking, and a search only looks at what it changes itself. What
+changed for good, because a workload was admitted or left, is put right when next looked at.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from fairlead.fairness.dominant_share import LEAST_RANK, Rank
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import QueueName
+from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.holder_line import Asking, HolderLine
+
+Tie: TypeAlias = tuple[bool, bool, int, int, str]
+Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
+"""Sorts the largest share first, then cohorts, and then by what decides between equals."""
+
+
+def cohort_entry(rank: Rank, name: QueueName) -> Entry:
+    """Return where a cohort stands among its siblings."""
+    weightless, share = rank
+    return not weightless, -share, False, (False, False, 0, 0, name), name
+
+
+def queue_entry(rank: Rank, name: QueueName, first: Holder, *, is_own: bool) -> Entry:
+    """Return where a ClusterQueue stands that would lose *first*; of equals its own is last."""
+    weightless, share = rank
+    tie = not first.is_evicted, is_own, first.priority, -first.reserved_ms, first.name
+    return not weightless, -share, True, tie, name
+
+
+class StandingOrder:
+    """The order at rest, of all cohorts that were looked at so far."""
+
+    def __init__(
+        self,
+        tree: QuotaTree,
+        parents: Mapping[QueueName, QueueName | None],
+        children: Mapping[QueueName, Sequence[QueueName]],
+        lines: Mapping[QueueName, HolderLine],
+    ) -> None:
+        """Look at nothing yet; *tree* and *lines*, which has the leaves, may change later."""
+        self._tree = tree
+        self._parents = parents
+        self._children = children
+        self._lines = lines
+        self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
+        self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
+
+    def catch_up(self) -> None:
+        """Take note of what changed; to be called at rest, before a search changes anything.
+
+        Cost: the nodes that were charged since, times the ways of asking known at their parents.
+        """
+        for changed in self._tree.changes():
+            name = QueueName(changed)
+            parent = self._parents[name]
+            if parent is not None:
+                for siblings in self._siblings.get(parent, {}).values():
+                    siblings.stale.add(name)
+            above: QueueName | None = name  # may not notice, but would notice less or more later
+            while above is not None:
+                self._without.pop(above, None)
+                above = self._parents[above]
+
+    def below(self, cohort: QueueName, asking: Asking, besides: QueueName | None) -> list[Entry]:
+        """Return the entries below *cohort*, in their order; not to be changed.
+
+        All that are below must be at rest but *besides*, whose entry may be an old one. Cost: the
+        children, the first time; then those that changed since.
+        """
+        known = self._siblings.setdefault(cohort, {})
+        siblings = known.get(asking)
+        if siblings is None:
+            siblings = known[asking] = _Siblings(self._children.get(cohort, ()))
+        if siblings.stale:
+            late = siblings.stale & {besides}
+            for name in siblings.stale - late:
+                siblings.put(name, self._entry(name, asking))
+            siblings.stale = late
+        return siblings.entries
+
+    def rank_without_one(self, side: QueueName, queue: QueueName, asking: Asking) -> Rank:
+        """Return the highest rank that *side* can have without one of those asked in *queue*.
+
+        Nothing below *side* may have changed since `catch_up`. Cost: O(1); the first time, and
+        after a change, a look at each usage that occurs.
+        """
+        known = self._without.setdefault(side, {})
+        rank = known.get((queue, asking))
+        if rank is None:
+            tree, usages = self._tree, self._lines[queue].whom(asking).usages
+            rank = max(tree.rank_without(side, queue, usage) for usage in usages)
+            known[queue, asking] = rank
+        return rank
+
+    def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
+        """Return where a node stands; None if nobody there can be asked."""
+        tree = self._tree
+        rank = tree.rank(name)
+        # Who borrows may have the least rank too, where there is nothing to lend.
+        if rank == LEAST_RANK and not tree.borrowed(name):
+            return None
+        line = self._lines.get(name)
+        if line is None:
+            return cohort_entry(rank, name)
+        if not tree.borrows_any(name, asking.need):
+            return None
+        whom = line.whom(asking).holders
+        return queue_entry(rank, name, whom[0], is_own=False) if whom else None
+
+
+class _Siblings:
+    """The entries of one cohort for one way of asking, and whose entries are out of date."""
+
+    __slots__ = ("_by_name", "entries", "stale")
+
+    def __init__(self, names: Iterable[QueueName]) -> None:
+        self.entries: list[Entry] = []
+        self.stale = set(names)
+        self._by_name: dict[QueueName, Entry] = {}
+
+    def put(self, name: QueueName, entry: Entry | None) -> None:
+        """Let *entry* stand for a child from now on."""
+        old = self._by_name.pop(name, None)
+        if old is not None:
+            del self.entries[bisect_left(self.entries, old)]
+        if entry is not None:
+            insort(self.entries, entry)
+            self._by_name[name] = entry

@@ -1,0 +1,176 @@
+"""What is kept from search to search, and from turn to turn, never shows in an answer."""
+
+from decimal import Decimal
+from random import Random
+from unittest import mock
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.queue import QueuePreemption, ResourceGroup
+from fairlead.policy.kueue import nomination
+from fairlead.policy.kueue.classical_search import classical_targets
+from fairlead.policy.kueue.fair_search import fair_targets
+from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
+from fairlead.policy.kueue.holder import Claimant, Holder
+from fairlead.policy.kueue.need import lacking_axes
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target
+from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
+from tests.policy.kueue.target_world import RULES, TargetWorld, target_worlds
+
+GROUPS = {
+    ("cpu",): ResourceGroup(resources=("cpu",), flavors=("red",)),
+    ("cpu", "gpu"): ResourceGroup(resources=("cpu", "gpu"), flavors=("red",)),
+    ("cpu", "cpu"): ResourceGroup(resources=("cpu",), flavors=("red", "blue")),
+}
+AMOUNTS = st.sampled_from([1, 1, 2, 3])
+
+
+@st.composite
+def crowded_worlds(draw: st.DrawFn) -> tuple[TargetWorld, CycleWorld]:
+    """Full worlds in which every queue has a head, and its own rules for whom it may displace."""
+    full = draw(target_worlds())
+    group = GROUPS[full.axis_resources]
+    heads = [
+        Waiting(
+            name=WorkloadName(f"head-of-{queue}"),
+            queue=queue,
+            priority=draw(st.integers(0, 3)),
+            queued_ms=1,
+            demands=(Demand({resource: draw(AMOUNTS) for resource in group.resources}),),
+        )
+        for queue in full.rules
+    ]
+    world = CycleWorld(
+        groups=(group,),
+        nodes=full.nodes,
+        rules={queue: draw(RULES) for queue in full.rules},
+        holders=full.holders,
+        heads=tuple(heads),
+        fungibility=draw(FUNGIBILITIES),
+        settings=msgspec.structs.replace(
+            full.settings,
+            fair_sharing=draw(st.sampled_from([True, True, False])),
+            feature_gates=draw(st.sampled_from(GATES)),
+        ),
+    )
+    return full, world
+
+
+def anew(snapshot: Snapshot, world: TargetWorld) -> Snapshot:
+    """The same quota, use and holders, with nothing known about them."""
+    used: dict[str, Amounts] = {name: snapshot.tree.charged(name) for name in snapshot.rules}
+    tree = QuotaTree(world.axis_resources, world.nodes, used)
+    holders = [each for name in snapshot.rules for each in snapshot.line(name).holders]
+    return Snapshot(tree, snapshot.parents, snapshot.rules, holders)
+
+
+@settings(max_examples=300)
+@given(crowded_worlds())
+def test_a_cycle_comes_to_the_same_if_every_search_starts_from_nothing(
+    worlds: tuple[TargetWorld, CycleWorld],
+) -> None:
+    full, world = worlds
+
+    def fair(snapshot: Snapshot, claimant: Claimant, rules: KueueSettings) -> list[Target]:
+        return fair_targets(anew(snapshot, full), claimant, rules)
+
+    def classical(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
+        return classical_targets(anew(snapshot, full), claimant)
+
+    turns = world.turns()
+    with mock.patch.multiple(nomination, fair_targets=fair, classical_targets=classical):
+        assert turns == world.turns()
+
+
+def crowd(chance: Random) -> TargetWorld:
+    """Many queues in few cohorts, most of which ask in the same way, and little to lend."""
+    cohorts = ["root", "left", "right"][: chance.choice([1, 3])]
+    nodes = [_quota_node("root", None, chance, most=30)]
+    nodes += [_quota_node(name, "root", chance, most=6) for name in cohorts[1:]]
+    queues = [QueueName(f"q{at}") for at in range(chance.randint(4, 8))]
+    nodes += [_quota_node(name, chance.choice(cohorts), chance, most=1) for name in queues]
+    holders = [
+        Holder(
+            name=WorkloadName(f"w{at}"),
+            queue=chance.choice(queues),
+            priority=chance.randint(0, 2),
+            usage=((0, chance.choice([1, 2, 3])),),
+            queued_ms=0,
+            reserved_ms=chance.randint(0, 2),
+        )
+        for at in range(20)
+    ]
+    rules = QueuePreemption(reclaim_within_cohort=chance.choice(["Any", "LowerPriority"]))
+    return TargetWorld(
+        axis_resources=("cpu",),
+        nodes=tuple(nodes),
+        rules=dict.fromkeys(queues, rules),
+        holders=tuple(holders),
+        queue=queues[0],
+        usage=((0, 1),),
+        priority=2,
+        queued_ms=1,
+        settings=KueueSettings(
+            fair_sharing=True, strategies=chance.choice([BOTH_STRATEGIES, BOTH_STRATEGIES[:1]])
+        ),
+    )
+
+
+def _quota_node(name: str, parent: str | None, chance: Random, most: int) -> QuotaNode:
+    return QuotaNode(
+        name=name,
+        parent=parent,
+        weight=chance.choice([Decimal(1), Decimal(2)]),
+        guaranteed=(chance.choice([0, 0, 1, most]),),
+        borrow_limit=(None,),
+        lend_limit=(None if parent is None else chance.choice([None, None, 0, 1]),),
+        listed=frozenset({0}),
+    )
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32))
+def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed: int) -> None:
+    """Between the searches workloads leave for good, others come, and some come only on trial."""
+    chance = Random(seed)
+    world = crowd(chance)
+    snapshot, there = world.snapshot(), list(world.holders)
+    for _ in range(12):
+        queue, usage = chance.choice(list(world.rules)), ((0, chance.randint(1, 4)),)
+        match chance.choice(["leave", "come", "try"]):
+            case "leave":
+                snapshot.let_leave(there.pop(chance.randrange(len(there))))
+            case "come":
+                snapshot.charge(queue, usage)
+            case "try":
+                snapshot.charge(queue, usage)
+                snapshot.discharge(queue, usage)
+        asking = chance.choice(list(world.rules))
+        need = lacking_axes(snapshot.tree, asking, usage)
+        claimant = Claimant(WorkloadName("claimant"), asking, 2, usage, 1, need)
+        found = fair_targets(snapshot, claimant, world.settings)
+        assert found == fair_targets(anew(snapshot, world), claimant, world.settings)
+
+
+@given(crowded_worlds())
+def test_what_one_snapshot_learns_does_not_reach_its_copy(
+    worlds: tuple[TargetWorld, CycleWorld],
+) -> None:
+    """A copy is made as for the victims of a cycle; everybody leaves one of the two."""
+    full, world = worlds
+    claimant = full.claimant()
+    snapshot = world.snapshot()
+    before = fair_targets(snapshot, claimant, full.settings)
+    twin = snapshot.copy()
+    assert fair_targets(twin, claimant, full.settings) == before
+    for holder in world.holders:
+        twin.let_leave(holder)
+    assert fair_targets(snapshot, claimant, full.settings) == before
+    assert fair_targets(twin, claimant, full.settings) == []
+    assert all(not twin.line(QueueName(name)).holders for name in world.rules)
