@@ -84,3 +84,46 @@ def test_who_may_run_where_we_cannot_tell_does_not_move(
     large = pod("large", "guest", 2)
     world = (node("n1", 2), node("n2", 2), *QUEUES, small, fixed, large)
     assert decisions(tmp_path, *world) == plan
+
+
+GANG = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {{name: {name}, namespace: x}}
+spec: {{queue: {queue}, minMember: {minimum}}}
+"""
+
+
+def gang(name: str, queue: str, minimum: int, places: list[str]) -> list[str]:
+    """Return a group and its pods of one GPU each; "": it waits."""
+    made = [GANG.format(name=name, queue=queue, minimum=minimum)]
+    for at, where in enumerate(places):
+        member = pod(f"{name}-{at}", queue, 1, on=where)
+        made.append(member.replace("labels:", f"annotations: {{pod-group-name: {name}}}, labels:"))
+    return made
+
+
+def test_a_gang_of_which_a_pod_has_just_started_is_not_torn_apart(tmp_path: Path) -> None:
+    """Two of three run, and two are needed. The third would fit n1, but c is due both of n0.
+
+    To start the third and evict the others would leave a part that is of no use.
+    """
+    group = gang("g", "guest", 2, ["n0", "n0", ""])
+    world = (node("n0", 2), node("n1", 1), *QUEUES, *group, pod("c", "owner", 2))
+    plan = decisions(tmp_path, *world)
+    assert ("evict", "x/g") in plan
+    assert ("start", "x/g") not in plan
+
+
+def test_allocate_may_come_after_the_actions_that_claim(tmp_path: Path) -> None:
+    """What they started does not start again."""
+    shard = """
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {name: default}
+spec: {actions: {allocate: {priority: 10}}}
+"""
+    group = gang("c", "owner", 1, ["", ""])
+    held = pod("held", "guest", 1, on="n0")
+    plan = decisions(tmp_path, shard, node("n0", 3), *QUEUES, held, *group)
+    assert set(plan) == {("start", "x/c")}

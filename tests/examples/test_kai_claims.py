@@ -16,7 +16,7 @@ CLAIMS = {
     "reclaim-hierarchy": """
         job          action        code                at       numbers
         search/index consolidation TooFewFreeGpus      search   3>0
-        search/index reclaim       WithinItsShare      research 3>0;5+0<=5;5<=5
+        search/index reclaim       WithinItsShare      research 3>0;5<=5;5<=5
         search/index preempt       NobodyLessImportant search   50<=50
     """,
     # 2 + 1 = 3 of 2, and 4 - 1 = 3 of 2

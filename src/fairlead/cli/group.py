@@ -25,7 +25,7 @@ COMMANDS = {
 SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
-    "plan": "Show which jobs start now and where, which wait, and exactly why.",
+    "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
     "explain": "Show why a queue's numbers are what they are, or why a job starts or waits.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }

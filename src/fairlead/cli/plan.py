@@ -53,7 +53,7 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Show which jobs start now and where, which wait, and exactly why.
+    """Show which jobs start, give way or move now, which wait, and exactly why.
 
     Reads nodes, queues, pod groups and pods, and decides as one scheduling cycle would. Nothing is
     changed anywhere.

@@ -72,7 +72,7 @@ def _answer(state: ClusterState, job: WorkloadName, decisions: list[Decision]) -
         parts.append(f"has room reserved for {_of_its_pods(count, total)}: {why}")
     for each in decisions:
         if isinstance(each, Wait):
-            rest = "its other pods wait" if parts else "waits"
+            rest = "other pods of it wait" if parts else "waits"
             parts.append(f"{rest}: {reason_text(each.reason)}")
             best = best_claim(each)
             parts += [f"{best.action}: {reason_text(best.reason)}"] if best else []

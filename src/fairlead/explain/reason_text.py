@@ -19,7 +19,7 @@ def reason_text(reason: Reason) -> str:
     if reason.code == "QueueDoesNotExist" and not reason.queue:
         phrase = "it names no queue"
     if reason.code == "WouldBeEvicted" and not reason.names:
-        phrase = "could start, but the next cycle would take such a place away again"
+        phrase = "held back from a place that the next cycle would take away again"
     home = reason.queue
     text = phrase.format(
         queue=home,

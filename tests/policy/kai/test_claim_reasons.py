@@ -149,10 +149,10 @@ def test_who_may_not_claim_is_told_why_and_who_may_is_not(
 def test_whoever_waits_for_room_is_told_of_every_action_in_which_it_could_claim(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
-    """A job that has a part of its pods may have got them by one of the actions."""
+    """One that gained or lost something meanwhile may have nothing left to claim for."""
     claiming = [action for action in chosen.actions if action in TO_GAIN.values()]
     decisions = cycle(state, chosen)
-    gained = {each.workload for each in decisions if isinstance(each, Reserve)}
+    gained = {each.workload for each in decisions if isinstance(each, Reserve | Evict | Move)}
     for each in decisions:
         if isinstance(each, Wait) and each.workload not in gained:
             told: list[FailedClaim] = list(each.claims)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.explain.plan_cycles import plan_cycles
+from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     NodeAdded,
@@ -33,7 +34,6 @@ from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
-from fairlead.policy.kai.after_plan import carry_out
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.look_ahead import NEWCOMER_MS, look_ahead
 from fairlead.policy.kai.policy import KaiPolicy
@@ -221,7 +221,29 @@ def test_newcomers_are_spared_whom_the_plain_cycle_did_not_ask(
     assert spared == ({("other", PodId(0, 0))} if is_spared else set())
 
 
-@pytest.mark.parametrize("name", ["kc-0007", "kc-0036", "kc-0044", "kc-0238"])
+def test_of_those_who_would_take_from_each_other_one_gets_the_room() -> None:
+    """Three GPUs, of which j8 holds one. Held back together, nobody would ever start.
+
+    j1 is due the one GPU of q0; j2 needs two; j5 and the second pod of j8 would fill up.
+    """
+    state = world(
+        "n0=3",
+        "q0=1 q1=0",
+        """
+        job  queue  pods  min  gpu  priority  at
+        j1   q0     1     1    1    50        -
+        j2   q0     2     2    1    50        -
+        j5   q1     1     1    1    50        -
+        j8   q1     2     1    1    75        n0
+        """,
+    )
+    *_, last = cycles(state, OWN, planned, 8)
+    held = sum(len(run.pods) for run in state.runs.values())
+    assert held == 3
+    assert not any(each.reason.code == "WouldBeEvicted" for each in last)
+
+
+@pytest.mark.parametrize("name", ["kc-0036", "kc-0044", "kc-0238"])
 def test_recorded_clusters_that_never_rest_come_to_rest(name: str) -> None:
     case = next(each for each in json.loads(VECTORS.read_text())["cases"] if each["id"] == name)
     own = replace(kai_cycle.settings(case, "cycle"), faithful=False)

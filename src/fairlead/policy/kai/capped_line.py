@@ -30,8 +30,8 @@ class CappedLine(VictimLine):
 
     def pop(self) -> Candidate | None:
         """Take out who is next to give way; None if nobody is left, or enough were asked."""
-        candidate = super().pop()
-        if candidate is None:
-            return None
-        self._jobs.add(candidate.job)
-        return candidate if len(self._jobs) <= self._most else None
+        while (candidate := super().pop()) is not None:
+            if candidate.job in self._jobs or len(self._jobs) < self._most:
+                self._jobs.add(candidate.job)
+                return candidate
+        return None

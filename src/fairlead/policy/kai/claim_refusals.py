@@ -28,7 +28,7 @@ PROTECTED_BY_MIN_RUNTIME: Final = "ProtectedByMinRuntime"
 _ASKED: Final = {
     "consolidation": "jobs that could move",
     "reclaim": "jobs of other queues that can be preempted",
-    "preempt": "jobs of its queue that are less important",
+    "preempt": "jobs of its queue with a lower priority",
 }
 
 
@@ -56,10 +56,13 @@ def why_not_admitted(claim: Claim) -> Reason | None:
             return over_quota(world.state, claim.path, claim.request)
 
 
-def why_failed(claim: Claim, candidates: int, most: int | None = None) -> Reason:
+def why_failed(
+    claim: Claim, candidates: int, most: int | None = None, *, has_new: bool = False
+) -> Reason:
     """Return what stopped a claim that was admitted, with so many *candidates* to give way.
 
-    No more than *most* of them were asked; None: all.
+    No more than *most* of them were asked; None: all. *has_new*: others are not asked because they
+    have just come.
     """
     stopped = claim.stopped
     if stopped is not None and stopped.judged is not None:
@@ -78,7 +81,9 @@ def why_failed(claim: Claim, candidates: int, most: int | None = None) -> Reason
     if limited is not None:  # and whoever leaves does not change that enough
         return limited
     if candidates == 0:
-        return Reason(code=NOBODY_TO_ASK, queue=queue, names=(_ASKED[claim.action],))
+        who = _ASKED[claim.action]
+        names = (f"{who}, but for those that have just got a place",) if has_new else (who,)
+        return Reason(code=NOBODY_TO_ASK, queue=queue, names=names)
     could_be = candidates - len(claim.barred)
     asked_of = Tally(
         count=could_be if most is None else min(could_be, most),

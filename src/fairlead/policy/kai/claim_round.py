@@ -24,7 +24,7 @@ from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.start_job import JobStarter, unsupported_constraint
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_pool import VictimPool
-from fairlead.policy.kai.victim_search import VictimSearch
+from fairlead.policy.kai.victim_search import Tried, VictimSearch
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -182,14 +182,20 @@ class ClaimRound:
         tried = search.run(lambda: self._line_of_victims(claim), claim.judge_for)
         self.looked_at_the_clock |= bool(claim.spared)
         if tried is None:
-            candidates = sum(len(self._pool.line(queue)) for queue, _ in claim.allowed())
-            reason = why_failed(claim, candidates, self._most_victims())
+            candidates = len(claim.barred) + sum(
+                allows(candidate)
+                for queue, allows in claim.allowed()
+                for _, candidate in self._pool.line(queue)
+            )
+            has_new = bool(self._pool.settled)
+            reason = why_failed(claim, candidates, self._most_victims(), has_new=has_new)
             failed = FailedClaim(action=self.action, reason=reason)
             self.view.record.claim_failed(job, failed)
             return set()
         for reason, victims in reasons_to_lose(claim, tried):
             self.view.record.act(Act(reason, job), victims)
-        self.view.record.act(Act(reason_to_gain(claim, tried)), [(job, pod) for pod in pods])
+        gain = Act(reason_to_gain(claim, tried), waits_for=_leaving(tried))
+        self.view.record.act(gain, [(job, pod) for pod in pods])
         for name, pod in tried.lost:
             self.view.away.setdefault(name, set()).add(pod)
         self._victims |= {name for name, _ in tried.lost | tried.moved | tried.joined}
@@ -221,3 +227,7 @@ class ClaimRound:
         """Line up all that waits, with *pods* of the claimant as its next."""
         jobs = self.view.waiting(None, {claimant: pods})
         return jobs, self.view.race(jobs)
+
+
+def _leaving(tried: Tried) -> tuple[WorkloadName, ...]:
+    return tuple(sorted({name for name, _ in tried.lost | tried.moved}))

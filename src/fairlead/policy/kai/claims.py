@@ -7,6 +7,7 @@ jobs of a queue go before its less important ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -24,7 +25,7 @@ from fairlead.policy.kai.min_runtime import (
 )
 from fairlead.policy.kai.reclaim_gate import may_reclaim
 from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, Verdict, allocated_now
-from fairlead.policy.kai.reclaim_losses import Loss, in_pieces
+from fairlead.policy.kai.reclaim_losses import Loss, in_pieces, losses_of
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.victim_line import Allows, charge_of
@@ -130,6 +131,11 @@ class Claim:
             elif leaf != own:
                 yield leaf, self._reclaims_from(leaf)
 
+    @cached_property
+    def _allocated(self) -> dict[QueueName, Amounts]:
+        """What queues held when the search began, which is when it first asks for a judge."""
+        return allocated_now(self.world.state)
+
     def judge_for(self, pods: Sequence[PodId]) -> Judge:
         """Return the judge of what is done for the first *pods* of the claimant."""
         rule = self._reclaim_rule(pods) if self.action == "reclaim" else self._other_rule
@@ -148,6 +154,13 @@ class Claim:
         That is job by job in the order in which they were added. Pods with another place are not
         among them, where reclaim may consolidate.
         """
+        return [
+            (job, piece)
+            for job, pods in self._evicted(tried).items()
+            for piece in in_pieces(pods, self.world.gang(job).minimum())
+        ]
+
+    def _evicted(self, tried: Tried) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
         gone = tried.lost
         if not self.world.settings.consolidating_reclaim:
             gone = tried.lost | tried.moved
@@ -155,11 +168,7 @@ class Claim:
         for group in tried.asked:
             own = evicted.setdefault(group.job, [])
             own += [(pod, group.costs[pod]) for pod in group.pods if (group.job, pod) in gone]
-        return [
-            (job, piece)
-            for job, pods in evicted.items()
-            for piece in in_pieces(pods, self.world.gang(job).minimum())
-        ]
+        return evicted
 
     def _other_rule(self, tried: Tried) -> tuple[bool, None]:
         """Judge consolidation, in which nobody may lose a place, or preemption."""
@@ -178,7 +187,7 @@ class Claim:
             world.state,
             world.shares,
             reclaimer,
-            allocated=allocated_now(world.state),
+            allocated=self._allocated,
             multiplier=world.settings.reclaimer_multiplier,
         )
 
@@ -251,19 +260,18 @@ class Claim:
         return True
 
     def _losses(self, tried: Tried) -> list[Loss]:
-        workloads = self.world.state.workloads
+        workloads, gang = self.world.state.workloads, self.world.gang
         return [
-            Loss(workloads[job].queue, _sum([cost for _, cost in piece]))
-            for job, piece in self.pieces(tried)
+            loss
+            for job, pods in self._evicted(tried).items()
+            for loss in losses_of(
+                workloads[job].queue, [cost for _, cost in pods], gang(job).minimum()
+            )
         ]
 
     def _gpus(self) -> int:
         at = self.world.state.axes.index("gpu")
         return 0 if at is None else self.request[at]
-
-
-def _sum(costs: Sequence[Amounts]) -> Amounts:
-    return costs[0] if len(costs) == 1 else tuple(map(sum, zip(*costs, strict=True)))
 
 
 def _anybody(_candidate: Candidate) -> bool:

@@ -79,7 +79,7 @@ class KaiCycle:
             names = () if taker is None else (taker,)
             record.wait(name, Reason(code=WOULD_BE_EVICTED, queue=queue, names=names))
         if "allocate" not in self.settings.actions:
-            for name in self.jobs.names():
+            for name in (*self.jobs.names(), *self.jobs.beyond_depth):
                 queue = self.state.workloads[name].queue
                 record.wait(name, Reason(code=ALLOCATE_IS_OFF, queue=queue))
         for action in self.settings.actions:
@@ -102,6 +102,9 @@ class KaiCycle:
         more, one pod at a time. Cost: for each turn the depth of the tree, a few comparisons per
         level, and the search for nodes.
         """
+        if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
+            self.jobs = self.view.waiting("allocate")
+            self.race = self.view.race(self.jobs)
         jobs, race = self.jobs, self.race
         starter = JobStarter(self.state, self.view.finder, self.view.now_ms)
         while (queue := race.leader()) is not None:

@@ -26,6 +26,7 @@ class Act(NamedTuple):
 
     reason: Reason
     beneficiary: WorkloadName | None = None
+    waits_for: tuple[WorkloadName, ...] | None = None  # None: whoever is leaving the nodes
 
 
 class CycleRecord:
@@ -138,7 +139,9 @@ class CycleRecord:
                     reason=act.reason,
                 )
             case "reserve":
-                waits_for = tuple(self._leaving({place.node for place in places}, job))
+                waits_for = act.waits_for
+                if waits_for is None:
+                    waits_for = tuple(self._leaving({place.node for place in places}, job))
                 return Reserve(
                     workload=job,
                     placements=places,
@@ -176,5 +179,7 @@ class CycleRecord:
             placed = set(run.pods) if run else set()
             known = placed | set(self._before.get(job, ()))
             if any(pod not in known for pod in self._state.workloads[job].pods()):
+                last = [self._last[job, pod] for pod in placed if (job, pod) in self._last]
+                number = max([number, *last])  # after what was done for others of its pods
                 claims = tuple(self._claims.get(job, ()))
                 yield number, Wait(workload=job, reason=reason, claims=claims)

@@ -8,6 +8,7 @@ claimed, which nobody else steps into.
 
 from collections.abc import Sequence, Set
 
+from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reserve, Start
 from fairlead.model.state import ClusterState
@@ -19,11 +20,13 @@ def pods_to_hold_back(
     undone: Set[PodKey],
     *,
     with_those_behind: bool,
+    takers: Set[WorkloadName] = frozenset(),
 ) -> set[PodKey]:
     """Return which pods should wait, for *undone* of those that get a place by *decisions*.
 
     Law: *undone* are among them, so asking again and again comes to an end. Cost: a look at each
-    decision; *with_those_behind* also at each job that waits in the queues of those pods.
+    decision; *with_those_behind* also at each job that waits in the queues of those pods. But not
+    the *takers*, for whose sake they wait.
     """
     started = {each.workload for each in decisions if isinstance(each, Start)}
     served = started | {each.workload for each in decisions if isinstance(each, Reserve)}
@@ -31,7 +34,7 @@ def pods_to_hold_back(
     held = set(losing)
     if with_those_behind:
         queues = {state.workloads[name].queue for name in losing & started}
-        held |= {name for queue in queues for name in state.waiting(queue)} - served
+        held |= {name for queue in queues for name in state.waiting(queue)} - served - takers
     placed = {
         (each.workload, place.pod)
         for each in decisions

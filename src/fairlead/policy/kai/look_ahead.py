@@ -4,7 +4,8 @@ A cycle gives idle room to whoever is next, and nobody who came in it is asked t
 In the next one they are, by somebody whose claim comes to nothing today: pods start only to be
 stopped, and some clusters never come to rest. So before a plan is given, the next cycle is tried on
 what it would leave behind. Pods that would lose their new place are held back, and the cycle is
-planned again without them, until nothing of it would be taken back.
+planned again without them, until nothing of it would be taken back. If then nobody is left to
+start, one of those held back may, who is safe if the others wait.
 
 The next plan looks ahead in turn, so it may hold back somebody and then ask others than a plain
 cycle asks. That must not cost a newcomer its place: when a cycle is planned again, those newcomers
@@ -14,13 +15,13 @@ are spared whom it did not ask at first. So the law holds from plan to plan.
 from collections.abc import Iterable, Mapping, Set
 from typing import Final, NamedTuple, TypeAlias
 
+from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.after_plan import carry_out
 from fairlead.policy.kai.cycle import NO_TAKERS, KaiCycle
 from fairlead.policy.kai.cycle_view import node_finder
 from fairlead.policy.kai.hold_back import pods_to_hold_back
@@ -30,7 +31,10 @@ from fairlead.policy.kai.settings import KaiSettings
 CLAIMS: Final = frozenset({"consolidation", "reclaim", "preempt"})
 NEXT_CYCLE_MS: Final = 1_000
 """When the next cycle is tried: after KAI's own period."""
-NEWCOMER_MS: Final = 60_000
+MOST_ROUNDS: Final = 10
+MOST_LET_GO: Final = 10
+"""How many jobs are tried alone where everybody is held back."""
+NEWCOMER_MS: Final = NEXT_CYCLE_MS
 """For how long a pod is new. The law holds if the next cycle comes within that time."""
 
 Taken: TypeAlias = dict[PodKey, WorkloadName | None]
@@ -69,20 +73,26 @@ def look_ahead(
     """Return what to do about *state*, which is afterwards as it was before.
 
     Law, but in faithful mode: if nothing else happens until then, the outlook of the next cycle
-    neither evicts nor moves a pod that gets its place by this one, whether its reservations have
-    been kept by then or their pods wait again. Cost: if something starts that could give way while
-    others wait, a second cycle, and a third if somebody leaves for it. As much again each time that
-    pods are held back, which is seldom.
+    neither evicts nor moves a pod that this one starts or has room reserved for, whether its
+    reservations have been kept by then or their pods wait again. A pod that is moved may be again.
+    Cost: if something starts that could give way while others wait, a second cycle, and a third if
+    somebody leaves for it. As much again each time that pods are held back; after `MOST_ROUNDS`
+    times, all are that could be taken from.
     """
     finder = finder or node_finder(state, settings)
     ahead = _Ahead(state, settings, now_ms, finder)
     restraint = Restraint()
-    while True:
-        decisions = ahead.plan(restraint)
-        undone = ahead.undone(decisions)
-        if not undone:
-            return Outlook(decisions, restraint, ahead.looked_at_the_clock)
+    plain = decisions = ahead.plan(restraint)
+    rounds = 0
+    while undone := (
+        ahead.undone(decisions) if rounds < MOST_ROUNDS else ahead.at_stake(decisions)
+    ):
         restraint = ahead.stricter(restraint, decisions, undone)
+        decisions = ahead.plan(restraint)
+        rounds += 1
+    if restraint.held_back and not _places(decisions):
+        restraint, decisions = ahead.with_one_let_go(restraint, plain) or (restraint, decisions)
+    return Outlook(decisions, restraint, ahead.looked_at_the_clock)
 
 
 class _Ahead:
@@ -122,6 +132,10 @@ class _Ahead:
             undone = {pod: taken[pod] for pod in taken.keys() & started}
         return undone
 
+    def at_stake(self, decisions: tuple[Decision, ...]) -> Taken:
+        """Return the pods that get a place by *decisions* and could be taken from at all."""
+        return dict.fromkeys(self._could_give_way(_places(decisions)))
+
     def stricter(
         self, restraint: Restraint, decisions: tuple[Decision, ...], undone: Taken
     ) -> Restraint:
@@ -130,8 +144,14 @@ class _Ahead:
         If that was not enough before, also those behind them.
         """
         is_first = not restraint.held_back
+        lost_to = {name: winner for (name, _), winner in sorted(undone.items()) if winner}
+        takers = {**lost_to, **restraint.takers}
         pods = pods_to_hold_back(
-            self._state, decisions, undone.keys(), with_those_behind=not is_first
+            self._state,
+            decisions,
+            undone.keys(),
+            with_those_behind=not is_first,
+            takers=set(takers.values()),
         )
         held = {(name, pod) for name, held in restraint.held_back.items() for pod in held}
         held_back: dict[WorkloadName, set[PodId]] = {}
@@ -141,8 +161,24 @@ class _Ahead:
         if is_first:  # these are the decisions of a plain cycle
             spared = self._newcomers() - _asked(decisions).keys()
             self.looked_at_the_clock = True
-        lost_to = {name: winner for (name, _), winner in sorted(undone.items()) if winner}
-        return Restraint(held_back, spared, {**lost_to, **restraint.takers})
+        return Restraint(held_back, spared, takers)
+
+    def with_one_let_go(
+        self, restraint: Restraint, plain: tuple[Decision, ...]
+    ) -> tuple[Restraint, tuple[Decision, ...]] | None:
+        """Return the restraint without the first job that is safe if it alone gets its place.
+
+        So room does not stay idle because each of several would lose it to another. None if nobody
+        of those who get a place by the *plain* decisions is safe, or not one of the first few.
+        """
+        served = dict.fromkeys(name for name, _ in _places(plain))
+        for name in [name for name in served if name in restraint.held_back][:MOST_LET_GO]:
+            others = {job: pods for job, pods in restraint.held_back.items() if job != name}
+            looser = restraint._replace(held_back=others)
+            decisions = self.plan(looser)
+            if _places(decisions) and not self.undone(decisions):
+                return looser, decisions
+        return None
 
     def _taken_next(self, decisions: tuple[Decision, ...], *, keeps_reservations: bool) -> Taken:
         with self._state.trial():
@@ -176,6 +212,10 @@ class _Ahead:
             for pod, placed in run.pods.items()
             if placed.started_ms >= since_ms
         }
+
+
+def _places(decisions: Iterable[Decision]) -> list[PodKey]:
+    return _placed(decisions, (Start, Reserve))
 
 
 def _placed(

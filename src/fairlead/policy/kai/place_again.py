@@ -13,18 +13,16 @@ from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
 from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gates import refusal
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.start_job import Shape, shape_of
 from fairlead.policy.kai.victim_line import charge_of
 
 Races: TypeAlias = Callable[[WorkloadName, tuple[PodId, ...]], tuple[PendingJobs, QueueRace]]
 """Lines up all that waits, the claimant with so many pods."""
-
-Shape: TypeAlias = tuple[object, ...]
-"""Everything about a pod that decides whether it finds a place."""
 
 
 class PlaceAgain:
@@ -78,7 +76,7 @@ class PlaceAgain:
     def _has_misfit(self, job: WorkloadName, jobs: PendingJobs) -> bool:
         """Return whether a pod that the job would start next is like one that found no place."""
         workload = self._state.workloads[job]
-        return any(_shape(workload, pod) in self._misfits for pod in jobs.next_pods(job))
+        return any(shape_of(workload, pod) in self._misfits for pod in jobs.next_pods(job))
 
     def _place(self, job: WorkloadName, pods: Sequence[PodId]) -> bool:
         """Place *pods*, all of them or none."""
@@ -99,7 +97,7 @@ class PlaceAgain:
                 # Those before it in the job took room that is free again; and who must be near
                 # another may find it there later.
                 if pod is pods[0] and not asked.pod_affinity and not asked.unsupported:
-                    self._misfits.add(_shape(workload, pod))
+                    self._misfits.add(shape_of(workload, pod))
                 return False
             self._settle(job, pod, Placement(pod, spot.node, spot.share))
         state.keep(mark)
@@ -126,8 +124,3 @@ class PlaceAgain:
 def is_same(before: Placed, now: Placed | Placement) -> bool:
     """Return whether a pod is where it was: on the same node, and the same devices of it."""
     return before.node == now.node and before.share == now.share
-
-
-def _shape(workload: Workload, pod: PodId) -> Shape:
-    asked = workload.pod_sets[pod.pod_set]
-    return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace

@@ -95,7 +95,7 @@ class JobStarter:
         Not so for several pods: where one of them goes depends on what was filled before it. Nor
         for one that must be near another, which may still come.
         """
-        return self._misfits.get(_shape(workload, pods[0])) if len(pods) == 1 else None
+        return self._misfits.get(shape_of(workload, pods[0])) if len(pods) == 1 else None
 
     def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
         """Place all of *pods* or none; returns what stopped the first that fits nowhere."""
@@ -109,7 +109,7 @@ class JobStarter:
         if len(pods) > 1:
             return (*misfit, Tally(count=count, of=len(pods), things="pods", what="found a place"))
         if not workload.pod_sets[pods[0].pod_set].constraints.pod_affinity:
-            self._misfits[_shape(workload, pods[0])] = misfit
+            self._misfits[shape_of(workload, pods[0])] = misfit
         return misfit
 
     def _settle(self, mark: Mark, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> None:
@@ -135,7 +135,8 @@ class JobStarter:
         return len(pods)
 
 
-def _shape(workload: Workload, pod: PodId) -> Shape:
+def shape_of(workload: Workload, pod: PodId) -> Shape:
+    """Return what two pods must have in common to find the same places."""
     asked = workload.pod_sets[pod.pod_set]
     return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace
 

@@ -63,7 +63,7 @@ class VictimPool:
         gang_of: Callable[[WorkloadName], Gang],
         is_settled: Callable[[PodKey], bool] | None = None,
     ) -> None:
-        """Look at nothing yet. Pods that *is_settled* says so of are not asked.
+        """Look at nothing yet. Jobs with a pod that *is_settled* says so of are not asked.
 
         What it says of a pod must stay the same while the pods of that job are where they are.
         """
@@ -73,6 +73,7 @@ class VictimPool:
         self._lines: dict[QueueName, list[Entry]] = {}
         self._lowest: dict[QueueName, int | None] = {}
         self._known: dict[WorkloadName, Known] = {}
+        self.settled: set[WorkloadName] = set()  # who was found to be so
 
     def line(self, queue: QueueName) -> list[Entry]:
         """Return the line of a leaf, which nobody else may change.
@@ -135,9 +136,11 @@ class VictimPool:
         if not workload.preemptible:
             return None
         pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
-        if self._is_settled is not None:
-            pods = [pod for pod in pods if not self._is_settled((name, pod))]
         if not pods:
+            return None
+        # Also for the sake of one pod: if the others had to go, it would be left of a gang alone.
+        if self._is_settled is not None and any(self._is_settled((name, pod)) for pod in pods):
+            self.settled.add(name)
             return None
         ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
         costs = {pod: run.charge(pod) for pod in ordered}

@@ -11,20 +11,22 @@ from fairlead.model.state import ClusterState
 
 def carry_out(
     state: ClusterState, decisions: Sequence[Decision], now_ms: int, *, keeps_reservations: bool
-) -> None:
-    """Change *state* to what the next cycle may find: everybody has left who was told to.
+) -> bool:
+    """Change *state* to what the next cycle may find; returns whether anybody left.
 
-    They wait again, but for jobs that were leaving with all of their pods before: those were
-    withdrawn. Pods with a reservation run where it is, or wait again. Cost: a look at each pod that
-    has a place.
+    Everybody has left who was told to. They wait again, but for jobs that were leaving with all of
+    their pods before: those count as withdrawn by their owners. Pods with a reservation run where
+    it is, or wait again. Cost: a look at each pod that has a place.
     """
     withdrawn = [name for name in state.runs if _has_only_leaving_pods(state, name)]
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
     for name in withdrawn:
         state.apply(WorkloadRemoved(name))
+    has_left = bool(withdrawn)
     for name, run in list(state.runs.items()):
         leaving = tuple([pod for pod, placed in run.pods.items() if placed.phase == "leaving"])
         if leaving:
+            has_left = True
             state.apply(WorkloadStopped(workload=name, pods=leaving))
     if keeps_reservations:
         for each in decisions:
@@ -37,6 +39,7 @@ def carry_out(
                         at_ms=now_ms,
                     )
                 )
+    return has_left
 
 
 def _has_only_leaving_pods(state: ClusterState, name: WorkloadName) -> bool:
