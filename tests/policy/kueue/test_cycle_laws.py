@@ -21,7 +21,7 @@ from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
 from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
-from tests.policy.kueue.target_world import RULES, TargetWorld, target_worlds
+from tests.policy.kueue.target_world import RULES, TargetWorld, story_world, target_worlds
 
 GROUPS = {
     ("cpu",): ResourceGroup(resources=("cpu",), flavors=("red",)),
@@ -174,3 +174,39 @@ def test_what_one_snapshot_learns_does_not_reach_its_copy(
     assert fair_targets(snapshot, claimant, full.settings) == before
     assert fair_targets(twin, claimant, full.settings) == []
     assert all(not twin.line(QueueName(name)).holders for name in world.rules)
+
+
+def test_what_is_known_of_a_side_is_what_it_was_before_a_search_took_from_it() -> None:
+    """S uses 9 of 10 and c 3; the first claim of 4 takes b1, which leaves S with 4, and then fails.
+
+    Without one of d's, S would have had 3 then; it has 8 when c has left. So a claim of 5 is
+    refused b1 (9 - 5 = 4), but gets d's one by one: S keeps 8, 7, 6, 5, and 1 + 4 are free.
+    """
+    world = story_world(
+        """
+        name parent weight nominal borrow lend within reclaim
+        root -      1      10      -      -    -      -
+        S    root   1      0       -      -    -      -
+        a    root   1      0       -      -    never  any
+        b    S      1      0       -      -    never  any
+        c    root   1      0       -      -    never  any
+        d    S      1      0       -      -    never  any
+        """,
+        """
+        name queue amount priority since
+        b1   b     5      0        0
+        c1   c     3      0        0
+        d1   d     1      0        1
+        d2   d     1      0        2
+        d3   d     1      0        3
+        d4   d     1      0        4
+        """,
+        "a 4 0",
+        KueueSettings(fair_sharing=True, strategies=BOTH_STRATEGIES[:1]),
+    )
+    snapshot, claimant = world.snapshot(), world.claimant()
+    assert fair_targets(snapshot, claimant, world.settings) == []
+    snapshot.let_leave(world.holders[1])
+    larger = claimant._replace(usage=((0, 5),))
+    found = fair_targets(snapshot, larger, world.settings)
+    assert [target.holder.name for target in found] == ["d4", "d3", "d2", "d1"]
