@@ -107,7 +107,7 @@ SCENARIOS = {
         """,
         first="wait big NoNodeFits, start elastic@n1, start elastic@n0, start elastic@n0",
         second="evict elastic for big, evict elastic for big, evict old for big, reserve big@n0",
-        ahead="wait elastic WouldBeEvicted, start elastic@n1, evict old for big, reserve big@n0",
+        ahead="start elastic@n1, wait elastic WouldBeEvicted, evict old for big, reserve big@n0",
     ),
     # 4 + 3 GPUs hold 2 + 3 + 1 + 1, but not if the two of the pair go to n1 first. It starts in the
     # next cycle, in the 1 + 1 that are left then.

@@ -81,7 +81,10 @@ class CycleRecord:
         ]
 
     def decisions(self) -> list[Decision]:
-        """Return what remains, in the order of the acts; within one, room is made first."""
+        """Return what remains, in the order of the acts; within one, room is made first.
+
+        What of a job waits is told after what was done for its other pods.
+        """
         fates: dict[tuple[int, int, WorkloadName], list[PodId]] = {}
         names: dict[int, Fate] = {number: fate for fate, number in _ORDER.items()}
         for (job, pod), number in self._last.items():
@@ -92,7 +95,8 @@ class CycleRecord:
             ((number, order), self._decision(names[order], job, sorted(pods), self._acts[number]))
             for (number, order, job), pods in sorted(fates.items())
         ]
-        made += [((number, 0), wait) for number, wait in (*self._waiting(), *self._undone())]
+        waits = (*self._waiting(), *self._undone())
+        made += [((number, len(_ORDER)), wait) for number, wait in waits]
         return [decision for _, decision in sorted(made, key=lambda each: each[0])]
 
     def _undone(self) -> Iterator[tuple[int, Wait]]:
