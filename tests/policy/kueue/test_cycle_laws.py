@@ -21,6 +21,7 @@ from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
 from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
+from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import RULES, TargetWorld, story_world, target_worlds
 
 GROUPS = {
@@ -91,10 +92,7 @@ def test_a_cycle_comes_to_the_same_if_every_search_starts_from_nothing(
 def crowd(chance: Random) -> TargetWorld:
     """Many queues in few cohorts, most of which ask in the same way, and little to lend."""
     cohorts = ["root", "left", "right"][: chance.choice([1, 3])]
-    nodes = [_quota_node("root", None, chance, most=30)]
-    nodes += [_quota_node(name, "root", chance, most=6) for name in cohorts[1:]]
     queues = [QueueName(f"q{at}") for at in range(chance.randint(4, 8))]
-    nodes += [_quota_node(name, chance.choice(cohorts), chance, most=1) for name in queues]
     holders = [
         Holder(
             name=WorkloadName(f"w{at}"),
@@ -106,6 +104,11 @@ def crowd(chance: Random) -> TargetWorld:
         )
         for at in range(20)
     ]
+    nodes = [_quota_node(name, "root", chance, (0, 0, 1, 6)) for name in cohorts[1:]]
+    nodes += [_quota_node(name, chance.choice(cohorts), chance, (0, 0, 1)) for name in queues]
+    held = sum(amount for holder in holders for _, amount in holder.usage)
+    spare = held - sum(node.guaranteed[0] for node in nodes)
+    nodes.append(_quota_node("root", None, chance, (spare, spare + 1)))
     rules = QueuePreemption(reclaim_within_cohort=chance.choice(["Any", "LowerPriority"]))
     return TargetWorld(
         axis_resources=("cpu",),
@@ -113,7 +116,7 @@ def crowd(chance: Random) -> TargetWorld:
         rules=dict.fromkeys(queues, rules),
         holders=tuple(holders),
         queue=queues[0],
-        usage=((0, 1),),
+        usage=((0, chance.randint(1, 9)),),
         priority=2,
         queued_ms=1,
         settings=KueueSettings(
@@ -122,12 +125,14 @@ def crowd(chance: Random) -> TargetWorld:
     )
 
 
-def _quota_node(name: str, parent: str | None, chance: Random, most: int) -> QuotaNode:
+def _quota_node(
+    name: str, parent: str | None, chance: Random, quotas: tuple[int, ...]
+) -> QuotaNode:
     return QuotaNode(
         name=name,
         parent=parent,
         weight=chance.choice([Decimal(1), Decimal(2)]),
-        guaranteed=(chance.choice([0, 0, 1, most]),),
+        guaranteed=(chance.choice(quotas),),
         borrow_limit=(None,),
         lend_limit=(None if parent is None else chance.choice([None, None, 0, 1]),),
         listed=frozenset({0}),
@@ -156,6 +161,15 @@ def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed
         claimant = Claimant(WorkloadName("claimant"), asking, 2, usage, 1, need)
         found = fair_targets(snapshot, claimant, world.settings)
         assert found == fair_targets(anew(snapshot, world), claimant, world.settings)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32))
+def test_in_a_crowd_too_a_search_equals_the_plain_one(seed: int) -> None:
+    """Several victims are taken from several cohorts, which changes the way to the next queue."""
+    world = crowd(Random(seed))
+    found = fair_targets(world.snapshot(), world.claimant(), world.settings)
+    assert [(each.holder.name, each.reason) for each in found] == plain_fair_targets(world)
 
 
 @given(crowded_worlds())
