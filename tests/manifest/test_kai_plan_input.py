@@ -1,12 +1,14 @@
 """What KAI's objects say about running pods is what a plan for the waiting ones rests on."""
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.explain.plan_report import plan_rows
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.plan import Start
 from fairlead.model.workload import GpuShare, PodId
+from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.make_policy import make_policy
 from tests.manifest.kai_world import (
     GROUP,
@@ -25,11 +27,16 @@ from tests.manifest.kai_world import (
 
 
 def planned(*objects: str) -> dict[str, str]:
-    """Return for every job that waits where it starts, or why it goes on waiting."""
+    """Return for every job that waits where it starts, or why it goes on waiting.
+
+    Nobody gives way here: what is idle is in question.
+    """
     assembled, found = assemble(stream(queue("a"), *objects))
     assert [str(each) for each in found if each.severity != "advice"] == []
     assert assembled is not None
-    plan = make_policy(assembled.settings).plan(assembled.state, 0)
+    assert isinstance(assembled.settings, KaiSettings)
+    only_idle = replace(assembled.settings, actions=("allocate",))
+    plan = make_policy(only_idle).plan(assembled.state, 0)
     rows = plan_rows(assembled.state, plan)
     return {row.workload: row.where or row.why for row in rows}
 
