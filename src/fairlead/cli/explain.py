@@ -1,4 +1,4 @@
-"""``fairlead explain``: the arithmetic behind a queue's numbers, or why a job starts or waits."""
+"""``fairlead explain``: the arithmetic behind a queue's numbers, or what becomes of a job."""
 
 from typing import Any
 
@@ -54,10 +54,11 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Show why a queue's numbers are what they are, or why a job starts or waits.
+    """Show why a queue's numbers are what they are, or a job starts, waits or gives way.
 
     Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
-    named cohort/NAME. Of a job, named NAMESPACE/NAME: the turns before it, the gates, the nodes.
+    named cohort/NAME. Of a job, named NAMESPACE/NAME: the turns before it, the gates, the nodes,
+    who makes room for it or to whom it gives way, and which claims failed.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state

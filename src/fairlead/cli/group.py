@@ -26,7 +26,7 @@ SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
     "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
-    "explain": "Show why a queue's numbers are what they are, or why a job starts or waits.",
+    "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }
 

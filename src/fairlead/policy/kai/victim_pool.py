@@ -13,8 +13,7 @@ from fairlead.model.run import Placed, Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Fullness, Gang
-
-JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
+from fairlead.policy.kai.pending_jobs import JobKey
 
 
 class Candidate(NamedTuple):
