@@ -67,6 +67,23 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     what: str
 
 
+class SideShare(msgspec.Struct, frozen=True, kw_only=True):
+    """One of two nodes of the tree whose weighted shares were compared; a share may be infinite."""
+
+    queue: QueueName
+    before: float
+    after: float  # with what it gains, or without what it loses
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """What a queue holds of something that is scarce, and how much of it is borrowed."""
+
+    queue: QueueName
+    axis: Axis
+    amount: int
+    borrowed: int
+
+
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """Why: a code of the peer's vocabulary (ours where it has none), and what was weighed."""
 
@@ -76,6 +93,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     tallies: tuple[Tally, ...] = ()
     names: tuple[str, ...] = ()  # what it is about: a constraint that no filter knows, ...
     sides: tuple[SideNumbers, ...] = ()  # of two queues compared: who gains, who loses
+    shares: tuple[SideShare, ...] = ()  # the same where weighted shares decide
+    held: tuple[Held, ...] = ()  # who has what is lacking, the largest holder first
     remaining_ms: int | None = None  # for how long it holds if nothing but the clock moves
 
 

@@ -89,12 +89,22 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     preemption_delay_ms: int = 0
 
 
+class GaveWay(msgspec.Struct, frozen=True, order=True):
+    """For whom a workload lost its quota, and by which rule; it may have been a while ago."""
+
+    beneficiary: WorkloadName
+    code: str  # that of the reason
+
+
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     """What only a Kueue Workload has."""
 
     local_queue: str
     requeued_ms: int | None = None  # orders it instead of its creation
+    back_off_until_ms: int | None = None  # not to be queued before
     evicted: bool = False
+    preempting: bool = False  # others give way to it, so it stays the first of its queue
+    gave_way: tuple[GaveWay, ...] = ()  # to workloads that are still there, by name
     max_execution_s: int | None = None
 
 

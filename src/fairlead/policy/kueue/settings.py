@@ -17,6 +17,15 @@ class AdmissionFairSharing(msgspec.Struct, frozen=True, kw_only=True):
     resource_weights: tuple[tuple[str, Decimal], ...] = ()
 
 
+class KueueOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What Fairlead can do under Kueue's rules that Kueue cannot; all of it is off by default."""
+
+    no_preemption_loops: bool = False
+    min_run_time_ms: int = 0  # who has quota for less gives way to no fair sharing
+    preemption_delay_ms: int = 0  # who waits for less asks nobody by fair sharing
+    priority_override: bool = False  # borrowWithinCohort counts in fair sharing too
+
+
 class KueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Kueue's settings; fair sharing is off unless the Configuration asks for it."""
 
@@ -24,3 +33,5 @@ class KueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     strategies: tuple[Strategy, ...] = BOTH_STRATEGIES
     admission_fair_sharing: AdmissionFairSharing | None = None
     feature_gates: tuple[tuple[str, bool], ...] = ()
+    requeued_by: Literal["Eviction", "Creation"] = "Eviction"  # after pods were not ready in time
+    options: KueueOptions = KueueOptions()
