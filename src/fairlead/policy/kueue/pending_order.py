@@ -1,0 +1,47 @@
+"""In which order the workloads of a ClusterQueue wait.
+
+The order is Kueue's own without admission fair sharing. It says who comes before whom, not who
+is considered: a workload that is held back or waits for its back-off has its place all the same.
+"""
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.settings import KueueSettings
+
+
+def pending_order(
+    state: ClusterState, queue: QueueName, settings: KueueSettings
+) -> list[WorkloadName]:
+    """Return the workloads of *queue* that have no quota yet, the first in line first.
+
+    First those for which others give way already, so that nobody takes what they wait for; then
+    by higher priority, by earlier `queued_ms`, and by name. Cost: O(n log n).
+    """
+
+    def place(name: WorkloadName) -> tuple[bool, int, int, WorkloadName]:
+        workload = state.workloads[name]
+        return (
+            not _is_preempting(workload),
+            -workload.priority,
+            queued_ms(workload, settings),
+            name,
+        )
+
+    return sorted((name for name in state.waiting(queue) if name not in state.runs), key=place)
+
+
+def queued_ms(workload: Workload, settings: KueueSettings) -> int:
+    """Return since when *workload* counts as waiting: its creation, or a later eviction.
+
+    An eviction counts only for what it was put back for (the workload's ``requeued_ms``), and
+    only as *settings* say.
+    """
+    rules = workload.extension
+    if isinstance(rules, KueueWorkload) and settings.requeued_by == "Eviction":
+        return workload.created_ms if rules.requeued_ms is None else rules.requeued_ms
+    return workload.created_ms
+
+
+def _is_preempting(workload: Workload) -> bool:
+    return isinstance(workload.extension, KueueWorkload) and workload.extension.preempting
