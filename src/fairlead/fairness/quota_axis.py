@@ -169,6 +169,22 @@ class QuotaAxis:
         reach = slack + self.subtree[node] - self.usage[node]
         return reach if bound is None else min(bound, reach)
 
+    def ends_at(self, node: int, *, of_potential: bool) -> int:
+        """The lowest node upward where a limit lower by one would leave *node* one less; else root.
+
+        A borrowing limit leaves quota + limit - usage. Where that is all that a node can use, the
+        limit counts. The potential is what is available where nothing is used. Cost: O(depth^2).
+        """
+        while (parent := self.parents[node]) != NOBODY:
+            limit = self.borrow_limit(node)
+            if limit is not None:
+                used = 0 if of_potential else self.usage[node]
+                most = self.potential(node) if of_potential else self.available(node)
+                if self.subtree[node] + limit - used == most:
+                    return node
+            node = parent
+        return node
+
     def overs(self) -> dict[int, int]:
         """Usage above the quota, for every node that lists the axis and has some."""
         listed = self.listed

@@ -188,6 +188,19 @@ class QuotaTree:
         """How much the node may borrow of one axis; None: as much as there is."""
         return self._axes[axis].borrow_limit(self._index[name])
 
+    def ends_at(self, name: str, axis: int) -> str:
+        """Where it ends what the node can still use: at whose borrowing limit, else at the root.
+
+        The lowest node from *name* upward of which a limit lower by one would leave one less.
+        """
+        node = self._axes[axis].ends_at(self._index[name], of_potential=False)
+        return self._names[node]
+
+    def potential_ends_at(self, name: str, axis: int) -> str:
+        """Where it ends what the node could use at most, as ``ends_at`` tells of now."""
+        node = self._axes[axis].ends_at(self._index[name], of_potential=True)
+        return self._names[node]
+
     def covering(self, name: str, axis: int, amount: int) -> str | None:
         """The lowest node, from *name* upward, whose quota covers *amount* more; None if none does.
 
