@@ -115,6 +115,33 @@ def test_a_half_life_that_is_no_duration_is_told_once() -> None:
     assert told == ["error bad-duration $.admissionFairSharing.usageHalfLifeTime"]
 
 
+@pytest.mark.parametrize(
+    ("waiting", "requeued_by", "expected"),
+    [
+        ("{timeout: 5m}", "Eviction", []),
+        ("{requeuingStrategy: {timestamp: Eviction}}", "Eviction", []),
+        ("{timeout: 5m, requeuingStrategy: {timestamp: Creation}}", "Creation", []),
+        ("{requeuingStrategy: {timestamp: null, backoffBaseSeconds: 60}}", "Eviction", []),
+        ("{enable: true, recoveryTimeout: 3m, future: 1}", "Eviction", []),
+        ("null", "Eviction", []),
+        ("{requeuingStrategy: {timestamp: creation}}", "Eviction", ["bad-choice {}.timestamp"]),
+        ("{requeuingStrategy: {timestamp: 5}}", "Eviction", ["bad-choice {}.timestamp"]),
+        ("{requeuingStrategy: Creation}", "Eviction", ["wrong-type {}"]),
+    ],
+)
+def test_from_when_a_workload_queues_whose_pods_were_not_ready(
+    waiting: str, requeued_by: str, expected: list[str]
+) -> None:
+    settings, told = read(f"waitForPodsReady: {waiting}")
+    strategy = "$.waitForPodsReady.requeuingStrategy"
+    assert told == [f"error {each.format(strategy)}" for each in expected]
+    assert settings.requeued_by == requeued_by
+
+
+def test_waiting_for_pods_must_be_a_mapping() -> None:
+    assert read("waitForPodsReady: true")[1] == ["error wrong-type $.waitForPodsReady"]
+
+
 def test_all_other_parts_of_the_controller_are_passed_over_in_silence() -> None:
     settings, told = read("""
         namespace: kueue-system

@@ -188,6 +188,62 @@ def test_only_some_evictions_send_a_workload_to_the_end_of_the_queue(
     assert (found.evicted, found.requeued_ms) == (True, requeued_ms)
 
 
+@pytest.mark.parametrize(
+    ("state", "until_ms", "expected"),
+    [
+        ("{count: 2, requeueAt: '1970-01-01T00:00:08Z'}", 8000, []),
+        ("{requeueAt: '1970-01-01T01:00:08.5+01:00'}", 8500, []),
+        ("{count: 2, requeueAt: null, future: 1}", None, []),
+        ("{count: 2}", None, []),
+        ("null", None, []),
+        ("{requeueAt: soon}", None, ["error bad-timestamp $.status.requeueState.requeueAt"]),
+        ("{requeueAt: 8}", None, ["error wrong-type $.status.requeueState.requeueAt"]),
+        ("[]", None, ["error wrong-type $.status.requeueState"]),
+    ],
+)
+def test_until_when_a_workload_is_kept_out_of_its_queue(
+    state: str, until_ms: int | None, expected: list[str]
+) -> None:
+    found, told = read(pods(), f"requeueState: {state}")
+    assert told == expected
+    assert found.back_off_until_ms == until_ms
+
+
+PREEMPTING = "WaitingForPreemptedWorkloads"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "reason", "expected"),
+    [
+        ("QuotaReserved", "False", PREEMPTING, True),
+        ("QuotaReserved", "False", "WaitingForQuota", False),
+        ("QuotaReserved", "False", "", False),
+        ("QuotaReserved", "Unknown", PREEMPTING, False),
+        ("Admitted", "False", PREEMPTING, False),
+    ],
+)
+def test_who_waits_for_those_that_give_way_to_it(
+    kind: str, status: str, reason: str, expected: bool
+) -> None:
+    found, told = read(pods(), "conditions:\n" + condition(kind, 5, reason, status))
+    assert told == []
+    assert found.preempting is expected
+
+
+def test_who_has_quota_waits_for_nobody_whatever_an_old_condition_says() -> None:
+    old = condition("QuotaReserved", 5, PREEMPTING, status="False")
+    found, told = read(pods(), admitted("{flavors: {cpu: f}}", old, condition("Admitted", 6)))
+    assert told == []
+    assert (found.admitted_ms, found.preempting) == (6000, False)
+
+
+def test_who_lost_its_admission_may_wait_for_others_again() -> None:
+    old = condition("QuotaReserved", 5, PREEMPTING, status="False")
+    found, told = read(pods(), admitted("{flavors: {cpu: f}}", old))
+    assert told == ["warning contradiction $.status.admission"]
+    assert (found.admitted_ms, found.preempting) == (None, True)
+
+
 def test_finished_and_inactive_workloads_are_told_apart() -> None:
     done, _ = read(pods(), "conditions:\n" + condition("Finished", 9))
     held, _ = read(pods() + "\nactive: false")

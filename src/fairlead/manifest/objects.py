@@ -171,6 +171,8 @@ class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
     admitted_ms: int | None = None
     admitted_by: str = ""  # the ClusterQueue that reserved its quota
     requeued_ms: int | None = None
+    back_off_until_ms: int | None = None
+    preempting: bool = False
     max_execution_s: int | None = None
 
 

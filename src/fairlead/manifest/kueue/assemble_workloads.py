@@ -71,7 +71,9 @@ def model_workload(
         extension=KueueWorkload(
             local_queue=found.local_queue,
             requeued_ms=found.requeued_ms,
+            back_off_until_ms=found.back_off_until_ms,
             evicted=found.evicted,
+            preempting=found.preempting,
             max_execution_s=found.max_execution_s,
         ),
     )

@@ -1,29 +1,38 @@
 """Reads the conditions in the status of an object: what holds now, since when and why."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from fairlead.manifest.text.cursor import Cursor
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """One condition that holds."""
+    """One condition that holds, or is known not to."""
 
     reason: str
     since_ms: int | None
 
 
-def read_true_conditions(status: Cursor) -> dict[str, Condition]:
-    """Return the conditions below *status* that are ``True``, by type; false and unknown are out.
+class Conditions(msgspec.Struct, frozen=True, kw_only=True):
+    """The conditions of an object by type; unknown ones are in neither."""
+
+    true: Mapping[str, Condition]
+    false: Mapping[str, Condition]
+
+
+def read_conditions(status: Cursor) -> Conditions:
+    """Read the conditions below *status*.
 
     Whoever writes a status may add to it, so fields that we do not know are no mistake.
     """
-    found = {}
+    found: dict[str, dict[str, Condition]] = {"True": {}, "False": {}}
     for item in status.items("conditions"):
         item.ignore(*item.keys())
-        name, is_true = item.text("type"), item.text("status") == "True"
+        name, holds = item.text("type"), item.text("status")
         condition = Condition(
             reason=item.text("reason", ""), since_ms=item.timestamp("lastTransitionTime", None)
         )
-        if is_true:
-            found[name] = condition
-    return found
+        if holds in found:
+            found[holds][name] = condition
+    return Conditions(true=found["True"], false=found["False"])

@@ -1,11 +1,12 @@
 """Reads Kueue's Configuration, as far as it decides who runs.
 
 The object configures a whole controller: web hooks, metrics, frameworks. All that is passed over in
-silence; only fair sharing, admission fair sharing and feature gates are read.
+silence; only fair sharing, admission fair sharing, feature gates and where an evicted workload
+queues up again are read.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.objects import KueueSettingsObject
@@ -18,6 +19,9 @@ from fairlead.policy.kueue.settings import (
     Strategy,
 )
 
+RequeuedBy: TypeAlias = Literal["Eviction", "Creation"]
+
+_REQUEUED_BY: Final[Mapping[str, RequeuedBy]] = {"Eviction": "Eviction", "Creation": "Creation"}
 _VALID_STRATEGIES: Final[Mapping[tuple[str, ...], tuple[Strategy, ...]]] = {
     (): BOTH_STRATEGIES,
     BOTH_STRATEGIES: BOTH_STRATEGIES,
@@ -39,6 +43,7 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
         strategies=_strategies(fair_sharing),
         admission_fair_sharing=_admission_fair_sharing(top),
         feature_gates=tuple((name, gates.boolean(name)) for name in sorted(gates.keys())),
+        requeued_by=_requeued_by(top.mapping("waitForPodsReady")),
     )
     top.finish()
     return KueueSettingsObject(source=top.source, settings=settings)
@@ -88,6 +93,14 @@ def _admission_fair_sharing(top: Cursor) -> AdmissionFairSharing | None:
             (resource, weights.factor(resource)) for resource in sorted(weights.keys())
         ),
     )
+
+
+def _requeued_by(waiting: Cursor) -> RequeuedBy:
+    """Read from when a workload queues whose pods were not ready in time; pass over the rest."""
+    strategy = waiting.mapping("requeuingStrategy")
+    for each in (waiting, strategy):
+        each.ignore(*each.keys())
+    return strategy.choice("timestamp", _REQUEUED_BY, "Eviction")
 
 
 def _half_life_ms(given: Cursor) -> int:

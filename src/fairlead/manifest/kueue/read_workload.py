@@ -13,7 +13,7 @@ from fairlead.manifest.kueue.read_admission import (
     read_admission,
     read_reclaimable,
 )
-from fairlead.manifest.kueue.read_conditions import Condition, read_true_conditions
+from fairlead.manifest.kueue.read_conditions import Condition, read_conditions
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
@@ -33,6 +33,7 @@ _CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = {
 }
 # Only after these does an evicted workload queue up behind those that came meanwhile.
 _REQUEUING_REASONS: Final = frozenset({"PodsReadyTimeout", "AdmissionCheck"})
+_PREEMPTING_REASON: Final = "WaitingForPreemptedWorkloads"
 
 
 def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
@@ -42,8 +43,8 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
     spec, status = top.mapping("spec"), top.mapping("status")
     spec.ignore("preemptionGates")
     status.ignore(*status.keys())  # whoever writes a status may add to it
-    conditions = read_true_conditions(status)
-    admission = _admission(status, conditions)
+    conditions = read_conditions(status)
+    admission = _admission(status, conditions.true)
     priority_class, class_path, class_kind = _priority_class(spec)
     found = KueueWorkloadObject(
         source=top.source,
@@ -56,12 +57,14 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
         priority_class_path=("spec", *class_path),
         priority_class_kind=class_kind,
         active=spec.boolean("active", True),
-        finished="Finished" in conditions,
-        evicted="Evicted" in conditions,
+        finished="Finished" in conditions.true,
+        evicted="Evicted" in conditions.true,
         created_ms=metadata.created_ms,
-        admitted_ms=_admitted_ms(conditions, metadata.created_ms) if admission else None,
+        admitted_ms=_admitted_ms(conditions.true, metadata.created_ms) if admission else None,
         admitted_by=admission.cluster_queue if admission else "",
-        requeued_ms=_requeued_ms(conditions),
+        requeued_ms=_requeued_ms(conditions.true),
+        back_off_until_ms=_back_off_until_ms(status),
+        preempting=admission is None and _is_preempting(conditions.false),
         max_execution_s=spec.integer("maximumExecutionTimeSeconds", None, minimum=1),
     )
     top.finish()
@@ -100,6 +103,18 @@ def _requeued_ms(conditions: Mapping[str, Condition]) -> int | None:
     if evicted is None or evicted.reason not in _REQUEUING_REASONS:
         return None
     return evicted.since_ms
+
+
+def _back_off_until_ms(status: Cursor) -> int | None:
+    state = status.mapping("requeueState")
+    state.ignore(*state.keys())  # whoever writes a status may add to it
+    return state.timestamp("requeueAt", None)
+
+
+def _is_preempting(false: Mapping[str, Condition]) -> bool:
+    """Tell whether the workload waits for the quota of others that give way to it."""
+    reserved = false.get(_RESERVED)
+    return reserved is not None and reserved.reason == _PREEMPTING_REASON
 
 
 def _priority_class(spec: Cursor) -> tuple[str, Path, PriorityClassKind]:
