@@ -325,6 +325,10 @@ STORIES = {
         ["apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"] * 2,
         ["error duplicate-object $"],
     ),
+    "two settings of ours": (
+        ["apiVersion: fairlead/v1\nkind: Settings\n"] * 2,
+        ["error duplicate-object $"],
+    ),
     "a local queue that leads nowhere": (
         [local_queue("jobs", "ghost")],
         ["warning missing-reference $.spec.clusterQueue"],

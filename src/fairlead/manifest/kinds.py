@@ -33,6 +33,7 @@ from fairlead.manifest.kueue.read_flavor import read_flavor
 from fairlead.manifest.kueue.read_local_queue import read_local_queue
 from fairlead.manifest.kueue.read_workload import read_kueue_workload
 from fairlead.manifest.objects import Object
+from fairlead.manifest.read_settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document
 
@@ -43,13 +44,15 @@ DocumentReader: TypeAlias = Callable[[Document, Findings], Sequence[Object]]
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """How one kind is read. ``family`` is None for what every rule set uses.
 
-    ``is_queue``: an object of this kind shows which rule set the input is for.
+    ``is_queue``: an object of this kind shows which rule set the input is for. ``is_ours``: it
+    never does, because it only adds to what a rule set's own objects say.
     """
 
     read: DocumentReader
     versions: tuple[str, ...]
     family: PolicyName | None = None
     is_queue: bool = False
+    is_ours: bool = False
 
 
 def _single(read: Reader) -> DocumentReader:
@@ -111,6 +114,9 @@ KINDS: Final = MappingProxyType(
         ("scheduling.x-k8s.io", "PodGroup"): _elastic(read_plugin_pod_group),
         ("scheduling.sigs.k8s.io", "ElasticQuota"): _elastic(read_elastic_quota, is_queue=True),
         ("scheduling.sigs.k8s.io", "PodGroup"): _elastic(read_plugin_pod_group),
+        ("fairlead", "Settings"): Kind(
+            read=_single(read_settings), versions=("v1",), family="kueue", is_ours=True
+        ),
     }
 )
 """By API group and kind."""

@@ -19,7 +19,7 @@ from fairlead.model.queue import ClusterQueue, ResourceGroup
 from fairlead.model.selector import Taint
 from fairlead.model.workload import GpuShare, PodConstraints, SubGroup
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 
 ByResource: TypeAlias = Mapping[str, int]
 LimitByResource: TypeAlias = Mapping[str, int | None]
@@ -137,6 +137,13 @@ class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
 
     source: Source
     settings: KueueSettings
+
+
+class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
+    """Fairlead's own ``Settings``, by rule set."""
+
+    source: Source
+    kueue: KueueOptions
 
 
 class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,6 +278,7 @@ Object: TypeAlias = (
     | FlavorObject
     | LocalQueueObject
     | KueueSettingsObject
+    | OwnSettingsObject
     | KueueWorkloadObject
     | ElasticQuotaObject
     | PluginPodGroupObject

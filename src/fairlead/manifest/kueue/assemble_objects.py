@@ -1,10 +1,13 @@
 """The Kueue objects of one input by name, each name once."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import msgspec
 
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import CoreObjects, by_name, core_objects, full_name
-from fairlead.manifest.core.tree_checks import place, refuse_cycles
+from fairlead.manifest.core.tree_checks import Sourced, place, refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     ClusterQueueObject,
@@ -13,9 +16,12 @@ from fairlead.manifest.objects import (
     KueueSettingsObject,
     KueueWorkloadObject,
     LocalQueueObject,
+    OwnSettingsObject,
     PriorityClassObject,
 )
 from fairlead.policy.kueue.settings import KueueSettings
+
+S = TypeVar("S", bound=Sourced)
 
 
 class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +64,7 @@ def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
             findings,
         ),
         core=core_objects(objects, findings),
-        settings=_settings(objects.of(KueueSettingsObject), findings),
+        settings=_settings(objects, findings),
     )
 
 
@@ -66,15 +72,23 @@ def _local_queue_name(found: LocalQueueObject) -> str:
     return f"{found.local_queue.namespace}/{found.local_queue.name}"
 
 
-def _settings(found: list[KueueSettingsObject], findings: Findings) -> KueueSettings:
+def _settings(objects: Collection, findings: Findings) -> KueueSettings:
+    """Return what Kueue's Configuration says, with the options of our own Settings."""
+    configuration = _only(objects.of(KueueSettingsObject), "Configuration", findings)
+    own = _only(objects.of(OwnSettingsObject), "Settings", findings)
+    settings = configuration.settings if configuration else KueueSettings()
+    return msgspec.structs.replace(settings, options=own.kueue) if own else settings
+
+
+def _only(found: Sequence[S], kind: str, findings: Findings) -> S | None:
     for each in found[1:]:
         each.source.report(
             findings,
             "error",
             "duplicate-object",
             (),
-            "found a second Configuration, expected one at most; "
+            f"found a second {kind}, expected one at most; "
             f"the first is at {place(found[0].source)}",
             "remove one of the two",
         )
-    return found[0].settings if found else KueueSettings()
+    return found[0] if found else None

@@ -1,0 +1,235 @@
+"""Options of our own stand in an object of their own, and only add to what Kueue's objects say."""
+
+import io
+import re
+from textwrap import dedent, indent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.manifest.assembled import PolicyName
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.load import LoadResult, load
+from fairlead.manifest.read_settings import read_settings
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.documents import Document, read_bytes
+from fairlead.manifest.text.values import REFUSED, Value
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from tests.manifest.yaml_text import cursor_of, remarks
+from tests.shared_folder import ROOT
+
+HEAD = "apiVersion: fairlead/v1\nkind: Settings\n"
+PAGE = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8")
+
+QUEUE = """
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: vision}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 4}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+"""
+CONFIGURATION = """
+---
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+fairSharing: {preemptionStrategies: [LessThanInitialShare]}
+waitForPodsReady: {timeout: 5m, requeuingStrategy: {timestamp: Creation}}
+"""
+SETTINGS = f"---\n{HEAD}spec: {{kueue: {{preventPreemptionLoops: true, minRunTime: 10m}}}}\n"
+KAI_QUEUE = """
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: vision}
+spec: {resources: {gpu: {quota: 2, limit: -1, overQuotaWeight: 1}}}
+"""
+
+
+def read(kueue: str) -> tuple[KueueOptions, list[str]]:
+    cursor, findings = cursor_of(f"{HEAD}spec:\n  kueue:\n{indent(dedent(kueue), '    ')}\n")
+    return read_settings(cursor).kueue, remarks(findings)
+
+
+def load_text(*texts: str, policy: PolicyName | None = None, strict: bool = False) -> LoadResult:
+    content = "".join(texts).encode()
+    return load(["-"], policy=policy, strict=strict, stdin=io.BytesIO(content))
+
+
+def told(result: LoadResult) -> list[str]:
+    return sorted(f"{each.severity} {each.code} {each.path}" for each in result.findings)
+
+
+def settings_of(result: LoadResult) -> KueueSettings:
+    assert result.assembled is not None
+    assert isinstance(result.assembled.settings, KueueSettings)
+    return result.assembled.settings
+
+
+def test_every_option_is_read() -> None:
+    options, findings = read("""
+        preventPreemptionLoops: true
+        minRunTime: 1h30m
+        preemptionDelay: 45s
+        priorityOverride: true
+        """)
+    assert findings == []
+    assert options == KueueOptions(
+        no_preemption_loops=True,
+        min_run_time_ms=90 * 60_000,
+        preemption_delay_ms=45_000,
+        priority_override=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "metadata: {name: any}\n", "spec:\n", "spec: {kueue: null}\n"]
+)
+def test_what_is_not_there_is_off(text: str) -> None:
+    cursor, findings = cursor_of(HEAD + text)
+    assert read_settings(cursor).kueue == KueueOptions()
+    assert remarks(findings) == []
+
+
+WRONG = {
+    "a word for a truth": ("preventPreemptionLoops: always", "error wrong-type"),
+    "a text for a truth": ('priorityOverride: "true"', "error wrong-type"),
+    "a number without its unit": ("minRunTime: 600", "error wrong-type"),
+    "no duration at all": ("preemptionDelay: long", "error bad-duration"),
+    "a negative protection": ("minRunTime: -10m", "warning out-of-range"),
+    "a negative delay": ("preemptionDelay: -1s", "warning out-of-range"),
+    "a delay finer than we count": ("preemptionDelay: 100us", "warning rounded"),
+    "an option that nobody knows": ("minRuntime: 10m", "warning unknown-field"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_told_at_its_place_and_is_off(text: str, expected: str) -> None:
+    options, findings = read(text)
+    assert findings == [f"{expected} $.spec.kueue.{text.partition(':')[0]}"]
+    assert options == KueueOptions()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("spec: {volcano: {}}", "warning unknown-field $.spec.volcano"),
+        ("spec: {minRunTime: 1s}", "warning unknown-field $.spec.minRunTime"),
+        ("spec: {kueue: true}", "error wrong-type $.spec.kueue"),
+        ("spec: [kueue]", "error wrong-type $.spec"),
+        ("kueue: {minRunTime: 1s}", "warning unknown-field $.kueue"),
+    ],
+)
+def test_a_section_must_be_known_and_stand_in_its_place(text: str, expected: str) -> None:
+    cursor, findings = cursor_of(HEAD + text)
+    read_settings(cursor)
+    assert remarks(findings) == [expected]
+
+
+def test_options_are_added_to_what_the_configuration_says() -> None:
+    for texts in ((QUEUE, CONFIGURATION, SETTINGS), (SETTINGS, CONFIGURATION, QUEUE)):
+        result = load_text(*texts)
+        assert told(result) == []
+        assert settings_of(result) == KueueSettings(
+            fair_sharing=True,
+            strategies=("LessThanInitialShare",),
+            requeued_by="Creation",
+            options=KueueOptions(no_preemption_loops=True, min_run_time_ms=600_000),
+        )
+        assert result.read["Settings.fairlead"] == 1
+
+
+def test_options_need_no_configuration() -> None:
+    settings = settings_of(load_text(QUEUE, SETTINGS))
+    assert settings == KueueSettings(
+        options=KueueOptions(no_preemption_loops=True, min_run_time_ms=600_000)
+    )
+
+
+def test_settings_alone_choose_no_rule_set() -> None:
+    assert told(load_text(SETTINGS)) == ["error no-queues $"]
+
+
+def test_settings_beside_queues_of_another_rule_set_are_left_alone() -> None:
+    broken = SETTINGS.replace("minRunTime: 10m", "minRunTime: soon")
+    result = load_text(broken, KAI_QUEUE)
+    assert told(result) == ["advice left-alone $.kind"]
+    assert result.assembled is not None
+    assert result.assembled.policy == "kai"
+    assert result.left_alone == {"Settings.fairlead": 1}
+
+
+def test_where_no_queue_is_there_settings_do_not_speak_against_others() -> None:
+    group = """
+---
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: gang}
+spec: {queue: vision, minMember: 1}
+"""
+    result = load_text(SETTINGS, group)
+    assert result.assembled is not None
+    assert result.assembled.policy == "kai"
+
+
+def test_an_unknown_option_is_an_error_when_strict() -> None:
+    result = load_text(QUEUE, SETTINGS.replace("minRunTime", "minRuntime"), strict=True)
+    assert told(result) == ["error unknown-field $.spec.kueue.minRuntime"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("{apiVersion: fairlead/v1, kind: Setting}", 'did you mean "Settings"?'),
+        ("{apiVersion: v1, kind: Settings}", "write apiVersion: fairlead/v1"),
+    ],
+)
+def test_a_slip_of_the_pen_is_pointed_out(text: str, fix: str) -> None:
+    (finding,) = load_text(QUEUE, f"---\n{text}\n").findings
+    assert (finding.code, finding.fix) == ("unknown-kind", fix)
+
+
+def test_the_example_of_the_reference_names_every_option_that_the_page_lists() -> None:
+    section = PAGE.partition("\n## Settings\n")[2].partition("\n## ")[0]
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    result = load_text(QUEUE, CONFIGURATION, "---\n", example)
+    assert told(result) == []
+    listed = re.findall(r"^\| `spec\.kueue\.(\w+)`", section, re.MULTILINE)
+    assert re.findall(r"^    (\w+):", example, re.MULTILINE) == listed
+    options = settings_of(result).options
+    for name in KueueOptions.__struct_fields__:
+        assert getattr(options, name), name
+
+
+junk: st.SearchStrategy[Value] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.sampled_from(["", "1s", "-1s", "1w", "1e99h", "9" * 50 + "h", "true", "Always"]),
+    st.text(max_size=4),
+    st.just(REFUSED),
+    st.sampled_from([[], {}, [None], [{}], {"name": "x"}]),
+)
+names = st.sampled_from(
+    ["preventPreemptionLoops", "minRunTime", "preemptionDelay", "priorityOverride", "x"]
+)
+
+
+@given(kueue=st.dictionaries(names, junk, max_size=5) | junk)
+def test_junk_ends_in_findings_or_in_options_that_make_sense(kueue: Value) -> None:
+    findings = Findings()
+    (document,) = read_bytes(HEAD.encode(), "test.yaml", findings)
+    value = {**document.value, "spec": {"kueue": kueue}}
+    cursor = Cursor.of(Document(source=document.source, value=value), findings)
+    options = read_settings(cursor).kueue
+    assert options.min_run_time_ms >= 0
+    assert options.preemption_delay_ms >= 0
+    assert {type(options.no_preemption_loops), type(options.priority_override)} == {bool}
