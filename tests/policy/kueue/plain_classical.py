@@ -1,6 +1,7 @@
 """The search without fair sharing as its rules are told."""
 
 from fairlead.policy.kueue.holder import Holder
+from tests.fairness.reference_quota_tree import ReferenceTree
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.target_world import TargetWorld
 
@@ -24,9 +25,13 @@ class PlainClassicalSearch:
     def collect(self) -> None:
         """File every candidate: climb, and look at what lies below each ancestor."""
         advantage = self.has_advantage()
+        is_owed = self.is_within(self.plain.tree())
+        spared = self.world.spared_if_owed if is_owed else self.world.spared
         for holder in self.plain.candidates():
             if holder.queue == self.world.queue:
                 self.lists["same"].append(holder)
+                continue
+            if holder.name in spared:
                 continue
             upward = self.plain.upward(holder.queue)
             meeting = next(name for name in upward if name in self.plain.path)
@@ -74,12 +79,15 @@ class PlainClassicalSearch:
         return [True, False]
 
     def fits(self, borrow: bool) -> bool:
-        tree, queue = self.plain.tree(), self.world.queue
-        is_within = all(
+        return self.plain.fits() and (borrow or self.is_within(self.plain.tree()))
+
+    def is_within(self, tree: ReferenceTree) -> bool:
+        """Whether the claimant's queue has quota for the whole request."""
+        queue = self.world.queue
+        return all(
             tree.usage(queue, axis) + amount <= tree.subtree(queue, axis)
             for axis, amount in self.plain.request.items()
         )
-        return self.plain.fits() and (borrow or is_within)
 
     def run(self) -> Answer:
         for borrow in self.attempts():

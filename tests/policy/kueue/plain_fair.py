@@ -76,6 +76,7 @@ class PlainOrder:
 
 class PlainFairSearch:
     def __init__(self, world: TargetWorld) -> None:
+        self.world = world
         self.plain = PlainWorld(world)
         self.queue = world.queue
         self.strategies = world.settings.strategies
@@ -83,10 +84,15 @@ class PlainFairSearch:
         self.is_owed = is_on and not self.plain.over_need(self.queue, with_claimant=True)
         self.taken: list[tuple[Holder, str]] = []
         self.refused: list[Holder] = []
+        self.is_overriding = False
 
     def run(self) -> Answer:
-        if not self.first_pass() and not (len(self.strategies) == 2 and self.second_pass()):
-            return []
+        if not self.passes():
+            if not self.world.settings.options.priority_override:
+                return []
+            self.is_overriding, self.plain.gone, self.taken, self.refused = True, [], [], []
+            if not self.passes():
+                return []
         saved = []
         for holder, _ in reversed(self.taken[:-1]):
             self.plain.gone.remove(holder)
@@ -96,13 +102,36 @@ class PlainFairSearch:
                 self.plain.gone.append(holder)
         return [(holder.name, reason) for holder, reason in self.taken if holder not in saved]
 
+    def passes(self) -> bool:
+        return self.first_pass() or (len(self.strategies) == 2 and self.second_pass())
+
+    def candidates(self) -> list[Holder]:
+        """Those whom the rules allow, without those of other queues whom an option keeps safe."""
+        return [z for z in self.plain.candidates() if z.queue == self.queue or self.may_ask(z)]
+
+    def may_ask(self, holder: Holder) -> bool:
+        if self.is_owed:
+            return holder.name not in self.world.spared_if_owed
+        is_safe = holder.is_protected and self.world.settings.options.min_run_time_ms > 0
+        return self.world.may_share and not is_safe and holder.name not in self.world.spared
+
+    def is_overruled(self, holder: Holder) -> bool:
+        rules = self.world.rules[self.queue].borrow_within_cohort
+        limit = rules.max_priority_threshold
+        return (
+            self.is_overriding
+            and rules.policy == "LowerPriority"
+            and holder.priority < self.world.priority
+            and (limit is None or holder.priority <= limit)
+        )
+
     def take(self, holder: Holder, reason: str) -> bool:
         self.taken.append((holder, reason))
         self.plain.gone.append(holder)
         return self.plain.fits()
 
     def first_pass(self) -> bool:
-        order = PlainOrder(self.plain, self.plain.candidates())
+        order = PlainOrder(self.plain, self.candidates())
         while (queue := order.next()) is not None:
             candidates = order.lists[queue]
             if queue == self.queue:
@@ -129,6 +158,8 @@ class PlainFairSearch:
                 passes = compare(self.plain.share(ours), before) < 0
             if passes:
                 return self.take(holder, "InCohortFairSharing")
+            if self.is_overruled(holder):
+                return self.take(holder, "InCohortReclaimWhileBorrowing")
             self.refused.append(holder)
         return False
 

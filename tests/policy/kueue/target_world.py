@@ -34,6 +34,9 @@ class TargetWorld(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     queued_ms: int
     settings: KueueSettings = KueueSettings(fair_sharing=True)
+    spared: frozenset[WorkloadName] = frozenset()
+    spared_if_owed: frozenset[WorkloadName] = frozenset()
+    may_share: bool = True
 
     def tree(self) -> QuotaTree:
         tree = QuotaTree(self.axis_resources, self.nodes)
@@ -57,6 +60,9 @@ class TargetWorld(msgspec.Struct, frozen=True, kw_only=True):
             usage=self.usage,
             queued_ms=self.queued_ms,
             need=lacking_axes(self.tree(), self.queue, self.usage),
+            spared=self.spared,
+            spared_if_owed=self.spared_if_owed,
+            may_share=self.may_share,
         )
 
 

@@ -1,7 +1,7 @@
 """Which queue is asked next when shares are equal, or 0, or change."""
 
 from fairlead.policy.kueue.fair_order import FairOrder
-from fairlead.policy.kueue.preemption_policy import Candidates
+from fairlead.policy.kueue.preemption_policy import Candidates, asking_others
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.target_world import story_world
 
@@ -14,7 +14,8 @@ def asked(tree: str, held: str, claim: str, *, is_hopeless: bool = False) -> lis
     world = story_world(HEAD + tree.strip(), HELD + held.strip(), claim, KueueSettings())
     snapshot, claimant = world.snapshot(), world.claimant()
     snapshot.charge(claimant.queue, claimant.usage)
-    candidates = Candidates(snapshot, claimant)
+    others = asking_others(snapshot, claimant, is_owed=False)
+    candidates = Candidates(snapshot, claimant, others)
     order = FairOrder(snapshot, snapshot.path(claimant.queue), candidates.of)
     names = []
     while (queue := order.next(lambda _ours, _theirs: is_hopeless)) is not None:

@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.preemption_policy import Candidates, Policy, allows
+from fairlead.policy.kueue.preemption_policy import Candidates, Policy, allows, asking_others
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.policy.kueue.target_world import story_world
 from tests.text_table import rows
@@ -50,11 +50,12 @@ def test_candidates_are_those_of_the_first_time() -> None:
         "a 1 0",
         KueueSettings(),
     )
-    snapshot, b = world.snapshot(), QueueName("b")
-    candidates = Candidates(snapshot, world.claimant())
+    snapshot, claimant, b = world.snapshot(), world.claimant(), QueueName("b")
+    others = asking_others(snapshot, claimant, is_owed=True)
+    candidates = Candidates(snapshot, claimant, others)
     before = [holder.name for holder in candidates.of(b)]
     assert before == ["b2", "b1"]
     snapshot.discharge(b, ((0, 1),))
     assert [holder.name for holder in candidates.of(b)] == before
-    assert Candidates(snapshot, world.claimant()).of(b) == []
+    assert Candidates(snapshot, claimant, others).of(b) == []
     assert candidates.of(QueueName("a")) == []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.preemption_policy import Candidates
+from fairlead.policy.kueue.preemption_policy import Candidates, asking_others, outranks
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target, TargetReason
 
@@ -72,10 +72,19 @@ class _ClassicalSearch:
         self._claimant = claimant
         self._borrowing = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
         self._is_forbidden = self._borrowing.policy == "Never"
-        self._allowed = Candidates(snapshot, claimant)
+        asking = asking_others(snapshot, claimant, is_owed=self.is_within_quota())
+        self._allowed = Candidates(snapshot, claimant, asking)
         # All lines are drawn up before anything is taken.
         lines = [*self._others(), self._own()]
         self._lines = [line for line in lines if line.holders]
+
+    def is_within_quota(self) -> bool:
+        """Tell whether the claimant's queue has quota for it, on all axes that it asks for."""
+        tree, queue = self._tree, self._claimant.queue
+        return all(
+            tree.charged_on(queue, axis) + amount <= tree.subtree_on(queue, axis)
+            for axis, amount in self._claimant.usage
+        )
 
     def attempts(self) -> tuple[bool, ...]:
         """Return whether the claimant borrows, for each attempt in turn."""
@@ -138,11 +147,10 @@ class _ClassicalSearch:
 
     def _fits(self, borrow: bool) -> bool:
         tree, queue = self._tree, self._claimant.queue
-        return all(
-            amount <= tree.available_on(queue, axis)
-            and (borrow or tree.charged_on(queue, axis) + amount <= tree.subtree_on(queue, axis))
-            for axis, amount in self._claimant.usage
+        has_room = all(
+            amount <= tree.available_on(queue, axis) for axis, amount in self._claimant.usage
         )
+        return has_room and (borrow or self.is_within_quota())
 
     def _is_valid(self, candidate: _Candidate, borrow: bool) -> bool:
         """Tell whether the candidate's side still borrows, up to where it meets the claimant's."""
@@ -167,12 +175,7 @@ class _ClassicalSearch:
 
     def _outranks(self, holder: Holder) -> bool:
         """Tell whether the claimant may borrow at the expense of *holder*."""
-        threshold = self._borrowing.max_priority_threshold
-        return (
-            not self._is_forbidden
-            and holder.priority < self._claimant.priority
-            and (threshold is None or holder.priority <= threshold)
-        )
+        return outranks(self._borrowing, self._claimant, holder)
 
     def _own(self) -> _Line:
         queue = self._claimant.queue

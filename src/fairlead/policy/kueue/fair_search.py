@@ -4,6 +4,7 @@ The claimant counts as running during the whole search. Queue after queue, the l
 first, gives up workloads until the claimant fits: its own queue by importance; any queue if the
 claimant stays within its own quota; others only if the claimant's side stays the smaller borrower.
 What the first round refused is asked once more under the second strategy, one workload a queue.
+If all that fails, the search may begin anew with an option by which importance overrules shares.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
 from fairlead.policy.kueue.fair_order import FairOrder, Hopeless
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder, Usage
-from fairlead.policy.kueue.preemption_policy import Candidates
+from fairlead.policy.kueue.holder_line import Asking
+from fairlead.policy.kueue.preemption_policy import Candidates, asking_others, outranks
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.standing_order import Entry
@@ -29,8 +31,12 @@ def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
     """
     snapshot.standing.catch_up()
     snapshot.charge(claimant.queue, claimant.usage)
-    search = _FairSearch(snapshot, claimant, settings)
+    search = FairSearch(snapshot, claimant, settings)
     found = search.run()
+    if not found and search.may_override():
+        search.put_back()
+        search = _OverridingSearch(snapshot, claimant, settings)
+        found = search.run()
     choices = search.choices
     must_go: list[bool] = []
     if found:
@@ -43,10 +49,11 @@ def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
     return targets
 
 
-class _FairSearch:
+class FairSearch:
     """One search; whom it has taken so far is away in the snapshot."""
 
     def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
+        """Take nobody yet; the claimant is charged in *snapshot*, which is else at rest."""
         self.choices: list[Choice] = []
         self._touched: set[QueueName] = set()  # sides of which somebody was taken
         self._snapshot = snapshot
@@ -55,28 +62,57 @@ class _FairSearch:
         self._first, *self._second = settings.strategies
         self._path = snapshot.path(claimant.queue)
         self._below = dict(zip(self._path[1:], self._path, strict=False))
-        self._candidates = Candidates(snapshot, claimant)
+        self._options = settings.options
         gates = dict(settings.feature_gates)
-        self._is_owed = gates.get(
+        self.is_owed = gates.get(
             "FairSharingPreemptWithinNominal", True
         ) and not self._tree.borrows_any(claimant.queue, claimant.need)
+        self._candidates = Candidates(snapshot, claimant, self._asking_others())
 
     def run(self) -> bool:
         """Take workloads until the claimant fits; tell whether it does."""
         return self._ask_all() or (bool(self._second) and self._ask_again())
+
+    def may_override(self) -> bool:
+        """Tell whether to begin anew, so that importance overrules the shares."""
+        rules = self._snapshot.rules[self._claimant.queue].preemption.borrow_within_cohort
+        is_on = self._options.priority_override and rules.policy == "LowerPriority"
+        return is_on and not self.is_owed and self._claimant.may_share
+
+    def put_back(self) -> None:
+        """Let all be there again who were taken."""
+        for choice in self.choices:
+            self._snapshot.charge(choice.holder.queue, choice.holder.usage)
+        self.choices = []
 
     def fits(self) -> bool:
         """Tell whether the claimant, which is charged already, has room."""
         tree, queue = self._tree, self._claimant.queue
         return all(tree.available_on(queue, axis) >= 0 for axis, _ in self._claimant.usage)
 
+    def _asking_others(self) -> Asking:
+        """Return how other queues are asked: options bind only who goes beyond its own quota.
+
+        Without the option nobody counts as protected, so that all claims ask alike.
+        """
+        owed = self.is_owed
+        asking = asking_others(
+            self._snapshot,
+            self._claimant,
+            is_owed=owed,
+            unprotected_only=not owed and self._options.min_run_time_ms > 0,
+        )
+        if owed or self._claimant.may_share:
+            return asking
+        return asking._replace(policy="Never", priority=0)
+
     def _ask_all(self) -> bool:
         order = FairOrder(self._snapshot, self._path, self._candidates.of, self._standing)
-        hopeless = _never if self._is_owed else self._hopeless(self._first)
+        hopeless = _never if self.is_owed else self._hopeless_at_first()
         while (queue := order.next(hopeless)) is not None:
             if queue == self._claimant.queue:
                 self._take(order.line(queue).pop(), "InClusterQueue")
-            elif self._is_owed:
+            elif self.is_owed:
                 self._take(order.line(queue).pop(), "InCohortReclamation")
             elif not self._take_fairly(order, queue, self._sides(queue, self._first)):
                 order.drop(queue)
@@ -113,6 +149,9 @@ class _FairSearch:
             order.drop(queue)
             order.refresh(queue)
         return False
+
+    def _hopeless_at_first(self) -> Hopeless:
+        return self._hopeless(self._first)
 
     def _hopeless(self, strategy: Strategy) -> Hopeless:
         """Return the test that rules out a whole side under *strategy*.
@@ -166,6 +205,42 @@ class _FairSearch:
     def _take(self, holder: Holder, reason: TargetReason, sides: Sides | None = None) -> None:
         self.choices.append(Choice(holder, reason, sides))
         self._snapshot.discharge(holder.queue, holder.usage)
+
+
+class _OverridingSearch(FairSearch):
+    """A search in which those who are outranked give way whatever the shares are.
+
+    No side is hopeless in its first round, since importance is looked at holder by holder. Whom the
+    shares let go is still taken for their sake.
+    """
+
+    def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
+        super().__init__(snapshot, claimant, settings)
+        self._rules = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
+
+    def _hopeless_at_first(self) -> Hopeless:
+        return _never
+
+    def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
+        line = order.line(queue)
+        is_hopeless = self._hopeless(sides.strategy)(sides.claimant, sides.holder)
+        while line:
+            holder = line.pop()
+            if not is_hopeless and self._shares_allow(holder, sides):
+                self._take(holder, "InCohortFairSharing", sides)
+                return True
+            if outranks(self._rules, self._claimant, holder):
+                self._take(holder, "InCohortReclaimWhileBorrowing")
+                return True
+        return False
+
+    def _shares_allow(self, holder: Holder, sides: Sides) -> bool:
+        """Tell whether the strategy lets *holder* go, of a side that is not hopeless."""
+        if sides.strategy == "LessThanInitialShare":
+            return True
+        tree = self._tree
+        after = tree.rank_without(sides.holder, holder.queue, holder.usage)
+        return tree.rank(sides.claimant) <= after
 
 
 def _never(_ours: QueueName, _theirs: QueueName) -> bool:

@@ -21,6 +21,7 @@ class Holder(NamedTuple):
     reserved_ms: int  # since when it has quota
     is_evicted: bool = False  # told to leave already
     local_queue: str = ""
+    is_protected: bool = False  # has quota for less than the minimum run time
 
     def key(self) -> HolderKey:
         """Return what orders those who could give way, the first one first.
@@ -39,3 +40,6 @@ class Claimant(NamedTuple):
     usage: Usage
     queued_ms: int
     need: frozenset[int]
+    spared: frozenset[WorkloadName] = frozenset()  # of other queues, not to be taken
+    spared_if_owed: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
+    may_share: bool = True  # False: beyond its own quota it asks no other queue yet

@@ -18,6 +18,8 @@ class Asking(NamedTuple):
     policy: Literal["Never", "LowerPriority", "Any"]
     priority: int  # 0 unless the policy looks at it, so that equal ways are equal
     need: frozenset[int]
+    spared: frozenset[WorkloadName] = frozenset()  # nobody of these; empty for nearly all claims
+    unprotected_only: bool = False
 
 
 class Asked(NamedTuple):
@@ -57,6 +59,10 @@ class HolderLine:
             line = []
         if asking.policy == "LowerPriority":
             line = [holder for holder in line if holder.priority < asking.priority]
+        if asking.unprotected_only:
+            line = [holder for holder in line if not holder.is_protected]
+        if asking.spared:
+            line = [holder for holder in line if holder.name not in asking.spared]
         usages = dict.fromkeys(holder.usage for holder in line)
         helping = [each for each in usages if any(axis in asking.need for axis, _ in each)]
         if len(helping) < len(usages):

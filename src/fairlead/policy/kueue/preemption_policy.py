@@ -7,6 +7,7 @@ asked: that is what the searches find out.
 from typing import Literal, TypeAlias
 
 from fairlead.model.axes import QueueName
+from fairlead.model.queue import BorrowWithinCohort
 from fairlead.policy.kueue.holder import Claimant, Holder
 from fairlead.policy.kueue.holder_line import Asking
 from fairlead.policy.kueue.snapshot import Snapshot
@@ -29,6 +30,32 @@ def allows(policy: Policy, claimant: Claimant, holder: Holder) -> bool:
             return False
 
 
+def outranks(rules: BorrowWithinCohort, claimant: Claimant, holder: Holder) -> bool:
+    """Tell whether *claimant* is so important that it may borrow at the expense of *holder*."""
+    threshold = rules.max_priority_threshold
+    return (
+        rules.policy == "LowerPriority"
+        and holder.priority < claimant.priority
+        and (threshold is None or holder.priority <= threshold)
+    )
+
+
+def asking_others(
+    snapshot: Snapshot, claimant: Claimant, *, is_owed: bool, unprotected_only: bool = False
+) -> Asking:
+    """Return in which way *claimant* asks other ClusterQueues than its own.
+
+    Whom it must spare depends on whether it stays within its own quota (*is_owed*).
+    """
+    asking = _asking(snapshot.rules[claimant.queue].preemption.reclaim_within_cohort, claimant)
+    spared = claimant.spared_if_owed if is_owed else claimant.spared
+    return asking._replace(spared=spared, unprotected_only=unprotected_only)
+
+
+def _asking(policy: Literal["Never", "LowerPriority", "Any"], claimant: Claimant) -> Asking:
+    return Asking(policy, claimant.priority if policy == "LowerPriority" else 0, claimant.need)
+
+
 class Candidates:
     """Whom a claimant may ask, queue by queue, found when a queue is first asked about.
 
@@ -36,13 +63,13 @@ class Candidates:
     is taken from that queue. What happens in other queues does not change it.
     """
 
-    def __init__(self, snapshot: Snapshot, claimant: Claimant) -> None:
-        """Look at nobody yet."""
+    def __init__(self, snapshot: Snapshot, claimant: Claimant, others: Asking) -> None:
+        """Look at nobody yet; *others* is how queues other than the claimant's are asked."""
         self._snapshot = snapshot
         self._claimant = claimant
-        self._rules = snapshot.rules[claimant.queue].preemption
         self._lines: dict[QueueName, list[Holder]] = {}
-        self.asking_others = self._asking(self._rules.reclaim_within_cohort)
+        self._within = snapshot.rules[claimant.queue].preemption.within_cluster_queue
+        self.asking_others = others
 
     def of(self, queue: QueueName) -> list[Holder]:
         """Return who of *queue* may be asked, in the order of giving way; not to be changed.
@@ -62,12 +89,8 @@ class Candidates:
             if not snapshot.tree.borrows_any(queue, claimant.need):
                 return []
             return line.whom(self.asking_others).holders
-        policy = self._rules.within_cluster_queue
+        policy = self._within
         if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
-            anybody = line.whom(self._asking("Any")).holders
+            anybody = line.whom(_asking("Any", claimant)).holders
             return [holder for holder in anybody if allows(policy, claimant, holder)]
-        return line.whom(self._asking(policy)).holders
-
-    def _asking(self, policy: Literal["Never", "LowerPriority", "Any"]) -> Asking:
-        priority = self._claimant.priority if policy == "LowerPriority" else 0
-        return Asking(policy, priority, self._claimant.need)
+        return line.whom(_asking(policy, claimant)).holders
