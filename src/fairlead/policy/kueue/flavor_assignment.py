@@ -5,7 +5,7 @@ once others have given way, or not at all; and it may need quota from high up in
 two weigh against each other, and when the search stops, is for the ClusterQueue to say.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
@@ -73,6 +73,27 @@ class Met(NamedTuple):
     borrow: int  # how high in the tree quota is borrowed from; 0: not at all
 
 
+class FlavorTrial(NamedTuple):
+    """How one resource of a pod set was judged on one flavor, whether it was taken or not."""
+
+    pod_set: int  # which one, from 0
+    group: int  # which of the resource groups of its ClusterQueue
+    resource: str
+    flavor: str
+    amount: int  # of all its pods, with what earlier pod sets took of the same axis
+    met: Met
+    available: int  # negative where more is in use than is allowed
+    potential: int
+
+
+class _Course(NamedTuple):
+    """What one assignment has come to so far."""
+
+    head: Waiting
+    taken: dict[int, int]  # by axis
+    trials: list[FlavorTrial] | None  # None: nobody asks for them
+
+
 class Assignment(NamedTuple):
     """The flavors of every pod set, and how the worst resource could be met."""
 
@@ -106,42 +127,41 @@ class FlavorAssigner:
         self._fair_sharing = fair_sharing
 
     def assign(
-        self, head: Waiting, only: Sequence[Mapping[str, str]] | None = None
+        self,
+        head: Waiting,
+        only: Sequence[Mapping[str, str]] | None = None,
+        trials: list[FlavorTrial] | None = None,
     ) -> Assignment | None:
         """Return the best flavors of *head*; None if some resource cannot be met by any.
 
-        *only* are the flavors to take, by pod set and resource, if they are settled already.
+        *only* are the flavors to take, by pod set and resource, if they are settled already. What
+        was tried is added to *trials*, in the order of trying; if some resource cannot be met, the
+        last pod set and resource group there are those at which it failed.
         """
-        taken: dict[int, int] = {}
+        course = _Course(head, {}, trials)
         met: list[Met] = []
         flavors: list[dict[str, str]] = []
-        for at, demand in enumerate(head.demands):
-            found = self._assign_set(head, demand, None if only is None else only[at], taken)
+        for at in range(len(head.demands)):
+            found = self._assign_set(course, at, None if only is None else only[at])
             if found is None:
                 return None
             flavors.append(found[0])
             met += found[1]
-        return _assignment(flavors, met, taken)
+        return _assignment(flavors, met, course.taken)
 
     def _assign_set(
-        self,
-        head: Waiting,
-        demand: Demand,
-        settled: Mapping[str, str] | None,
-        taken: dict[int, int],
+        self, course: _Course, at: int, settled: Mapping[str, str] | None
     ) -> tuple[dict[str, str], list[Met]] | None:
-        """Return the flavors of one pod set and how each is met, and count them as *taken*."""
-        total = demand.total()
+        """Return the flavors of one pod set and how each is met, and count them as taken."""
+        demand, taken = course.head.demands[at], course.taken
+        groups = self._snapshot.rules[course.head.queue].resource_groups
         chosen: dict[str, str] = {}
         met: list[Met] = []
-        for number, group in enumerate(self._snapshot.rules[head.queue].resource_groups):
-            wanted = {n: a for n, a in total.items() if n in group.resources and n not in chosen}
-            if not wanted:
-                continue
+        for number, wanted in wanted_by_group(groups, demand):
             allowed = None if demand.flavors is None else demand.flavors[number]
             if settled is not None:
                 allowed = {settled[name] for name in wanted}
-            best = self._best_flavor(head, group, wanted, allowed, taken)
+            best = self._best_flavor(course, (at, number), wanted, allowed)
             if best is None:
                 return None
             flavor, ways = best
@@ -149,28 +169,32 @@ class FlavorAssigner:
             for way, amount in zip(ways, wanted.values(), strict=True):
                 taken[way.axis] = taken.get(way.axis, 0) + amount
             chosen |= dict.fromkeys(wanted, flavor)
-        if any(amount > 0 and name not in chosen for name, amount in total.items()):
-            return None
-        return chosen, met
+        return None if uncovered(groups, demand) else (chosen, met)
 
     def _best_flavor(
         self,
-        head: Waiting,
-        group: ResourceGroup,
+        course: _Course,
+        at: tuple[int, int],
         wanted: Mapping[str, int],
         allowed: Collection[str] | None,
-        taken: Mapping[int, int],
     ) -> tuple[str, list[Met]] | None:
-        """Return the flavor of *group* to take for all of *wanted*, and how each is met."""
-        fungibility = self._snapshot.rules[head.queue].fungibility
+        """Return the flavor to take for all of *wanted*, and how each is met.
+
+        *at* is which pod set, and of which resource group the flavors are.
+        """
+        head, taken = course.head, course.taken
+        rules = self._snapshot.rules[head.queue]
+        fungibility = rules.fungibility
         best: tuple[tuple[int, ...], str, list[Met]] | None = None
-        for flavor in group.flavors:
+        for flavor in rules.resource_groups[at[1]].flavors:
             if allowed is not None and flavor not in allowed:
                 continue
             ways = [
                 self._way(head, flavor, resource, amount, taken)
                 for resource, amount in wanted.items()
             ]
+            if course.trials is not None:
+                course.trials.extend(self._trials(course, at, flavor, wanted, ways))
             worst = min(ways, key=lambda way: _value(way, fungibility))
             value = _value(worst, fungibility)
             # A flavor that ends the search is taken, even if an earlier one would be preferred.
@@ -199,6 +223,28 @@ class FlavorAssigner:
             head.name, queue, head.priority, usage, head.queued_ms, frozenset({axis})
         )
         return self._with_victims(claimant, axis, amount)
+
+    def _trials(
+        self,
+        course: _Course,
+        at: tuple[int, int],
+        flavor: str,
+        wanted: Mapping[str, int],
+        ways: Sequence[Met],
+    ) -> Iterator[FlavorTrial]:
+        """Tell how a flavor was judged."""
+        tree, queue = self._snapshot.tree, course.head.queue
+        for (resource, amount), way in zip(wanted.items(), ways, strict=True):
+            yield FlavorTrial(
+                pod_set=at[0],
+                group=at[1],
+                resource=resource,
+                flavor=flavor,
+                amount=amount + course.taken.get(way.axis, 0),
+                met=way,
+                available=tree.available_on(queue, way.axis),
+                potential=tree.potential_on(queue, way.axis),
+            )
 
     def _with_victims(self, claimant: Claimant, axis: int, amount: int) -> Met:
         victims = [target.holder for target in self._find_targets(claimant)]
@@ -229,6 +275,27 @@ class FlavorAssigner:
         covering = self._snapshot.tree.covering(queue, axis, amount)
         name = self._snapshot.path(queue)[-1] if covering is None else QueueName(covering)
         return self._heights[name]
+
+
+def wanted_by_group(
+    groups: Sequence[ResourceGroup], demand: Demand
+) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield the number of each group that *demand* asks something of, and how much of what.
+
+    A resource belongs to the first group that lists it.
+    """
+    rest = demand.total()
+    for number, group in enumerate(groups):
+        wanted = {name: amount for name, amount in rest.items() if name in group.resources}
+        if wanted:
+            rest = {name: amount for name, amount in rest.items() if name not in wanted}
+            yield number, wanted
+
+
+def uncovered(groups: Sequence[ResourceGroup], demand: Demand) -> list[str]:
+    """Return the resources that are asked for and that no group lists."""
+    covered = {name for group in groups for name in group.resources}
+    return [name for name, amount in demand.requests.items() if amount > 0 and name not in covered]
 
 
 def _value(way: Met, fungibility: FlavorFungibility) -> tuple[int, ...]:

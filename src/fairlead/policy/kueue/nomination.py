@@ -6,7 +6,13 @@ from typing import NamedTuple
 from fairlead.model.axes import QuotaAxes
 from fairlead.policy.kueue.classical_search import classical_targets
 from fairlead.policy.kueue.fair_search import fair_targets
-from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting
+from fairlead.policy.kueue.flavor_assignment import (
+    Assignment,
+    FlavorAssigner,
+    FlavorTrial,
+    Mode,
+    Waiting,
+)
 from fairlead.policy.kueue.head import Head
 from fairlead.policy.kueue.holder import Claimant
 from fairlead.policy.kueue.partial_admission import Counts, admit_partially
@@ -79,6 +85,18 @@ class Nominator:
         if whole.can_proceed() or not self._admits_partially:
             return whole
         return admit_partially(waiting.demands, with_counts) or whole
+
+    def fewest(self, waiting: Waiting) -> Waiting:
+        """Return a workload with as few pods of each set as it may be admitted with."""
+        if not self._admits_partially:
+            return waiting
+        return waiting.with_counts([demand.fewest() for demand in waiting.demands])
+
+    def try_flavors(self, waiting: Waiting) -> list[FlavorTrial]:
+        """Return how the flavors of a workload are judged, with all its pods."""
+        trials: list[FlavorTrial] = []
+        self._assigner.assign(waiting, trials=trials)
+        return trials
 
     def _with_counts(
         self, waiting: Waiting, counts: Counts, only: Sequence[Mapping[str, str]] | None
