@@ -279,7 +279,8 @@ def test_a_borrower_without_weight_has_an_infinite_share(tmp_path: Path) -> None
     file = write(tmp_path, "kueue.yaml", WEIGHTLESS)
     ran = run_cli("queues", "-f", file)
     assert ran.exit_code == 0, ran.err
-    assert "guest any/cpu 0 - - 1 1 3 0 inf yes".split() in cells(ran.out)
+    assert "guest any/cpu 0 - - 1 1 0 3 0 inf yes 1 0".split() in cells(ran.out)
+    assert "host any/cpu 4 - - 0 0 1 3 1 0 - 0 0".split() in cells(ran.out)  # who lends it
     document = json.loads(
         run_cli("explain", "guest", "-f", file, "-o", "json").out, parse_constant=pytest.fail
     )
@@ -288,7 +289,7 @@ def test_a_borrower_without_weight_has_an_infinite_share(tmp_path: Path) -> None
 
 def test_queues_without_any_quota_are_listed_too(tmp_path: Path) -> None:
     ran = run_cli("queues", "-f", write(tmp_path, "kueue.yaml", WEIGHTLESS))
-    assert "bare - 1 0 -".split() in cells(ran.out)
+    assert "bare - 1 0 - 0 0".split() in cells(ran.out)
 
 
 def test_diff_shows_the_errors_of_both_sides(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_borrower_in_kueue() -> None:
     # 14 GPUs allocated, 8 of them its own
     assert row(language, 0, "a100/nvidia.com/gpu") == (
         "a100/nvidia.com/gpu",
-        *("8", "8", "0", "14", "6"),
+        *("8", "8", "0", "14", "6", "0"),
     )
     # 6 borrowed of the 32 that its cohort could ever hold: 6 x 1000 / 32 = 187.5
     assert row(language, 2, "nvidia.com/gpu") == ("nvidia.com/gpu", "6", "32", "187.500")
@@ -57,6 +57,8 @@ def test_a_lender_in_kueue_and_the_cohort_by_its_short_name() -> None:
     assert explained("kueue", "serving").answer == (
         "serving borrows nothing, so its weighted share is 0."
     )
+    # language borrows 6: 2 of research's own, and of the 6 that vision leaves idle the other 4
+    assert row(explained("kueue", "vision"), 0, "a100/nvidia.com/gpu")[-1] == "4"
     assert explained("kueue", "institute").data["queue"] == "cohort/institute"
 
 

@@ -11,6 +11,7 @@ from fairlead.model.axes import Axis, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
 
+QUOTA_COLUMNS = ("GUARANTEED", "SUBTREE", "RETAINED", "ALLOCATED", "BORROWED", "LENT")
 ROOM_COLUMNS = ("SUBTREE", "RETAINED", "ALLOCATED", "BORROW LIMIT", "AVAILABLE")
 
 
@@ -64,7 +65,7 @@ def _answer(row: KueueShare) -> str:
 
 def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:
     queue = state.queues[row.queue]
-    head = ("FLAVOR/RESOURCE", "GUARANTEED", "SUBTREE", "RETAINED", "ALLOCATED", "BORROWED")
+    head = ("FLAVOR/RESOURCE", *QUOTA_COLUMNS)
     rows = [
         (
             str(axis),
@@ -73,6 +74,7 @@ def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:
             amount_text(axis, row.retained[at]),
             amount_text(axis, row.charged[at]),
             amount_text(axis, row.borrowed[at]),
+            amount_text(axis, row.lent[at]),
         )
         for at in axes
         for axis in (state.axes.axes[at],)
@@ -84,6 +86,8 @@ def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:
             "Subtree: its own quota and what its children lend.",
             "Retained: what its lend limit keeps from the parent.",
             "Borrowed: allocated less subtree, where that is positive.",
+            "Lent: its part of what others borrow, by what each leaves idle of what it may lend;",
+            "a cohort's own quota goes first.",
         ),
     )
 

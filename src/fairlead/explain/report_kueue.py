@@ -1,9 +1,12 @@
 """The share tree under Kueue's rules."""
 
+import msgspec
+
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.queue import Cohort
 from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.pending_order import is_queued
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
 
 QUEUE_COLUMNS = (
@@ -11,7 +14,9 @@ QUEUE_COLUMNS = (
     Column(key="weightedShare", title="WEIGHTED-SHARE", form="share"),
     Column(key="dominantResource", title="DOMINANT", form="word", wide=True),
     Column(key="borrowing", title="BORROWING", form="word"),
-    Column(key="pending", title="PENDING", form="amounts"),
+    Column(key="admittedWorkloads", title="ADMITTED", form="number"),
+    Column(key="pendingWorkloads", title="PENDING", form="number"),
+    Column(key="pending", title="PENDING-REQUESTS", form="amounts", wide=True),
 )
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),
@@ -21,13 +26,22 @@ AXIS_COLUMNS = (
     Column(key="retained", title="RETAINED", form="amount", wide=True),
     Column(key="allocated", title="ALLOCATED", form="amount"),
     Column(key="borrowed", title="BORROWED", form="amount"),
+    Column(key="lent", title="LENT", form="amount"),
     Column(key="available", title="AVAILABLE", form="amount"),
     Column(key="potential", title="POTENTIAL", form="amount", wide=True),
 )
 
 
+class WorkloadCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many workloads a ClusterQueue has, or all the ClusterQueues below a Cohort have."""
+
+    admitted: int  # those that have quota, evicted ones among them until they have left
+    pending: int
+
+
 def kueue_report(state: ClusterState, shares: KueueShares) -> ShareReport:
-    """Return quota, use, borrowing and weighted share of every ClusterQueue and Cohort."""
+    """Return quota, use, what is borrowed and lent, and who waits, of every node of the tree."""
+    counts = workload_counts(state)
     return ShareReport(
         policy="kueue",
         capacity={
@@ -35,11 +49,33 @@ def kueue_report(state: ClusterState, shares: KueueShares) -> ShareReport:
         },
         queue_columns=QUEUE_COLUMNS,
         axis_columns=AXIS_COLUMNS,
-        queues=tuple(_entry(state, row) for row in shares.rows()),
+        queues=tuple(_entry(state, row, counts[row.queue]) for row in shares.rows()),
     )
 
 
-def _entry(state: ClusterState, row: KueueShare) -> QueueEntry:
+def workload_counts(state: ClusterState) -> dict[QueueName, WorkloadCounts]:
+    """Count the workloads of every queue, once for each of its ancestors.
+
+    Cost: O(workloads log workloads + queues x depth).
+    """
+    admitted = dict.fromkeys(state.tree_order(), 0)
+    pending = admitted.copy()
+    for queue in admitted:
+        with_quota = sum(name in state.runs for name in state.queued(queue))
+        waiting = sum(
+            name not in state.runs and is_queued(state, state.workloads[name])
+            for name in state.waiting(queue)
+        )
+        for above in state.path(queue):
+            admitted[above] += with_quota
+            pending[above] += waiting
+    return {
+        queue: WorkloadCounts(admitted=admitted[queue], pending=pending[queue])
+        for queue in admitted
+    }
+
+
+def _entry(state: ClusterState, row: KueueShare, counts: WorkloadCounts) -> QueueEntry:
     queue = state.queues[row.queue]
     return QueueEntry(
         name=queue.name,
@@ -51,6 +87,8 @@ def _entry(state: ClusterState, row: KueueShare) -> QueueEntry:
             "weightedShare": row.share.weighted_share_status,
             "dominantResource": row.share.dominant,
             "borrowing": row.share.borrowing,
+            "admittedWorkloads": counts.admitted,
+            "pendingWorkloads": counts.pending,
             "pending": _pending(state, queue.name),
         },
         lines=tuple(_line(state, row, at) for at in sorted(row.listed)),
@@ -69,6 +107,7 @@ def _line(state: ClusterState, row: KueueShare, at: int) -> AxisLine:
             "retained": row.retained[at],
             "allocated": row.charged[at],
             "borrowed": row.borrowed[at],
+            "lent": row.lent[at],
             "available": row.available[at],
             "potential": row.potential[at],
         },

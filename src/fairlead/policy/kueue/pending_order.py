@@ -43,5 +43,18 @@ def queued_ms(workload: Workload, settings: KueueSettings) -> int:
     return workload.created_ms
 
 
+def is_queued(state: ClusterState, workload: Workload) -> bool:
+    """Return whether *workload*, if it has no quota, counts as pending in Kueue.
+
+    One that is inactive does not, nor one whose LocalQueue is stopped. One in a ClusterQueue that
+    is stopped does: its line is kept.
+    """
+    rules = workload.extension
+    if not workload.active or not isinstance(rules, KueueWorkload):
+        return False
+    door = state.catalogue.local_queues.get(f"{workload.namespace}/{rules.local_queue}")
+    return door is None or not door.stopped
+
+
 def _is_preempting(workload: Workload) -> bool:
     return isinstance(workload.extension, KueueWorkload) and workload.extension.preempting

@@ -1,6 +1,7 @@
-"""What each ClusterQueue and Cohort has, uses, borrows and could still take under Kueue's rules."""
+"""What each ClusterQueue and Cohort has, uses, borrows, lends and could take by Kueue's rules."""
 
 from decimal import Decimal
+from operator import add
 
 import msgspec
 
@@ -9,6 +10,7 @@ from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.queue import ClusterQueue, Cohort, Queue
 from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.lent_quota import lent_quota
 
 
 class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +21,7 @@ class KueueShare(msgspec.Struct, frozen=True, kw_only=True):
     retained: Amounts  # the part that its parent never sees
     charged: Amounts  # of a cohort: what its children use beyond what they retain
     borrowed: Amounts  # 0 at a root, which has nobody to borrow from
+    lent: Amounts  # what others use of the quota that its parent sees
     available: Amounts  # negative after quota was taken away under running work
     potential: Amounts  # the most it could ever hold
     listed: frozenset[int]  # axes on which it, or a node below it, has quota
@@ -33,20 +36,21 @@ class KueueShares:
         self._state = state
         self._names = state.tree_order()
         usage: dict[str, Amounts] = {
-            name: tuple(state.sums[name].allocated)
+            name: _charged_to(state, name)
             for name in self._names
             if not isinstance(state.queues[name].extension, Cohort)
         }
         resources = [axis.resource for axis in state.axes.axes]
-        nodes = [quota_node(state, state.queues[name]) for name in self._names]
-        self.tree = QuotaTree(resources, nodes, usage)
+        self._nodes = [quota_node(state, state.queues[name]) for name in self._names]
+        self.tree = QuotaTree(resources, self._nodes, usage)
 
     def rows(self) -> list[KueueShare]:
         """Return the numbers of every node, parents before children, siblings by name."""
         shares = self.tree.dominant_shares()
-        return [self._row(name, shares[name]) for name in self._names]
+        lent = lent_quota(self.tree, self._nodes)
+        return [self._row(name, shares[name], lent[name]) for name in self._names]
 
-    def _row(self, name: QueueName, share: DominantShare) -> KueueShare:
+    def _row(self, name: QueueName, share: DominantShare, lent: Amounts) -> KueueShare:
         tree = self.tree
         charged, subtree = tree.charged(name), tree.subtree(name)
         has_parent = self._state.queues[name].parent is not None
@@ -58,11 +62,18 @@ class KueueShares:
             borrowed=tuple(
                 max(0, u - s) if has_parent else 0 for u, s in zip(charged, subtree, strict=True)
             ),
+            lent=lent,
             available=tree.available(name),
             potential=tree.potential(name),
             listed=tree.listed(name),
             share=share,
         )
+
+
+def _charged_to(state: ClusterState, queue: QueueName) -> Amounts:
+    """Return what counts against the quota of *queue*: until it has left, what is evicted does."""
+    sums = state.sums[queue]
+    return tuple(map(add, sums.allocated, sums.leaving))
 
 
 def quota_node(state: ClusterState, queue: Queue) -> QuotaNode:
