@@ -18,6 +18,7 @@ from fairlead.errors import FairleadError
 COMMANDS = {
     "validate": "fairlead.cli.validate",
     "queues": "fairlead.cli.queues",
+    "pending": "fairlead.cli.pending",
     "plan": "fairlead.cli.plan",
     "explain": "fairlead.cli.explain",
     "completion": "fairlead.cli.completion",
@@ -25,6 +26,7 @@ COMMANDS = {
 SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
+    "pending": "Show who waits in a queue of Kueue, in its order.",
     "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
     "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
