@@ -1,12 +1,26 @@
-"""A row says what a reservation rests on."""
+"""A row says where pods go and what a reservation rests on; a document has the numbers."""
+
+import math
 
 import pytest
 
-from fairlead.explain.plan_report import plan_rows
-from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement
-from fairlead.model.plan import Plan, Reason, Reserve
+from fairlead.explain.plan_report import decision_documents, plan_rows, reason_document
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.events import Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.plan import (
+    Comparison,
+    Decision,
+    Evict,
+    Held,
+    Plan,
+    Reason,
+    Reserve,
+    SideShare,
+    Start,
+    Term,
+)
 from fairlead.model.selector import PodTerm
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodId, PodSet, Workload
 from tests.cli.manifests import NODE, kai_queue
 from tests.cli.run_cli import run_cli
@@ -73,3 +87,170 @@ spec:
     row = ran.out.splitlines()[1]
     assert row.startswith("reserve")
     assert row.endswith("; when pods that keep it away have left")
+
+
+FLAVORED = QuotaAxes([Axis("cpu", "cpus"), Axis("gpu", "a100"), Axis("gpu", "h100")])
+ON_A100 = {"cpu": "cpus", "gpu": "a100"}
+ON_H100 = {"gpu": "h100"}
+GRANTED = Reason(code="WithinQuota", queue=TEAM)
+
+
+def flavored_state(*counts: int) -> ClusterState:
+    """A workload with as many pods in each of its sets, which waits."""
+    state = ClusterState(("cpu", "gpu"), FLAVORED)
+    state.apply(QueueChanged(queue("team", axes=len(FLAVORED))))
+    sets = tuple(
+        PodSet(name=f"set{at}", count=count, min_count=count, requests=(1, 1))
+        for at, count in enumerate(counts)
+    )
+    state.apply(WorkloadAdded(Workload(name=JOB, queue=TEAM, pod_sets=sets, min_count=sum(counts))))
+    return state
+
+
+def places(*counts: int) -> tuple[Placement, ...]:
+    return tuple(
+        Placement(PodId(at, ordinal), None)
+        for at, count in enumerate(counts)
+        for ordinal in range(count)
+    )
+
+
+def start(*counts: int) -> Start:
+    flavors = (ON_A100, ON_H100)[: len(counts)]
+    placed = places(*counts)
+    return Start(workload=JOB, placements=placed, flavors=flavors, charged=(TEAM,), reason=GRANTED)
+
+
+def evict(*counts: int) -> Evict:
+    pods = tuple(place.pod for place in places(*counts))
+    return Evict(workload=JOB, pods=pods, beneficiary=None, reason=GRANTED)
+
+
+def running(*counts: int) -> ClusterState:
+    state, decision = flavored_state(*counts), start(*counts)
+    state.apply(
+        WorkloadStarted(
+            workload=JOB, placements=decision.placements, flavors=decision.flavors, at_ms=0
+        )
+    )
+    return state
+
+
+@pytest.mark.parametrize(
+    ("state", "decision", "pods", "where"),
+    [
+        (flavored_state(6), start(6), "6/6", "cpus+a100 x6"),
+        (flavored_state(6), start(4), "4/6", "cpus+a100 x4"),
+        (flavored_state(2, 1), start(2, 1), "3/3", "cpus+a100 x2, h100"),
+        (running(2, 1), evict(2, 1), "3/3", "cpus+a100 x2, h100"),
+        (flavored_state(2), evict(2), "2/2", ""),  # it had quota in the same plan alone
+    ],
+    ids=["all", "in part", "two sets", "gives way", "gives way at once"],
+)
+def test_pods_without_a_node_are_shown_with_their_flavors(
+    state: ClusterState, decision: Decision, pods: str, where: str
+) -> None:
+    (row,) = plan_rows(state, Plan(taken_ms=0, decisions=(decision,)))
+    assert (row.pods, row.where) == (pods, where)
+
+
+def document(state: ClusterState, decision: Decision) -> dict[str, object]:
+    (found,) = decision_documents(state, Plan(taken_ms=0, decisions=(decision,)))
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_document_has_flavors_and_counts_of_each_pod_set() -> None:
+    sets = [
+        {"name": "set0", "count": 1, "flavors": ON_A100},
+        {"name": "set1", "count": 2, "flavors": ON_H100},
+    ]
+    names = ["set0-0", "set1-0", "set1-1"]
+    found = document(flavored_state(1, 2), start(1, 2))
+    assert found["podSets"] == sets
+    assert found["pods"] == [{"name": name, "node": None} for name in names]
+    found = document(running(1, 2), evict(1, 2))
+    assert found["podSets"] == sets
+    assert found["pods"] == [{"name": name} for name in names]
+
+
+@pytest.mark.parametrize(("count", "named"), [(100, 100), (101, 0)])
+def test_many_pods_without_a_node_are_counted_alone(count: int, named: int) -> None:
+    for found in (
+        document(flavored_state(count), start(count)),
+        document(running(count), evict(count)),
+    ):
+        assert found["podSets"] == [{"name": "set0", "count": count, "flavors": ON_A100}]
+        assert isinstance(found["pods"], list)
+        assert len(found["pods"]) == named
+
+
+def test_pods_on_nodes_are_named_however_many() -> None:
+    job = Workload(
+        name=JOB,
+        queue=TEAM,
+        pod_sets=(PodSet(name="main", count=101, min_count=1, requests=(1, 1)),),
+        min_count=1,
+    )
+    decision = Start(
+        workload=JOB,
+        placements=tuple(Placement(PodId(0, at), "n1") for at in range(101)),
+        charged=(TEAM,),
+        reason=GRANTED,
+    )
+    found = document(state_with(queue("team"), node("n1"), job), decision)
+    assert "podSets" not in found
+    assert isinstance(found["pods"], list)
+    assert len(found["pods"]) == 101
+
+
+def test_a_reason_has_shares_holders_and_moments() -> None:
+    other = QueueName("other")
+    reason = Reason(
+        code="InCohortFairSharing",
+        comparisons=(
+            Comparison(
+                queue=other,
+                axis=None,
+                left=(Term("later share", 250.5, TEAM),),
+                relation="<",
+                right=Term("share", math.inf, other),
+            ),
+            Comparison(
+                queue=TEAM,
+                axis=None,
+                left=(Term("queued at", 0),),
+                relation="<",
+                right=Term("queued at", 60_000),
+            ),
+        ),
+        shares=(
+            SideShare(queue=TEAM, before=0.0, after=250.5),
+            SideShare(queue=other, before=math.inf, after=750.0),
+        ),
+        held=(Held(queue=other, axis=Axis("gpu", "a100"), amount=3000, borrowed=500),),
+    )
+    found = reason_document(reason)
+    assert found["shares"] == [
+        {"queue": "team", "before": 0.0, "after": 250.5},
+        {"queue": "other", "before": "inf", "after": 750.0},
+    ]
+    assert found["held"] == [
+        {"queue": "other", "resource": "a100/gpu", "amount": "3", "borrowed": "500m"}
+    ]
+    assert found["comparisons"] == [
+        {
+            "queue": "other",
+            "resource": None,
+            "left": [{"name": "later share", "amount": 250.5, "queue": "team"}],
+            "relation": "<",
+            "right": {"name": "share", "amount": "inf", "queue": "other"},
+        },
+        {
+            "queue": "team",
+            "resource": None,
+            "left": [{"name": "queued at", "amount": "1970-01-01T00:00:00Z"}],
+            "relation": "<",
+            "right": {"name": "queued at", "amount": "1970-01-01T00:01:00Z"},
+        },
+    ]

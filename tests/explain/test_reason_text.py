@@ -1,10 +1,13 @@
 """Reasons read as sentences, and say every number that they hold."""
 
+import math
+
 import pytest
 
+from fairlead.explain.reason_phrases import BARE_PHRASES, PHRASES
 from fairlead.explain.reason_text import reason_text
 from fairlead.model.axes import Axis, QueueName
-from fairlead.model.plan import Comparison, Reason, Relation, Tally, Term
+from fairlead.model.plan import Comparison, Held, Reason, Relation, Tally, Term
 
 TEAM = QueueName("team")
 
@@ -36,6 +39,41 @@ FULLER = Comparison(
     relation=">=",
     right=Term("saturation", 1.25, OTHER),
 )
+
+
+CPU_LACKS = Comparison(
+    queue=OTHER,
+    axis=Axis("cpu", "red"),
+    left=(Term("request", 4000),),
+    relation=">",
+    right=Term("available", 1500),
+)
+GPU_LACKS = Comparison(
+    queue=TEAM,
+    axis=Axis("gpu", "red"),
+    left=(Term("least request", 2000),),
+    relation=">",
+    right=Term("available", 0),
+)
+OLDER = Comparison(
+    queue=TEAM,
+    axis=None,
+    left=(Term("queued at", 1_794_816_000_000),),
+    relation="<",
+    right=Term("queued at", 1_794_819_600_999),
+)
+SHARES = Comparison(
+    queue=OTHER,
+    axis=None,
+    left=(Term("later share", 250.0, TEAM),),
+    relation="<=",
+    right=Term("later share", math.inf, OTHER),
+)
+
+
+def held(queue: str, resource: str, amount: int, borrowed: int) -> Held:
+    axis = Axis(resource, "red")
+    return Held(queue=QueueName(queue), axis=axis, amount=amount, borrowed=borrowed)
 
 
 def nodes(count: int, what: str) -> Tally:
@@ -139,9 +177,90 @@ def nodes(count: int, what: str) -> Tally:
             Reason(code="NobodyToAsk", names=("jobs of other queues that can be preempted",)),
             "there are no jobs of other queues that can be preempted",
         ),
+        (
+            Reason(
+                code="OverQuota",
+                queue=TEAM,
+                comparisons=(
+                    compared("cpu", "allocated", 5_000, ">", Term("quota", 8_000)),
+                    compared("gpu", "allocated", 6_000, ">", Term("quota", 8_000)),
+                    Comparison(
+                        queue=OTHER,
+                        axis=Axis("gpu"),
+                        left=(Term("request", 4_000),),
+                        relation="<=",
+                        right=Term("available", 5_000),
+                    ),
+                ),
+            ),
+            (
+                "on idle room beyond the quota of team: gpu: allocated 6 + request 4 > quota 8; "
+                "gpu: request 4 <= available 5 at other"
+            ),
+        ),
+        (
+            Reason(
+                code="WaitingForQuota",
+                queue=OTHER,
+                comparisons=(CPU_LACKS,),
+                held=(held("x", "cpu", 6500, 2000), held("y", "cpu", 1000, 0)),
+            ),
+            (
+                "waits for quota at other: red/cpu: request 4 > available 1.5; "
+                "held by x 6.5 (2 borrowed), y 1"
+            ),
+        ),
+        (
+            Reason(
+                code="WaitingForQuota",
+                queue=OTHER,
+                comparisons=(CPU_LACKS, GPU_LACKS),
+                held=(held("x", "cpu", 6000, 0), held("x", "gpu", 8000, 0)),
+            ),
+            (
+                "waits for quota at other: red/cpu: request 4 > available 1.5; "
+                "red/gpu: least request 2 > available 0 at team; held by x red/cpu 6, x red/gpu 8"
+            ),
+        ),
+        (
+            Reason(code="WaitingForQuota", queue=TEAM),
+            "waits for quota in team, where others had their turn before",
+        ),
+        (
+            Reason(code="NoMatchingFlavor", queue=TEAM, names=("red lacks zone=b",)),
+            "no flavor suits its pods: red lacks zone=b",
+        ),
+        (Reason(code="NoMatchingFlavor", queue=TEAM), "no flavor suits its pods"),
+        (Reason(code="Suspended", queue=TEAM), "held back: team is stopped"),
+        (Reason(code="Suspended"), "held back by its owner"),
+        (
+            Reason(code="BackOff", remaining_ms=59_001),
+            "held back after evictions for 1m more",
+        ),
+        (
+            Reason(code="BehindHead", queue=TEAM, names=("x/first",)),
+            "has to wait behind x/first, the first of team",
+        ),
+        (
+            Reason(code="InClusterQueue", queue=TEAM, comparisons=(OLDER,)),
+            (
+                "gives way within team: "
+                "queued at 2026-11-16T08:00:00Z < queued at 2026-11-16T09:00:00Z"
+            ),
+        ),
+        (
+            Reason(code="InCohortFairSharing", queue=OTHER, comparisons=(SHARES,)),
+            "other shares what it borrows: later share of team 250 <= later share of other inf",
+        ),
+        (Reason(code="WouldBeEvicted", queue=TEAM), BARE_PHRASES["WouldBeEvicted"]),
         (Reason(code="SomethingNew", queue=TEAM), "SomethingNew"),
     ],
     ids=lambda value: value.code if isinstance(value, Reason) else "",
 )
 def test_a_reason_reads_as_a_sentence(reason: Reason, text: str) -> None:
     assert reason_text(reason) == text
+
+
+@pytest.mark.parametrize("code", BARE_PHRASES)
+def test_only_a_phrase_with_places_to_fill_has_a_bare_one(code: str) -> None:
+    assert "{" in PHRASES[code]

@@ -1,8 +1,6 @@
 """A plan as rows for people and as a document for programs."""
 
-from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final
 
@@ -10,10 +8,16 @@ import msgspec
 
 from fairlead.explain.best_claim import best_claim
 from fairlead.explain.first_few import first_few
-from fairlead.explain.reason_text import reason_text, rounded_duration
-from fairlead.explain.side_document import side_document
+from fairlead.explain.moment_text import moment_text
+from fairlead.explain.pod_places import counted, gained, lost, origins_document, pods_document
+from fairlead.explain.reason_text import TIMES, reason_text, rounded_duration
+from fairlead.explain.side_document import (
+    held_document,
+    number_or_inf,
+    share_document,
+    side_document,
+)
 from fairlead.model.axes import Axis, WorkloadName
-from fairlead.model.events import Placement
 from fairlead.model.plan import (
     Comparison,
     Decision,
@@ -65,7 +69,7 @@ def plan_document(policy: str, plans: Sequence[tuple[Plan, list[object]]]) -> di
         "kind": "Plan",
         "policy": policy,
         "cycles": [
-            {"cycle": number, "takenAt": _time(plan.taken_ms), "decisions": decisions}
+            {"cycle": number, "takenAt": moment_text(plan.taken_ms), "decisions": decisions}
             for number, (plan, decisions) in enumerate(plans, start=1)
         ],
     }
@@ -86,6 +90,8 @@ def reason_document(reason: Reason) -> dict[str, object]:
         "tallies": list(reason.tallies),
         "names": list(reason.names),
         "sides": [side_document(side) for side in reason.sides],
+        "shares": [share_document(share) for share in reason.shares],
+        "held": [held_document(held) for held in reason.held],
         "remaining": _remaining(reason),
     }
 
@@ -149,39 +155,32 @@ def _awaited(workload: Workload) -> str:
 
 
 def _pods(decision: Decision) -> Sequence[PodId]:
-    if isinstance(decision, Evict):
-        return decision.pods
-    return [place.pod for place in _places(decision)]
-
-
-def _places(decision: Decision) -> Sequence[Placement]:
-    return decision.placements if isinstance(decision, Start | Reserve | Move) else ()
+    match decision:
+        case Evict():
+            return decision.pods
+        case Wait():
+            return ()
+        case _:
+            return [place.pod for place in decision.placements]
 
 
 def _where(state: ClusterState, decisions: Sequence[Decision]) -> str:
-    """Return the nodes that pods get, or leave; of those that move both."""
-    nodes = [place.node for each in decisions for place in _places(each)]
-    left = [node for each in decisions for node in _left_nodes(state, each)]
-    if nodes and left:
-        return f"{_counted(left)} -> {_counted(nodes)}"
-    return _counted(nodes or left)
-
-
-def _left_nodes(state: ClusterState, decision: Decision) -> list[str | None]:
-    match decision:
-        case Evict():
-            places = state.runs[decision.workload].pods
-            return [places[pod].node for pod in decision.pods]
-        case Move():
-            return [place.node for place in decision.origins]
-        case _:
-            return []
-
-
-def _counted(nodes: Sequence[str | None]) -> str:
-    """Return nodes with how many pods each has, the first few by name."""
-    counts = Counter(node for node in nodes if node is not None)
-    return first_few([name if n == 1 else f"{name} x{n}" for name, n in sorted(counts.items())])
+    """Return the nodes or flavors that pods get, or leave; of those that move both."""
+    got = [
+        spot
+        for each in decisions
+        if isinstance(each, Start | Reserve | Move)
+        for spot in gained(each).spots()
+    ]
+    left = [
+        spot
+        for each in decisions
+        if isinstance(each, Evict | Move)
+        for spot in lost(state, each).spots()
+    ]
+    if got and left:
+        return f"{counted(left)} -> {counted(got)}"
+    return counted(got or left)
 
 
 def _for_whom(decision: Decision) -> WorkloadName | None:
@@ -201,28 +200,20 @@ def _decision_document(state: ClusterState, decision: Decision) -> dict[str, obj
     }
     match decision:
         case Start() | Reserve():
-            document["pods"] = [_place(workload, each) for each in decision.placements]
+            document |= pods_document(workload, gained(decision), with_nodes=True)
             document["charged"] = list(decision.charged)
         case Evict():
-            document["pods"] = [{"name": workload.pod_name(pod)} for pod in decision.pods]
+            document |= pods_document(workload, lost(state, decision), with_nodes=False)
             document["beneficiary"] = decision.beneficiary
         case Move():
-            document["from"] = [_place(workload, each) for each in decision.origins]
-            document["pods"] = [_place(workload, each) for each in decision.placements]
+            document["from"] = origins_document(workload, decision.origins)
+            document |= pods_document(workload, gained(decision), with_nodes=True)
             document["beneficiary"] = decision.beneficiary
         case Wait():
             document["claims"] = [_claim_document(each) for each in decision.claims]
     if isinstance(decision, Reserve):
         document["waitsFor"] = list(decision.waits_for)
     return {**document, "reason": reason_document(decision.reason)}
-
-
-def _place(workload: Workload, placement: Placement) -> dict[str, object]:
-    place: dict[str, object] = {"name": workload.pod_name(placement.pod), "node": placement.node}
-    if placement.share is not None:
-        place["sharedDevices"] = list(placement.share.devices)
-        place["partOfEach"] = placement.share.part_e9 / 10**9
-    return place
 
 
 def _comparison_document(comparison: Comparison) -> dict[str, object]:
@@ -238,8 +229,13 @@ def _comparison_document(comparison: Comparison) -> dict[str, object]:
 
 def _term_document(axis: Axis | None, term: Term) -> dict[str, object]:
     amount: object = term.amount
-    if isinstance(amount, int) and axis is not None:
-        amount = format_amount(axis.resource, amount)
+    match term.amount:
+        case int() if axis is not None:
+            amount = format_amount(axis.resource, term.amount)
+        case int() if term.name in TIMES:
+            amount = moment_text(term.amount)
+        case float():
+            amount = number_or_inf(term.amount)
     document: dict[str, object] = {"name": term.name, "amount": amount}
     return document if term.queue is None else {**document, "queue": term.queue}
 
@@ -250,8 +246,3 @@ def _remaining(reason: Reason) -> str | None:
 
 def _claim_document(claim: FailedClaim) -> dict[str, object]:
     return {"action": claim.action, "reason": reason_document(claim.reason)}
-
-
-def _time(at_ms: int) -> str:
-    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,7 +5,7 @@ from typing import Final
 PHRASES: Final = {
     # Of jobs that get room.
     "WithinQuota": "within the quota of {queue}: {first}",
-    "OverQuota": "on idle room beyond the quota of {queue}: {first}",
+    "OverQuota": "on idle room beyond the quota of {queue}: {scarcest}",
     "Reclaims": "takes back, within the fair share of {queue}: {scarcest}",
     "Preempts": "is more important than others in {queue}: {all}",
     "Consolidates": "fits if others move",
@@ -16,6 +16,12 @@ PHRASES: Final = {
     "PreemptedByPriority": "is less important: {all}",
     "Consolidated": "moves to make room",
     "StaleGang": "incomplete for too long: {tallies}",
+    "InClusterQueue": "gives way within {queue}: {all}",
+    "InCohortReclamation": "{queue} holds what was lent to it: {scarcest}",
+    "InCohortFairSharing": "{queue} shares what it borrows: {all}",
+    "InCohortReclaimWhileBorrowing": "is less important, and {queue} borrows: {all}",
+    "ClusterQueueStopped": "{queue} was stopped, and what has its quota must leave",
+    "LocalQueueStopped": "its LocalQueue was stopped, and what came through it must leave",
     # Of jobs that wait.
     "OverLimit": "over the limit: {all} at {queue}",
     "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
@@ -25,7 +31,17 @@ PHRASES: Final = {
     "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
     "NotReady": "not complete: {tallies}",
     "SchedulingGated": "held back: {tallies}",
-    "Suspended": "held back by its owner",
+    "Suspended": "held back: {queue} is stopped",
+    "Deactivated": "switched off by its owner",
+    "Misconfigured": "cannot be admitted: {names}",
+    "BackOff": "held back after evictions for {remaining} more",
+    "BehindHead": "has to wait behind {names}, the first of {queue}",
+    "PendingEvaluation": "not looked at yet",
+    "ResourceNotCovered": "{queue} has no quota for {names}",
+    "NoMatchingFlavor": "no flavor suits its pods: {names}",
+    "ExceedsMaxQuota": "asks for more than {queue} could ever let it have: {all}",
+    "WaitingForQuota": "waits for quota at {queue}: {all}; held by {held}",
+    "WaitingForPreemptedWorkloads": "others give way to it",
     "AllocateIsOff": "the shard has the action allocate switched off",
     "WouldBeEvicted": "could start, but the next cycle would take its place for {names}",
     "TakenAgain": "got a place in this cycle, and lost it again to {names}",
@@ -42,4 +58,20 @@ PHRASES: Final = {
     "WouldBeFuller": "would be fuller than {queue}: {all}",
     "ProtectedByMinRuntime": "{names} is protected for {remaining} more: {tallies}",
     "AsRefusedBefore": "asks for no less than {names}, which was refused",
+    "PreemptionIsOff": "{queue} asks nobody: withinClusterQueue and reclaimWithinCohort are Never",
+    "NobodyMayBeAsked": "nobody may be asked to give way: {tallies}",
+    "TooLittleToTake": "all who may be asked hold too little: {all}",
+    "SharesForbid": "the shares do not let {queue} give more: {all}",
+    "BorrowingForbidden": "it would borrow, and may not take from others for that: {all}",
+    "WaitsBeforeSharing": "asks by fair sharing only after a while: {names} would give way",
+    "WouldLoop": "a loop would begin if it took the place of {names}",
 }
+
+BARE_PHRASES: Final = {
+    "WouldBeEvicted": "held back from a place that the next cycle would take away again",
+    "QueueDoesNotExist": "it names no queue",
+    "Suspended": "held back by its owner",
+    "BackOff": "held back for a while after evictions",
+    "WaitingForQuota": "waits for quota in {queue}, where others had their turn before",
+}
+"""What is said where a reason lacks something that its phrase has a place for."""

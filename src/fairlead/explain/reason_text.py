@@ -1,36 +1,57 @@
 """Reasons in sentences. Everything said here is in the reason as data; nothing is looked up."""
 
+from collections.abc import Mapping, Sequence
+from string import Formatter
 from typing import Final
 
 from fairlead.explain.amount_text import amount_text, number_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.first_few import first_few
-from fairlead.explain.reason_phrases import PHRASES
+from fairlead.explain.moment_text import moment_text
+from fairlead.explain.reason_phrases import BARE_PHRASES, PHRASES
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.duration import format_duration
-from fairlead.model.plan import Comparison, Reason, Tally, Term
+from fairlead.model.plan import Comparison, Held, Reason, Tally, Term
+
+TIMES: Final = ("queued at",)
+"""Terms whose amount is a moment, in milliseconds."""
 
 _OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does", "run": "runs"}
 
 
 def reason_text(reason: Reason) -> str:
     """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
-    phrase = PHRASES.get(reason.code, reason.code)
-    if reason.code == "QueueDoesNotExist" and not reason.queue:
-        phrase = "it names no queue"
-    if reason.code == "WouldBeEvicted" and not reason.names:
-        phrase = "held back from a place that the next cycle would take away again"
     home = reason.queue
-    text = phrase.format(
-        queue=home,
-        first=_comparisons_text(_most_interesting(reason.comparisons), home),
-        scarcest=_comparisons_text(_on_scarcest_axis(reason), home),
-        all=_comparisons_text(reason.comparisons, home),
-        tallies=tallies_text(reason.tallies),
-        names=first_few(reason.names),
-        remaining="" if reason.remaining_ms is None else rounded_duration(reason.remaining_ms),
-    )
+    told = {
+        "queue": home or "",
+        "first": _comparisons_text(_most_interesting(reason.comparisons), home),
+        "scarcest": _comparisons_text(_on_scarcest_axis(reason), home),
+        "all": _comparisons_text(reason.comparisons, home),
+        "tallies": tallies_text(reason.tallies),
+        "names": first_few(reason.names),
+        "held": first_few(_held_texts(reason.held)),
+        "remaining": "" if reason.remaining_ms is None else rounded_duration(reason.remaining_ms),
+    }
+    text = _phrase(reason.code, told).format_map(told)
     return text.removesuffix(": ")  # who asks for nothing has no numbers
+
+
+def _phrase(code: str, told: Mapping[str, str]) -> str:
+    """Return the phrase of *code*; the bare one if something is missing that it has a place for."""
+    phrase = PHRASES.get(code, code)
+    places = {name for _, name, _, _ in Formatter().parse(phrase) if name is not None}
+    return phrase if all(told[name] for name in places) else BARE_PHRASES.get(code, phrase)
+
+
+def _held_texts(held: Sequence[Held]) -> list[str]:
+    """Return who holds how much, and of what where it is not all the same."""
+    is_one_axis = len({each.axis for each in held}) == 1
+    texts = []
+    for each in held:
+        what = "" if is_one_axis else f"{each.axis} "
+        borrowed = f" ({amount_text(each.axis, each.borrowed)} borrowed)" if each.borrowed else ""
+        texts.append(f"{each.queue} {what}{amount_text(each.axis, each.amount)}{borrowed}")
+    return texts
 
 
 def rounded_duration(length_ms: int) -> str:
@@ -107,5 +128,7 @@ def _term_text(axis: Axis | None, term: Term) -> str:
             return f"{term.name}{owner} {number_text(term.amount)}"
         case int() if axis is not None:
             return f"{term.name}{owner} {amount_text(axis, term.amount)}"
+        case int() if term.name in TIMES:
+            return f"{term.name}{owner} {moment_text(term.amount)}"
         case _:
             return f"{term.name}{owner} {term.amount}"

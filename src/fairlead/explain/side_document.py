@@ -1,11 +1,13 @@
-"""The two sides of a conflict between queues, for programs and for people."""
+"""The two sides of a conflict between queues and who holds what, for programs and for people."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 from fairlead.explain.amount_text import amount_text, number_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Section
+from fairlead.model.plan import Held, SideShare
 from fairlead.model.quantity import format_amount
 from fairlead.model.side_numbers import SideNumbers
 
@@ -13,6 +15,31 @@ from fairlead.model.side_numbers import SideNumbers
 def side_document(side: SideNumbers) -> dict[str, object]:
     """Return what a side held, resource by resource; a saturation of None is infinite."""
     return {"queue": side.queue, "resources": [_resource(side, at) for at in range(len(side.axes))]}
+
+
+def share_document(share: SideShare) -> dict[str, object]:
+    """Return the weighted shares of a side; one that is infinite is the text ``inf``."""
+    return {
+        "queue": share.queue,
+        "before": number_or_inf(share.before),
+        "after": number_or_inf(share.after),
+    }
+
+
+def held_document(held: Held) -> dict[str, object]:
+    """Return what a queue holds of something scarce."""
+    resource = held.axis.resource
+    return {
+        "queue": held.queue,
+        "resource": str(held.axis),
+        "amount": format_amount(resource, held.amount),
+        "borrowed": format_amount(resource, held.borrowed),
+    }
+
+
+def number_or_inf(value: float) -> float | str:
+    """Return *value*, for which JSON has no number if it is infinite."""
+    return "inf" if math.isinf(value) else value
 
 
 def side_section(title: str, sides: Sequence[SideNumbers]) -> Section:

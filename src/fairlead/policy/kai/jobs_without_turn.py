@@ -42,7 +42,7 @@ def why_unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:
     """
     workload = state.workloads[name]
     if not workload.active:
-        return Reason(code=SUSPENDED, queue=workload.queue)
+        return Reason(code=SUSPENDED)  # its owner's doing, not a queue's
     gated = _gated_pods(workload, gang)
     there = [(group, n + gated[group.name]) for group, n in gang.incomplete(state.runs.get(name))]
     missing = tuple(

@@ -14,8 +14,6 @@ IN_CLUSTER_QUEUE: Final = "InClusterQueue"
 IN_COHORT_RECLAMATION: Final = "InCohortReclamation"
 IN_COHORT_FAIR_SHARING: Final = "InCohortFairSharing"
 IN_COHORT_RECLAIM_WHILE_BORROWING: Final = "InCohortReclaimWhileBorrowing"
-CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
-LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 
 
 def evict_reason(
