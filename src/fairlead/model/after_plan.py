@@ -7,6 +7,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadRemoved, WorkloadStarted, WorkloadStopped
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload
 
 
 def carry_out(
@@ -15,10 +16,11 @@ def carry_out(
     """Change *state* to what the next cycle may find; returns whether anybody left.
 
     Everybody has left who was told to. They wait again, but for jobs that were leaving with all of
-    their pods before: those count as withdrawn by their owners. Pods with a reservation run where
-    it is, or wait again. Cost: a look at each pod that has a place.
+    their pods before: those count as withdrawn by their owners, except under Kueue, which puts them
+    back into their queues. Pods with a reservation run where it is, or wait again. Cost: a look at
+    each pod that has a place.
     """
-    withdrawn = [name for name in state.runs if _has_only_leaving_pods(state, name)]
+    withdrawn = [name for name in state.runs if _is_withdrawn(state, name)]
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
     for name in withdrawn:
         state.apply(WorkloadRemoved(name))
@@ -42,8 +44,10 @@ def carry_out(
     return has_left
 
 
-def _has_only_leaving_pods(state: ClusterState, name: WorkloadName) -> bool:
+def _is_withdrawn(state: ClusterState, name: WorkloadName) -> bool:
     pods = state.runs[name].pods
+    if isinstance(state.workloads[name].extension, KueueWorkload):
+        return False
     return len(pods) == state.workloads[name].pod_count() and all(
         placed.phase == "leaving" for placed in pods.values()
     )

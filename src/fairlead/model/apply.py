@@ -6,7 +6,14 @@ and reports what really happened as events.
 
 from collections.abc import Iterator
 
-from fairlead.model.events import Event, WorkloadLeaving, WorkloadStarted, WorkloadStopped
+from fairlead.model.events import (
+    Event,
+    WorkloadChanged,
+    WorkloadLeaving,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.kueue_memory import remember
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start
 from fairlead.model.state import ClusterState
 
@@ -16,6 +23,9 @@ def apply(state: ClusterState, plan: Plan) -> None:
     for decision in plan.decisions:
         for event in list(_events(state, decision, plan.taken_ms)):
             state.apply(event)
+        changed = remember(state.workloads[decision.workload], decision, state.workloads)
+        if changed is not None:
+            state.apply(WorkloadChanged(changed))
 
 
 def _events(state: ClusterState, decision: Decision, now_ms: int) -> Iterator[Event]:
@@ -41,4 +51,4 @@ def _events(state: ClusterState, decision: Decision, now_ms: int) -> Iterator[Ev
                 at_ms=now_ms,
             )
         case _:
-            return  # a reservation or a wait changes nothing yet
+            return  # a reservation or a wait gives and takes no place yet

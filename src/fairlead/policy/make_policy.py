@@ -7,6 +7,8 @@ from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.names import Settings, policy_of
 
 
@@ -22,6 +24,8 @@ def make_policy(settings: Settings) -> Policy:
     match settings:
         case KaiSettings():
             return KaiPolicy(settings)
+        case KueueSettings():
+            return KueuePolicy(settings)
         case _:
             raise FairleadError(
                 f"planning under the rules of {policy_of(settings)} is not built yet"

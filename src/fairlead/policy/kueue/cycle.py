@@ -6,7 +6,7 @@ they have left, which counts in the order of turns; but whoever comes later must
 victims so far were gone. So two snapshots are kept: with the victims, and without them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
@@ -61,18 +61,28 @@ class KueueCycle:
         self._again = Nominator(self._without_victims, axes, settings)
         self._victims: set[WorkloadName] = set()  # of all turns so far
 
-    def run(self, heads: Iterable[Waiting]) -> Iterator[Turn]:
-        """Yield the turn of every head, in the order of turns."""
+    def run(
+        self, heads: Iterable[Waiting], preempting: Collection[WorkloadName] = ()
+    ) -> Iterator[Turn]:
+        """Yield the turn of every head, in the order of turns.
+
+        *preempting* are those of them for whom others were told to leave before.
+        """
         nominator = Nominator(self._snapshot, self._axes, self._settings)
         nominations = {each.name: nominator.nominate(each) for each in heads}
-        order = self._line_up(list(nominations.values()))
+        order = self._line_up(list(nominations.values()), preempting)
         while (name := order.pop()) is not None:
             turn = self._take_turn(nominations[name])
             order.changed(turn.nomination.waiting.queue)
             yield turn
 
-    def _line_up(self, nominations: Sequence[Nomination]) -> Order:
-        heads = [each.head() for each in nominations]
+    def _line_up(
+        self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
+    ) -> Order:
+        heads = [
+            each.head()._replace(is_preempting=each.waiting.name in preempting)
+            for each in nominations
+        ]
         gates = order_gates(self._settings.feature_gates)
         if self._settings.fair_sharing:
             return Tournament(self._snapshot, heads, gates)

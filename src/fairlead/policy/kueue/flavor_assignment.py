@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.queue import FlavorFungibility, ResourceGroup
-from fairlead.policy.kueue.holder import Claimant, Usage
+from fairlead.policy.kueue.holder import UNRESTRAINED, Claimant, Restraint, Usage
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
 
@@ -54,6 +54,13 @@ class Waiting(NamedTuple):
     priority: int
     queued_ms: int
     demands: tuple[Demand, ...]
+    restraint: Restraint = UNRESTRAINED
+
+    def claimant(self, usage: Usage, need: frozenset[int]) -> Claimant:
+        """Return it as one who asks others to give way, for *usage* that lacks on *need*."""
+        return Claimant(
+            self.name, self.queue, self.priority, usage, self.queued_ms, need, *self.restraint
+        )
 
     def counts(self) -> tuple[int, ...]:
         """Return how many pods it has of each set."""
@@ -218,10 +225,7 @@ class FlavorAssigner:
             return Met(axis, Mode.FIT, self._level(queue, axis, amount))
         if not self._may_preempt(queue, axis, amount):
             return Met(axis, Mode.NO_FIT, 0)
-        usage = ((axis, amount),)
-        claimant = Claimant(
-            head.name, queue, head.priority, usage, head.queued_ms, frozenset({axis})
-        )
+        claimant = head.claimant(((axis, amount),), frozenset({axis}))
         return self._with_victims(claimant, axis, amount)
 
     def _trials(

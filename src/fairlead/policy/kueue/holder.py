@@ -31,6 +31,17 @@ class Holder(NamedTuple):
         return not self.is_evicted, self.priority, -self.reserved_ms, self.name
 
 
+class Restraint(NamedTuple):
+    """Whom options of ours forbid a workload to ask, in other queues than its own."""
+
+    spared: frozenset[WorkloadName] = frozenset()
+    spared_if_owed: frozenset[WorkloadName] = frozenset()  # instead, within its own quota
+    may_share: bool = True  # False: beyond its own quota it asks nobody yet
+
+
+UNRESTRAINED = Restraint()
+
+
 class Claimant(NamedTuple):
     """A workload with flavors assigned that does not fit, and on which axes it does not."""
 

@@ -104,14 +104,7 @@ class Nominator:
         assignment = self._assigner.assign(waiting.with_counts(counts), only)
         if assignment is None or assignment.mode is Mode.FIT:
             return Nomination(waiting, counts, assignment)
-        claimant = Claimant(
-            name=waiting.name,
-            queue=waiting.queue,
-            priority=waiting.priority,
-            usage=assignment.usage,
-            queued_ms=waiting.queued_ms,
-            need=assignment.need,
-        )
+        claimant = waiting.claimant(assignment.usage, assignment.need)
         targets = tuple(self._find_targets(claimant))
         return Nomination(waiting, counts, assignment, targets)
 

@@ -77,6 +77,26 @@ class Snapshot:
         vars(twin).update(tree=tree, _lines=lines, standing=standing)
         return twin
 
+    def admit(self, holder: Holder) -> None:
+        """Let one more have quota."""
+        self._lines[holder.queue] = HolderLine((*self._lines[holder.queue].holders, holder))
+        self.charge(holder.queue, holder.usage)
+
+    def let_be_evicted(self, holder: Holder) -> None:
+        """Note that one who has quota was told to leave; no search may have looked here before."""
+        others = self._lines[holder.queue].without(holder.name).holders
+        self._lines[holder.queue] = HolderLine((*others, holder._replace(is_evicted=True)))
+
+    def leaving(self) -> list[Holder]:
+        """Return those who were told to leave and still have quota. Cost: a look at each line."""
+        found = []
+        for line in self._lines.values():
+            for holder in line.holders:
+                if not holder.is_evicted:
+                    break  # they stand first in their line
+                found.append(holder)
+        return found
+
     def let_leave(self, holder: Holder) -> None:
         """Let one who has quota be gone."""
         self._lines[holder.queue] = self._lines[holder.queue].without(holder.name)

@@ -1,0 +1,34 @@
+"""Whom a workload must not ask although Kueue's rules would let it, by options of ours."""
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.give_way import GiveWayOrder
+from fairlead.policy.kueue.holder import Restraint
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.target import Target
+
+
+class ClaimRestraints:
+    """The restraints of one plan, which follow its evictions."""
+
+    def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
+        """Take in who gave way to whom, if that is to count."""
+        self.now_ms = now_ms
+        self._delay_ms = settings.options.preemption_delay_ms
+        workloads = state.workloads.values() if settings.options.no_preemption_loops else ()
+        self._order = GiveWayOrder(workloads)
+        self._counts_order = settings.options.no_preemption_loops
+
+    def of(self, waiting: Waiting) -> Restraint:
+        """Return what holds for *waiting* now."""
+        return Restraint(
+            spared=self._order.above(waiting.name),
+            spared_if_owed=self._order.above_by_right(waiting.name),
+            may_share=self.now_ms - waiting.queued_ms >= self._delay_ms,
+        )
+
+    def record(self, beneficiary: WorkloadName, target: Target) -> None:
+        """Note that *target* has to give way."""
+        if self._counts_order:
+            self._order.record(target.holder.name, beneficiary, target.reason)

@@ -1,0 +1,42 @@
+"""Who loses its quota without anybody else's claim: its queue was drained, or its owner says so."""
+
+from typing import Final
+
+from fairlead.model.plan import Evict, Reason
+from fairlead.model.queue import ClusterQueue
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
+from fairlead.policy.kueue.door import DEACTIVATED, Door
+
+CLUSTER_QUEUE_STOPPED: Final = "ClusterQueueStopped"
+LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
+
+
+def drained(state: ClusterState, door: Door) -> list[Evict]:
+    """Return who has to leave, by name; those who are leaving already are not told again."""
+    evictions = []
+    for name in sorted(state.runs):
+        staying = [pod for pod, at in state.runs[name].pods.items() if at.phase != "leaving"]
+        code = _reason(state, state.workloads[name], door) if staying else None
+        if code is not None:
+            queue = state.workloads[name].queue
+            evictions.append(
+                Evict(
+                    workload=name,
+                    pods=tuple(sorted(staying)),
+                    beneficiary=None,
+                    reason=Reason(code=code, queue=queue),
+                )
+            )
+    return evictions
+
+
+def _reason(state: ClusterState, workload: Workload, door: Door) -> str | None:
+    if not workload.active:
+        return DEACTIVATED
+    queue = state.queues.get(workload.queue)
+    rules = queue.extension if queue else None
+    if isinstance(rules, ClusterQueue) and rules.stop_policy == "HoldAndDrain":
+        return CLUSTER_QUEUE_STOPPED
+    local = door.local_queue(workload)
+    return LOCAL_QUEUE_STOPPED if local is not None and local.drained else None

@@ -1,0 +1,115 @@
+"""Kueue's rules as one function: from a state to what should be done about it."""
+
+from collections.abc import Iterator, Sequence
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.plan import Decision, Evict, Plan, Wait
+from fairlead.model.queue import ClusterQueue
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.demands import DemandReader
+from fairlead.policy.kueue.door import Door, misconfigured
+from fairlead.policy.kueue.drain import drained
+from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.pending_line import PendingLine
+from fairlead.policy.kueue.pending_order import pending_order
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.snapshots import snapshots
+from fairlead.policy.kueue.tree_decisions import TreeDecisions
+from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.waits import Waits
+
+
+class KueuePolicy:
+    """Plans under Kueue's rules with the settings of one administrator."""
+
+    def __init__(self, settings: KueueSettings) -> None:
+        """Make the policy once; it may plan for any number of states."""
+        self.settings = settings
+
+    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+        """Return what to do about *state*, which is left as it is.
+
+        All that Kueue's cycles do until those who are told to leave have left: who is admitted, who
+        gives way to whom, and why each of the others waits. The same state gives the same plan,
+        in whichever order things were listed.
+        """
+        planning = _Planning(state, self.settings, now_ms)
+        return Plan(taken_ms=now_ms, decisions=tuple(planning.decisions()))
+
+
+class _Planning:
+    """One plan in the making."""
+
+    def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
+        self._state = state
+        self._settings = settings
+        self._now_ms = now_ms
+        self._door = Door(state, now_ms)
+        self._demands = DemandReader(state, settings)
+        self._restraints = ClaimRestraints(state, settings, now_ms)
+
+    def decisions(self) -> Iterator[Decision]:
+        evictions = drained(self._state, self._door)
+        yield from evictions
+        waits: list[Wait] = []
+        for snapshot in snapshots(self._state, self._settings, self._now_ms):
+            _let_be_drained(snapshot, evictions)
+            lines = self._lines(snapshot, waits)
+            rounds = TreeRounds(snapshot, self._state.axes, self._settings, lines, self._restraints)
+            yield from TreeDecisions(self._state, rounds).decisions()
+            explained = Waits(self._state, rounds, self._settings, self._demands, self._now_ms)
+            waits.extend(explained.of(lines.values()))
+        waits.extend(self._nowhere())
+        yield from waits
+
+    def _lines(self, snapshot: Snapshot, refused: list[Wait]) -> dict[QueueName, PendingLine]:
+        """Return who waits in each ClusterQueue; who may not queue up goes to *refused*."""
+        lines = {}
+        for queue, rules in snapshot.rules.items():
+            admissible = []
+            for name in self._pending(queue):
+                workload = self._state.workloads[name]
+                reason = self._door.refusal(workload)
+                if reason is None:
+                    admissible.append(workload)
+                else:
+                    refused.append(Wait(workload=name, reason=reason))
+            line = [self._waiting(each, rules) for each in admissible]
+            lines[queue] = PendingLine(line, rules, _preempting(admissible))
+        return lines
+
+    def _waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
+        waiting = self._demands.waiting(workload, rules)
+        return waiting._replace(restraint=self._restraints.of(waiting))
+
+    def _pending(self, queue: QueueName) -> list[WorkloadName]:
+        return pending_order(self._state, queue, self._settings)
+
+    def _nowhere(self) -> Iterator[Wait]:
+        """Yield those that wait in queues that are not there, or hang on a cohort that is not."""
+        known = set(self._state.tree_order())
+        for queue in self._state.waited_for():
+            if queue in known:
+                continue
+            for name in self._pending(queue):
+                reason = self._door.refusal(self._state.workloads[name])
+                missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
+                yield Wait(workload=name, reason=reason or missing)
+
+
+def _preempting(workloads: Sequence[Workload]) -> WorkloadName | None:
+    for each in workloads:
+        if isinstance(each.extension, KueueWorkload) and each.extension.preempting:
+            return each.name
+    return None
+
+
+def _let_be_drained(snapshot: Snapshot, evictions: Sequence[Evict]) -> None:
+    gone = {each.workload for each in evictions}
+    for queue in snapshot.rules:
+        for holder in list(snapshot.line(queue).holders):
+            if holder.name in gone:
+                snapshot.let_be_evicted(holder)

@@ -1,0 +1,90 @@
+"""From a cluster's state to what the cycles of Kueue's rules look at, one tree at a time.
+
+Quota is shared inside the tree below one root and never between trees, so each tree is planned on
+its own. Who was told to leave still has its quota until it has left.
+"""
+
+from collections.abc import Iterator
+
+from fairlead.fairness.quota_tree import QuotaTree
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.queue import ClusterQueue
+from fairlead.model.run import Run
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.pending_order import queued_ms
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.shares import quota_node
+from fairlead.policy.kueue.snapshot import Snapshot
+
+
+def snapshots(state: ClusterState, settings: KueueSettings, now_ms: int) -> Iterator[Snapshot]:
+    """Yield one snapshot for each root that has a ClusterQueue below it, or is one, by name.
+
+    Cost: O(nodes x axes), and a look at each workload that has quota.
+    """
+    holders: dict[QueueName, list[Holder]] = {}
+    for name in state.runs:
+        queue = state.workloads[name].queue
+        holders.setdefault(queue, []).append(_holder(state, name, settings, now_ms))
+    for names in _trees(state):
+        rules = {
+            name: extension
+            for name in names
+            if isinstance(extension := state.queues[name].extension, ClusterQueue)
+        }
+        if rules:
+            own = [each for name in rules for each in holders.get(name, ())]
+            parents = {name: state.queues[name].parent for name in names}
+            yield Snapshot(_quota_tree(state, names, rules), parents, rules, own)
+
+
+def _trees(state: ClusterState) -> list[list[QueueName]]:
+    """Return the names of each tree, parents before children."""
+    trees: list[list[QueueName]] = []
+    for name in state.tree_order():
+        if state.queues[name].parent is None:
+            trees.append([])
+        trees[-1].append(name)
+    return trees
+
+
+def _quota_tree(
+    state: ClusterState, names: list[QueueName], rules: dict[QueueName, ClusterQueue]
+) -> QuotaTree:
+    usage: dict[str, Amounts] = {}
+    for name in rules:
+        sums = state.sums[name]
+        usage[name] = tuple(map(sum, zip(sums.allocated, sums.leaving, strict=True)))
+    resources = [axis.resource for axis in state.axes.axes]
+    return QuotaTree(resources, [quota_node(state, state.queues[name]) for name in names], usage)
+
+
+def _holder(
+    state: ClusterState, name: WorkloadName, settings: KueueSettings, now_ms: int
+) -> Holder:
+    workload, run = state.workloads[name], state.runs[name]
+    reserved_ms = run.started_ms() or 0
+    return Holder(
+        name=name,
+        queue=workload.queue,
+        priority=workload.priority,
+        usage=_usage(run),
+        queued_ms=queued_ms(workload, settings),
+        reserved_ms=reserved_ms,
+        is_evicted=any(placed.phase == "leaving" for placed in run.pods.values()),
+        is_protected=now_ms - reserved_ms < settings.options.min_run_time_ms,
+    )
+
+
+def _usage(run: Run) -> Usage:
+    """Return what the workload is charged for all its pods, those that are leaving included."""
+    counts = [0] * len(run.charges)
+    for pod in run.pods:
+        counts[pod.pod_set] += 1
+    totals: dict[int, int] = {}
+    for charge, count in zip(run.charges, counts, strict=True):
+        for axis, amount in enumerate(charge):
+            if amount and count:
+                totals[axis] = totals.get(axis, 0) + amount * count
+    return tuple(sorted(totals.items()))

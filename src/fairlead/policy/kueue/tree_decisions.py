@@ -1,0 +1,104 @@
+"""What the cycles of one tree come to, as decisions with their reasons."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import Placement
+from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.policy.kueue.admit_reasons import admit_reason
+from fairlead.policy.kueue.cycle import Turn
+from fairlead.policy.kueue.evict_reasons import evict_reason
+from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.tree_rounds import TreeRounds
+
+WAITING_FOR_PREEMPTED: Final = "WaitingForPreemptedWorkloads"
+
+
+class TreeDecisions:
+    """Puts down what becomes of the workloads of one tree."""
+
+    def __init__(self, state: ClusterState, rounds: TreeRounds) -> None:
+        """Listen to *rounds*, which have not begun."""
+        self._state = state
+        self._rounds = rounds
+        self._started: dict[WorkloadName, tuple[Placement, ...]] = {}
+
+    def decisions(self) -> list[Decision]:
+        """Let the rounds happen and return who starts, who gives way, and who has its promise.
+
+        In the order of turns; a reservation comes right after those who leave for its sake.
+        """
+        done: list[Decision] = []
+        for decided in self._rounds.run():
+            done.extend(self._evictions(decided) if decided.targets else [self._start(decided)])
+        reserves = {turn.nomination.waiting.name: turn for turn in self._rounds.preempting()}
+        last = {each.beneficiary: at for at, each in enumerate(done) if isinstance(each, Evict)}
+        placed: list[Decision] = []
+        for at, each in enumerate(done):
+            placed.append(each)
+            if isinstance(each, Evict) and each.beneficiary and last[each.beneficiary] == at:
+                turn = reserves.pop(each.beneficiary, None)
+                placed += [] if turn is None else [self._reserve(turn)]
+        return [*placed, *map(self._reserve, reserves.values())]
+
+    def _start(self, turn: Turn) -> Start:
+        nomination = turn.nomination
+        assert nomination.assignment is not None, "who is admitted has flavors"
+        waiting, snapshot = nomination.waiting, self._rounds.snapshot
+        placements = _placements(nomination)
+        self._started[waiting.name] = placements
+        return Start(
+            workload=waiting.name,
+            placements=placements,
+            flavors=nomination.assignment.flavors,
+            charged=tuple(self._state.path(waiting.queue)),
+            reason=admit_reason(
+                snapshot, self._state.axes, waiting.queue, nomination.assignment.usage
+            ),
+        )
+
+    def _evictions(self, turn: Turn) -> Iterator[Evict]:
+        for target in turn.targets:
+            if not target.holder.is_evicted:
+                yield Evict(
+                    workload=target.holder.name,
+                    pods=self._pods(target.holder.name),
+                    beneficiary=turn.nomination.waiting.name,
+                    reason=evict_reason(
+                        self._rounds.snapshot, self._state.axes, turn.nomination, target
+                    ),
+                )
+
+    def _pods(self, name: WorkloadName) -> tuple[PodId, ...]:
+        """Return the pods of one who has quota, perhaps since a moment ago."""
+        started = self._started.get(name)
+        if started is not None:
+            return tuple(place.pod for place in started)
+        return tuple(sorted(self._state.runs[name].pods))
+
+    def _reserve(self, turn: Turn) -> Reserve:
+        nomination = turn.nomination
+        assert nomination.assignment is not None, "who preempts has flavors"
+        name, queue = nomination.waiting.name, nomination.waiting.queue
+        leaving = [target.holder.name for target in turn.targets]
+        leaving = leaving or [holder.name for holder in self._rounds.snapshot.leaving()]
+        return Reserve(
+            workload=name,
+            placements=_placements(nomination),
+            flavors=nomination.assignment.flavors,
+            charged=tuple(self._state.path(queue)),
+            waits_for=tuple(sorted(leaving)),
+            reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=tuple(sorted(leaving))),
+        )
+
+
+def _placements(nomination: Nomination) -> tuple[Placement, ...]:
+    """Return the pods that get quota, on no node yet."""
+    return tuple(
+        Placement(PodId(at, ordinal), None)
+        for at, count in enumerate(nomination.counts)
+        for ordinal in range(count)
+    )

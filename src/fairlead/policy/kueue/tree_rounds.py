@@ -1,0 +1,113 @@
+"""Cycle after cycle in one tree of quota, until a cycle changes nothing any more.
+
+Kueue looks at one head of each ClusterQueue in a cycle, and begins the next at once. What happens
+until those who must give way have left is one plan: heads are admitted and the next ones follow,
+or they step aside, or they wait for others to leave and stay the first of their queue.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.cycle import KueueCycle, Turn
+from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.kept_promises import cycle_that_keeps_promises
+from fairlead.policy.kueue.pending_line import PendingLine
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+
+
+class TreeRounds:
+    """The cycles of one tree."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        lines: Mapping[QueueName, PendingLine],
+        restraints: ClaimRestraints,
+    ) -> None:
+        """Begin with *snapshot*, which follows what is decided, and the lines of its queues."""
+        self.snapshot = snapshot
+        self._axes = axes
+        self._settings = settings
+        self._lines = lines
+        self._restraints = restraints
+        self.last: dict[WorkloadName, Turn] = {}  # of those that had one and wait
+
+    def run(self) -> Iterator[Turn]:
+        """Yield the turns that admit or evict somebody, each before the snapshot follows it.
+
+        Ends, because nobody leaves meanwhile: every cycle but the last admits somebody, tells
+        somebody to leave who was not told before, or sets somebody aside for good. Cost: a cycle
+        over the heads of the tree for each of these, at most.
+        """
+        is_quiet = False
+        while not is_quiet:
+            is_quiet = True
+            for turn in list(self._cycle()):
+                line = self._lines[turn.nomination.waiting.queue]
+                if turn.outcome == "admitted" or self._evicts(turn):
+                    yield turn
+                if self._follow(turn, line):
+                    is_quiet = False
+
+    def preempting(self) -> list[Turn]:
+        """Return the last turns of those that wait for others to leave."""
+        return [turn for turn in self.last.values() if turn.outcome == "preempting"]
+
+    def restrained(self, waiting: Waiting) -> Waiting:
+        """Return *waiting* with what it must not ask for now."""
+        return waiting._replace(restraint=self._restraints.of(waiting))
+
+    def _cycle(self) -> Iterator[Turn]:
+        heads = [
+            self.restrained(head)
+            for line in self._lines.values()
+            if (head := line.head()) is not None
+        ]
+        preempting = {line.preempting for line in self._lines.values() if line.preempting}
+        if self._settings.options.no_preemption_loops:
+            return cycle_that_keeps_promises(
+                self.snapshot, self._axes, self._settings, heads, preempting
+            )
+        return KueueCycle(self.snapshot.copy(), self._axes, self._settings).run(heads, preempting)
+
+    def _evicts(self, turn: Turn) -> bool:
+        return any(not target.holder.is_evicted for target in turn.targets)
+
+    def _follow(self, turn: Turn, line: PendingLine) -> bool:
+        """Let snapshot and line follow a turn; tell whether that changes anything for the next."""
+        waiting = turn.nomination.waiting
+        self.last[waiting.name] = turn
+        match turn.outcome:
+            case "admitted":
+                del self.last[waiting.name]
+                line.admit(waiting.name)
+                self.snapshot.admit(self._holder(turn))
+                return True
+            case "preempting":
+                line.preempting = waiting.name
+                for target in turn.targets:
+                    self.snapshot.let_be_evicted(target.holder)
+                    self._restraints.record(waiting.name, target)
+                return self._evicts(turn)
+            case "nofit" | "nocandidates":
+                return line.set_aside(waiting.name)
+            case "skipped" | "deferred":
+                return False
+
+    def _holder(self, turn: Turn) -> Holder:
+        waiting, assignment = turn.nomination.waiting, turn.nomination.assignment
+        assert assignment is not None, "who is admitted has flavors"
+        return Holder(
+            name=waiting.name,
+            queue=waiting.queue,
+            priority=waiting.priority,
+            usage=assignment.usage,
+            queued_ms=waiting.queued_ms,
+            reserved_ms=self._restraints.now_ms,
+            is_protected=self._settings.options.min_run_time_ms > 0,
+        )
