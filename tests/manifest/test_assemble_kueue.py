@@ -200,27 +200,6 @@ def test_a_workload_waits_in_the_cluster_queue_of_its_local_queue() -> None:
     assert state.runs == {}
 
 
-def test_what_happened_to_a_workload_is_handed_on() -> None:
-    status = dedent("""\
-        status:
-          requeueState: {requeueAt: "1970-01-01T00:01:00Z"}
-          conditions:
-          - {type: QuotaReserved, status: "False", reason: WaitingForPreemptedWorkloads}
-          - type: Evicted
-            status: "True"
-            reason: PodsReadyTimeout
-            lastTransitionTime: "1970-01-01T00:00:30Z"
-        """)
-    state = sound(cluster_queue("a"), local_queue("jobs", "a"), workload("w") + status)
-    assert state.workloads[WorkloadName("team/w")].extension == KueueWorkload(
-        local_queue="jobs",
-        requeued_ms=30_000,
-        back_off_until_ms=60_000,
-        evicted=True,
-        preempting=True,
-    )
-
-
 def test_an_admitted_workload_is_charged_where_it_was_admitted() -> None:
     """Its LocalQueue points to b by now, but a granted the quota."""
     state = sound(

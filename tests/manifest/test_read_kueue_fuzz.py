@@ -11,9 +11,59 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.values import REFUSED, Value
-from tests.manifest.test_assemble_kueue import assemble, example
+from tests.manifest.test_assemble_kueue import assemble, documents_of, example
 
-EXAMPLE = example()
+# What the example has no use for: fields without effect, what happened before, our own options.
+REST = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: rest}
+spec:
+  admissionChecksStrategy: {admissionChecks: [{name: budget, onFlavors: [a100]}]}
+  admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}
+  concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: rest}
+spec: {topologyName: racks, resourceWeights: {cpu: 2}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: rest, namespace: vision}
+spec: {clusterQueue: rest, wallTimePolicy: {wallTimeAllocatedHours: 5}}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: rest, namespace: vision, annotations: {kueue.x-k8s.io/priority-boost: "5"}}
+spec:
+  queueName: rest
+  maximumExecutionTimeSeconds: 60
+  preemptionGates: [{name: a}]
+  podSets: [{template: {spec: {}}, topologyRequest: {preferred: rack}}]
+status:
+  preemptionGates: [{name: a, position: Closed}]
+  requeueState: {count: 2, requeueAt: "2026-11-15T09:30:00Z"}
+  conditions: [{type: QuotaReserved, status: "False", reason: WaitingForPreemptedWorkloads}]
+---
+apiVersion: fairlead/v1
+kind: Settings
+spec: {kueue: {preventPreemptionLoops: true, minRunTime: 1m, preemptionDelay: 1s}}
+"""
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+fairSharing: {preemptionStrategies: [LessThanInitialShare]}
+admissionFairSharing: {usageHalfLifeTime: 1h, resourceWeights: {cpu: 2}}
+waitForPodsReady: {blockAdmission: true, requeuingStrategy: {timestamp: Creation}}
+resources: {excludeResourcePrefixes: [x], transformations: [{input: a}], quotaCheckStrategy: x}
+multiKueue: {gcInterval: 1m}
+featureGates: {PartialAdmission: false}
+"""
+EXAMPLE = [
+    *(each for each in example() if each.value["kind"] != "Configuration"),
+    *documents_of(REST, CONFIGURATION),
+]
 
 
 def places(value: Value, path: Path = ()) -> list[Path]:

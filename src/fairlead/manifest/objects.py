@@ -103,6 +103,7 @@ class ClusterQueueObject(msgspec.Struct, frozen=True, kw_only=True):
     created_ms: int = 0
     quotas: tuple[FlavorQuota, ...]
     rules: ClusterQueue
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
 class CohortObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +124,7 @@ class FlavorObject(msgspec.Struct, frozen=True, kw_only=True):
 
     source: Source
     flavor: ResourceFlavor
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
 class LocalQueueObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,7 @@ class LocalQueueObject(msgspec.Struct, frozen=True, kw_only=True):
 
     source: Source
     local_queue: LocalQueue
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
 class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +140,7 @@ class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
 
     source: Source
     settings: KueueSettings
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
 class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +161,7 @@ class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):
     constraints: PodConstraints
     admitted: int = 0
     flavors: Mapping[str, str] = msgspec.field(default_factory=dict)
+    without_effect: tuple[Path, ...] = ()
 
 
 class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +186,7 @@ class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
     back_off_until_ms: int | None = None
     preempting: bool = False
     max_execution_s: int | None = None
+    without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
 class ElasticQuotaObject(msgspec.Struct, frozen=True, kw_only=True):

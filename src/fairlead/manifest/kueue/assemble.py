@@ -17,6 +17,7 @@ from fairlead.manifest.kueue.assemble_advice import advise_kueue
 from fairlead.manifest.kueue.assemble_objects import KueueObjects, unique_objects
 from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
 from fairlead.manifest.kueue.assemble_references import warn_of_missing
+from fairlead.manifest.kueue.assemble_without_effect import warn_of_no_effect
 from fairlead.manifest.kueue.assemble_workloads import (
     model_workload,
     refuse_too_many_pods,
@@ -39,6 +40,7 @@ def assemble_kueue(objects: Collection, findings: Findings) -> Assembled | None:
     """
     found = unique_objects(objects, findings)
     warn_of_missing(found, findings)
+    warn_of_no_effect(found, findings)
     refuse_too_many_pods(found.workloads.values(), findings)
     if findings.has_errors:
         return None

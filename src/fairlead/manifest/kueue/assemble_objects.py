@@ -37,7 +37,16 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
     workloads: dict[str, KueueWorkloadObject]
     workload_classes: dict[str, PriorityClassObject]
     core: CoreObjects
-    settings: KueueSettings
+    configuration: KueueSettingsObject | None
+    own_settings: OwnSettingsObject | None
+
+    @property
+    def settings(self) -> KueueSettings:
+        """What Kueue's Configuration says, with the options of our own Settings."""
+        settings = self.configuration.settings if self.configuration else KueueSettings()
+        if self.own_settings is None:
+            return settings
+        return msgspec.structs.replace(settings, options=self.own_settings.kueue)
 
 
 def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
@@ -64,20 +73,13 @@ def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
             findings,
         ),
         core=core_objects(objects, findings),
-        settings=_settings(objects, findings),
+        configuration=_only(objects.of(KueueSettingsObject), "Configuration", findings),
+        own_settings=_only(objects.of(OwnSettingsObject), "Settings", findings),
     )
 
 
 def _local_queue_name(found: LocalQueueObject) -> str:
     return f"{found.local_queue.namespace}/{found.local_queue.name}"
-
-
-def _settings(objects: Collection, findings: Findings) -> KueueSettings:
-    """Return what Kueue's Configuration says, with the options of our own Settings."""
-    configuration = _only(objects.of(KueueSettingsObject), "Configuration", findings)
-    own = _only(objects.of(OwnSettingsObject), "Settings", findings)
-    settings = configuration.settings if configuration else KueueSettings()
-    return msgspec.structs.replace(settings, options=own.kueue) if own else settings
 
 
 def _only(found: Sequence[S], kind: str, findings: Findings) -> S | None:

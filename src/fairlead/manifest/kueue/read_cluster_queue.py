@@ -5,11 +5,13 @@ from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_selector import read_label_selector
+from fairlead.manifest.kueue.given_fields import given_fields
 from fairlead.manifest.kueue.read_fair_weight import read_fair_weight
 from fairlead.manifest.kueue.read_renamed import read_renamed
 from fairlead.manifest.kueue.read_resource_groups import QuotaOwner, read_resource_groups
 from fairlead.manifest.objects import ClusterQueueObject
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import Path
 from fairlead.model.queue import (
     BorrowWithinCohort,
     ClusterQueue,
@@ -66,7 +68,6 @@ def read_cluster_queue(top: Cursor) -> ClusterQueueObject | None:
     top.ignore("kind", "status")
     metadata = read_metadata(top)
     spec = top.mapping("spec")
-    spec.ignore("concurrentAdmissionPolicy")
     names = ("cohort", "cohortName") if is_old else ("cohortName", "cohort")
     cohort_field, cohort = read_renamed(spec, *names)
     owner = QuotaOwner(
@@ -75,6 +76,7 @@ def read_cluster_queue(top: Cursor) -> ClusterQueueObject | None:
     read = read_resource_groups(spec, owner)
     weight = read_fair_weight(spec)
     rules = _rules(spec, read.groups)
+    without_effect = _without_effect(spec, rules)
     top.finish()
     if not metadata.name:
         return None
@@ -86,6 +88,7 @@ def read_cluster_queue(top: Cursor) -> ClusterQueueObject | None:
         created_ms=metadata.created_ms,
         quotas=read.quotas,
         rules=rules,
+        without_effect=without_effect,
     )
 
 
@@ -103,6 +106,14 @@ def _rules(spec: Cursor, groups: tuple[ResourceGroup, ...]) -> ClusterQueue:
         usage_based_admission=scope.choice("admissionMode", _ADMISSION_MODES, False),
         admission_checks=_admission_checks(spec),
     )
+
+
+def _without_effect(spec: Cursor, rules: ClusterQueue) -> tuple[Path, ...]:
+    checks = ("admissionChecks", "admissionChecksStrategy") if rules.admission_checks else ()
+    given = given_fields(spec, *checks, "concurrentAdmissionPolicy")
+    if rules.usage_based_admission:
+        given += (("spec", "admissionScope", "admissionMode"),)
+    return given
 
 
 def _fungibility(given: Cursor) -> FlavorFungibility:

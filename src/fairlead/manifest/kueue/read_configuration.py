@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.kueue.given_fields import given_fields
 from fairlead.manifest.objects import KueueSettingsObject
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.path import Path, quote
 from fairlead.policy.kueue.settings import (
     BOTH_STRATEGIES,
     AdmissionFairSharing,
@@ -38,15 +39,21 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
     is_old = top.text("apiVersion", "").endswith("/v1beta1")
     fair_sharing = top.mapping("fairSharing")
     gates = top.mapping("featureGates")
+    waiting = top.mapping("waitForPodsReady")
     settings = KueueSettings(
         fair_sharing=_is_enabled(fair_sharing, top.has("fairSharing"), is_old),
         strategies=_strategies(fair_sharing),
         admission_fair_sharing=_admission_fair_sharing(top),
         feature_gates=tuple((name, gates.boolean(name)) for name in sorted(gates.keys())),
-        requeued_by=_requeued_by(top.mapping("waitForPodsReady")),
+        requeued_by=_requeued_by(waiting),
+    )
+    without_effect = (
+        *given_fields(top, "admissionFairSharing", "multiKueue"),
+        *_blocked_admission(waiting, is_old),
+        *_changed_resources(top.mapping("resources")),
     )
     top.finish()
-    return KueueSettingsObject(source=top.source, settings=settings)
+    return KueueSettingsObject(source=top.source, settings=settings, without_effect=without_effect)
 
 
 def _is_enabled(fair_sharing: Cursor, is_there: bool, is_old: bool) -> bool:
@@ -101,6 +108,34 @@ def _requeued_by(waiting: Cursor) -> RequeuedBy:
     for each in (waiting, strategy):
         each.ignore(*each.keys())
     return strategy.choice("timestamp", _REQUEUED_BY, "Eviction")
+
+
+def _blocked_admission(waiting: Cursor, is_old: bool) -> tuple[Path, ...]:
+    """Tell where it is said that all wait for the pods of those admitted before, if it is."""
+    enabled = waiting.boolean("enable", False) if is_old else False  # which also blocks by default
+    blocks = waiting.boolean("blockAdmission", enabled) and (enabled or not is_old)
+    key = "blockAdmission" if waiting.has("blockAdmission") else "enable"
+    return ((*waiting.path(), key),) if blocks else ()
+
+
+def _changed_resources(resources: Cursor) -> tuple[Path, ...]:
+    """Tell where it is said that a workload asks for something else than its pods, if it is."""
+    resources.ignore(*resources.keys())
+    changing = [
+        key for key in ("transformations", "deviceClassMappings") if _has_items(resources, key)
+    ]
+    if resources.texts("excludeResourcePrefixes"):
+        changing.append("excludeResourcePrefixes")
+    if resources.text("quotaCheckStrategy", "") == "IgnoreUndeclared":
+        changing.append("quotaCheckStrategy")
+    return given_fields(resources, *changing)
+
+
+def _has_items(resources: Cursor, key: str) -> bool:
+    items = resources.items(key)
+    for item in items:
+        item.ignore(*item.keys())
+    return bool(items)
 
 
 def _half_life_ms(given: Cursor) -> int:

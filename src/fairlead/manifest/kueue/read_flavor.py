@@ -2,6 +2,7 @@
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_selector import read_taints, read_tolerations
+from fairlead.manifest.kueue.given_fields import given_fields
 from fairlead.manifest.objects import FlavorObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.catalogue import ResourceFlavor
@@ -19,5 +20,9 @@ def read_flavor(top: Cursor) -> FlavorObject | None:
         tolerations=read_tolerations(spec, "tolerations"),
         topology_name=spec.text("topologyName", ""),
     )
+    topology = ("topologyName",) if flavor.topology_name else ()
+    without_effect = given_fields(spec, *topology, "resourceWeights")
     top.finish()
-    return FlavorObject(source=top.source, flavor=flavor) if metadata.name else None
+    if not metadata.name:
+        return None
+    return FlavorObject(source=top.source, flavor=flavor, without_effect=without_effect)

@@ -1,6 +1,7 @@
 """Reads Kueue's LocalQueue: a namespace's door to a ClusterQueue."""
 
 from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.kueue.given_fields import given_fields
 from fairlead.manifest.kueue.read_cluster_queue import STOP_POLICIES
 from fairlead.manifest.kueue.read_fair_weight import read_fair_weight
 from fairlead.manifest.objects import LocalQueueObject
@@ -14,7 +15,7 @@ def read_local_queue(top: Cursor) -> LocalQueueObject | None:
     top.ignore("apiVersion", "kind", "status")
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)
-    spec.ignore("wallTimePolicy")
+    without_effect = given_fields(spec, "wallTimePolicy")
     stop_policy = spec.choice("stopPolicy", STOP_POLICIES, "None")
     local_queue = LocalQueue(
         namespace=metadata.namespace,
@@ -25,4 +26,8 @@ def read_local_queue(top: Cursor) -> LocalQueueObject | None:
         weight=read_fair_weight(spec),
     )
     top.finish()
-    return LocalQueueObject(source=top.source, local_queue=local_queue) if metadata.name else None
+    if not metadata.name:
+        return None
+    return LocalQueueObject(
+        source=top.source, local_queue=local_queue, without_effect=without_effect
+    )

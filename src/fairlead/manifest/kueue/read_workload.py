@@ -7,6 +7,7 @@ import msgspec
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_pod_spec import read_pod_spec
+from fairlead.manifest.kueue.given_fields import given_fields
 from fairlead.manifest.kueue.read_admission import (
     Admission,
     admit,
@@ -20,6 +21,8 @@ from fairlead.manifest.text.limits import MAX_COUNT
 from fairlead.manifest.text.path import Path, quote
 
 _DEFAULT_POD_SET: Final = "main"
+_MAX_EXECUTION: Final = "maximumExecutionTimeSeconds"
+_GATES: Final = "preemptionGates"
 _RESERVED = "QuotaReserved"
 _ADMITTED = "Admitted"
 _SOURCES: Final[Mapping[str, PriorityClassKind]] = {
@@ -34,6 +37,16 @@ _CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = {
 # Only after these does an evicted workload queue up behind those that came meanwhile.
 _REQUEUING_REASONS: Final = frozenset({"PodsReadyTimeout", "AdmissionCheck"})
 _PREEMPTING_REASON: Final = "WaitingForPreemptedWorkloads"
+_ANNOTATIONS: Final = ("kueue.x-k8s.io/admission-gated-by", "kueue.x-k8s.io/priority-boost")
+_TOPOLOGY: Final = "topologyRequest"
+# With one of these a workload waits, because nobody here knows where its pods would fit.
+_REQUIRED_TOPOLOGY: Final = (
+    "required",
+    "podSetSliceRequiredTopology",
+    "podsetSliceRequiredTopologyConstraints",
+)
+# These do not say where pods are to run.
+_TOPOLOGY_LABELS: Final = frozenset({"podIndexLabel", "subGroupIndexLabel", "subGroupCount"})
 
 
 def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
@@ -41,17 +54,17 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
     top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
     spec, status = top.mapping("spec"), top.mapping("status")
-    spec.ignore("preemptionGates")
     status.ignore(*status.keys())  # whoever writes a status may add to it
     conditions = read_conditions(status)
     admission = _admission(status, conditions.true)
     priority_class, class_path, class_kind = _priority_class(spec)
+    pod_sets = _pod_sets(spec, metadata.namespace, admission, read_reclaimable(status))
     found = KueueWorkloadObject(
         source=top.source,
         namespace=metadata.namespace,
         name=metadata.name,
         local_queue=spec.text("queueName", ""),
-        pod_sets=_pod_sets(spec, metadata.namespace, admission, read_reclaimable(status)),
+        pod_sets=pod_sets,
         priority=spec.integer("priority", None, minimum=-MAX_COUNT - 1, maximum=MAX_COUNT),
         priority_class=priority_class,
         priority_class_path=("spec", *class_path),
@@ -65,7 +78,13 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
         requeued_ms=_requeued_ms(conditions.true),
         back_off_until_ms=_back_off_until_ms(status),
         preempting=admission is None and _is_preempting(conditions.false),
-        max_execution_s=spec.integer("maximumExecutionTimeSeconds", None, minimum=1),
+        max_execution_s=spec.integer(_MAX_EXECUTION, None, minimum=1),
+        without_effect=(
+            *_annotations_without_effect(metadata.annotations),
+            *given_fields(spec, _MAX_EXECUTION),
+            *_closed_gates(spec, status),
+            *(path for pod_set in pod_sets for path in pod_set.without_effect),
+        ),
     )
     top.finish()
     return found if metadata.name else None
@@ -117,6 +136,23 @@ def _is_preempting(false: Mapping[str, Condition]) -> bool:
     return reserved is not None and reserved.reason == _PREEMPTING_REASON
 
 
+def _annotations_without_effect(annotations: Mapping[str, str]) -> tuple[Path, ...]:
+    return tuple(("metadata", "annotations", name) for name in _ANNOTATIONS if name in annotations)
+
+
+def _closed_gates(spec: Cursor, status: Cursor) -> tuple[Path, ...]:
+    """Tell where the gates are that keep others from being preempted, if one is closed.
+
+    A gate is closed until the status says that it is open.
+    """
+    gates = {gate.text("name") for gate in spec.items(_GATES)}
+    for state in status.items(_GATES):
+        state.ignore(*state.keys())
+        if state.text("position", "") == "Open":
+            gates.discard(state.text("name", ""))
+    return given_fields(spec, _GATES) if gates else ()
+
+
 def _priority_class(spec: Cursor) -> tuple[str, Path, PriorityClassKind]:
     """Return the priority class as either version of the API gives it: name, place and kind."""
     old_name = spec.text("priorityClassName", "")
@@ -165,11 +201,11 @@ def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
     metadata.ignore(*metadata.keys())  # a template has no name, and what it has is not ours
     labels = metadata.text_map("labels")
     pod = read_pod_spec(template.mapping("spec"), namespace=namespace, labels=labels)
-    topology = item.mapping("topologyRequest")
-    topology.ignore(*topology.keys())
     unsupported = {*pod.constraints.unsupported}
-    if topology.has("required") or topology.has("podSetSliceRequiredTopology"):
-        unsupported.add("topologyRequest")
+    wishes = _topology_wishes(item.mapping(_TOPOLOGY))
+    if not wishes.isdisjoint(_REQUIRED_TOPOLOGY):
+        unsupported.add(_TOPOLOGY)
+        wishes = set()
     count = item.integer("count", None if item.has("count") else 1, minimum=0, maximum=MAX_COUNT)
     name = item.text("name", None if item.has("name") else _DEFAULT_POD_SET)
     most = MAX_COUNT if count is None else count
@@ -185,7 +221,15 @@ def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
         constraints=msgspec.structs.replace(
             pod.constraints, unsupported=tuple(sorted(unsupported))
         ),
+        without_effect=given_fields(item, _TOPOLOGY) if wishes else (),
     )
+
+
+def _topology_wishes(topology: Cursor) -> set[str]:
+    """Return the fields that say where in the topology pods are to run."""
+    keys = topology.keys()
+    topology.ignore(*keys)
+    return {key for key in keys if topology.has(key)} - _TOPOLOGY_LABELS
 
 
 def _granted(

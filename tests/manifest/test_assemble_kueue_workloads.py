@@ -1,0 +1,28 @@
+"""What the status of a Workload says between cycles reaches the state."""
+
+from textwrap import dedent
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.workload import KueueWorkload
+from tests.manifest.test_assemble_kueue import cluster_queue, local_queue, sound, workload
+
+
+def test_what_happened_to_a_workload_is_handed_on() -> None:
+    status = dedent("""\
+        status:
+          requeueState: {requeueAt: "1970-01-01T00:01:00Z"}
+          conditions:
+          - {type: QuotaReserved, status: "False", reason: WaitingForPreemptedWorkloads}
+          - type: Evicted
+            status: "True"
+            reason: PodsReadyTimeout
+            lastTransitionTime: "1970-01-01T00:00:30Z"
+        """)
+    state = sound(cluster_queue("a"), local_queue("jobs", "a"), workload("w") + status)
+    assert state.workloads[WorkloadName("team/w")].extension == KueueWorkload(
+        local_queue="jobs",
+        requeued_ms=30_000,
+        back_off_until_ms=60_000,
+        evicted=True,
+        preempting=True,
+    )
