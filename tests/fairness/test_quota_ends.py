@@ -1,4 +1,4 @@
-"""Where in the quota tree ends what a queue can still use, and what it could use at most."""
+"""Where in the quota tree a queue's room ends, and who is felt there."""
 
 from decimal import Decimal
 
@@ -103,3 +103,21 @@ def test_it_ends_at_the_lowest_limit_that_counts(world: QuotaWorld) -> None:
             assert tree.ends_at(leaf, axis) == plain_end(world, leaf, axis, of_potential=False)
             most = tree.potential_ends_at(leaf, axis)
             assert most == plain_end(world, leaf, axis, of_potential=True)
+
+
+@given(world=quota_worlds())
+def test_what_is_felt_of_a_leaf_is_what_lacks_without_it(world: QuotaWorld) -> None:
+    tree = world.tree()
+    parents = {node.name: node.parent for node in world.nodes}
+    for leaf in world.leaves:
+        without = QuotaWorld(
+            axis_resources=world.axis_resources,
+            nodes=world.nodes,
+            usage={name: row for name, row in world.usage.items() if name != leaf},
+        ).tree()
+        name: str | None = leaf
+        while name is not None:
+            for axis in range(len(world.axis_resources)):
+                less = tree.charged_on(name, axis) - without.charged_on(name, axis)
+                assert tree.felt_at(name, leaf, axis) == less
+            name = parents[name]

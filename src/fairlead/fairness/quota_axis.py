@@ -149,6 +149,13 @@ class QuotaAxis:
         used = self.usage[node] - retained
         return max(0, used + amount) - max(0, used)
 
+    def noticed_at(self, top: int, leaf: int, amount: int) -> int:
+        """By how much the usage of *top* would change with that of *leaf*, at or below it."""
+        while leaf != top:
+            amount = self.noticed(leaf, amount)
+            leaf = self.parents[leaf]
+        return amount
+
     def available(self, node: int) -> int:
         """What the node can still use; may be negative.
 

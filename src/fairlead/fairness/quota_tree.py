@@ -201,6 +201,14 @@ class QuotaTree:
         node = self._axes[axis].ends_at(self._index[name], of_potential=True)
         return self._names[node]
 
+    def felt_at(self, name: str, leaf: str, axis: int) -> int:
+        """How much less the node would use if *leaf*, at or below it, used nothing of an axis.
+
+        What a node on the way retains for its own is not felt above it. Cost: O(depth).
+        """
+        column, bottom = self._axes[axis], self._index[leaf]
+        return -column.noticed_at(self._index[name], bottom, -column.usage[bottom])
+
     def covering(self, name: str, axis: int, amount: int) -> str | None:
         """The lowest node, from *name* upward, whose quota covers *amount* more; None if none does.
 
@@ -279,13 +287,11 @@ class QuotaTree:
 
         All usage stays as it is. Cost: O(axes + depth x axes of less).
         """
-        node, bottom, parents = self._index[name], self._index[leaf], self._parents
+        node, bottom = self._index[name], self._index[leaf]
         noticed = []
         for number, amount in less:
-            axis, below, change = self._axes[number], bottom, -amount
-            while below != node:
-                change = axis.noticed(below, change)
-                below = parents[below]
+            axis = self._axes[number]
+            change = axis.noticed_at(node, bottom, -amount)
             axis.usage[node] += change
             noticed.append(change)
         rank = self._rank(node)

@@ -176,6 +176,24 @@ STORIES = {
         """,
         RED,
     ),
+    # 2 + 3 = 5 are shared, and b uses 3 of them beyond the 6 that it keeps; c uses what it keeps.
+    "who uses only what it does not lend holds nothing of it": Story(
+        """
+        name parent within reclaim red/cpu
+        top  -      -      -       2
+        a    top    never  never   3
+        b    top    never  never   6:lend0
+        c    top    never  never   4:lend0
+        """,
+        "l b 9 red/cpu=9\nm c 9 red/cpu=4",
+        "cpu=3",
+        """
+        WaitingForQuota top
+        red/cpu: request 3 > available 2 at top
+        b has 9 red/cpu, 3 borrowed
+        """,
+        RED,
+    ),
     # 9 of 8 in use: nothing is left, not less than nothing.
     "after quota was taken away nothing is available": Story(
         TWO_TEAMS.replace("3\n", "2\n"),

@@ -130,11 +130,18 @@ class WaitReasons:
         )
 
     def _holders(self, end: QueueName, axis: int) -> tuple[Held, ...]:
-        """Return who at or below *end* uses most of an axis, the largest borrowers first."""
+        """Return who at or below *end* uses most of an axis, the largest borrowers first.
+
+        What a node retains for its own is no loss to others, so who uses no more is left out.
+        """
         found = self._held.get((end, axis))
         if found is None:
-            holders = [self._usage(queue, axis) for queue in self._leaves(end)]
-            users = [each for each in holders if each.amount > 0]
+            felt_at = self._snapshot.tree.felt_at
+            users = [
+                self._usage(queue, axis)
+                for queue in self._leaves(end)
+                if felt_at(end, queue, axis) > 0
+            ]
             users.sort(key=lambda each: (-each.borrowed, -each.amount, each.queue))
             found = self._held[end, axis] = tuple(users[:MOST_HOLDERS])
         return found
