@@ -3,24 +3,16 @@
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.core.read_pod_spec import read_pod_spec
 from fairlead.manifest.kueue.given_fields import given_fields
-from fairlead.manifest.kueue.read_admission import (
-    Admission,
-    admit,
-    read_admission,
-    read_reclaimable,
-)
+from fairlead.manifest.kueue.read_admission import Admission, read_admission, read_reclaimable
 from fairlead.manifest.kueue.read_conditions import Condition, read_conditions
-from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject, PriorityClassKind
+from fairlead.manifest.kueue.read_pod_sets import read_pod_sets
+from fairlead.manifest.objects import KueueWorkloadObject, PriorityClassKind
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
-from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.text.path import Path
 
-_DEFAULT_POD_SET: Final = "main"
 _MAX_EXECUTION: Final = "maximumExecutionTimeSeconds"
 _GATES: Final = "preemptionGates"
 _RESERVED = "QuotaReserved"
@@ -38,15 +30,6 @@ _CLASS_KINDS: Final[Mapping[str, PriorityClassKind]] = {
 _REQUEUING_REASONS: Final = frozenset({"PodsReadyTimeout", "AdmissionCheck"})
 _PREEMPTING_REASON: Final = "WaitingForPreemptedWorkloads"
 _ANNOTATIONS: Final = ("kueue.x-k8s.io/admission-gated-by", "kueue.x-k8s.io/priority-boost")
-_TOPOLOGY: Final = "topologyRequest"
-# With one of these a workload waits, because nobody here knows where its pods would fit.
-_REQUIRED_TOPOLOGY: Final = (
-    "required",
-    "podSetSliceRequiredTopology",
-    "podsetSliceRequiredTopologyConstraints",
-)
-# These do not say where pods are to run.
-_TOPOLOGY_LABELS: Final = frozenset({"podIndexLabel", "subGroupIndexLabel", "subGroupCount"})
 
 
 def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
@@ -58,7 +41,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
     conditions = read_conditions(status)
     admission = _admission(status, conditions.true)
     priority_class, class_path, class_kind = _priority_class(spec)
-    pod_sets = _pod_sets(spec, metadata.namespace, admission, read_reclaimable(status))
+    pod_sets = read_pod_sets(spec, metadata.namespace, admission, read_reclaimable(status))
     found = KueueWorkloadObject(
         source=top.source,
         namespace=metadata.namespace,
@@ -163,107 +146,3 @@ def _priority_class(spec: Cursor) -> tuple[str, Path, PriorityClassKind]:
     reference.ignore("group")  # the kind says the same
     kind = reference.choice("kind", _CLASS_KINDS)
     return reference.text("name"), ("priorityClassRef", "name"), kind
-
-
-def _pod_sets(
-    spec: Cursor,
-    namespace: str,
-    admission: Admission | None,
-    reclaimable: Mapping[str, int],
-) -> tuple[KueuePodSet, ...]:
-    pod_sets: dict[str, KueuePodSet] = {}
-    items = spec.items("podSets")
-    refused = 0
-    for item in items:
-        pod_set = _pod_set(item, namespace)
-        if pod_set is None:
-            refused += 1
-            continue
-        if pod_set.name in pod_sets:
-            item.error(
-                "name",
-                "duplicate-entry",
-                f"found the pod set {quote(pod_set.name)} a second time, expected each name once",
-                "rename or remove one of the two",
-            )
-        pod_sets[pod_set.name] = _granted(item, pod_set, admission, reclaimable)
-    if not items and not spec.is_refused("podSets"):
-        spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
-    if admission and not refused:
-        _warn_of_unknown(admission, pod_sets)
-    return tuple(pod_sets.values())
-
-
-def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
-    """Read a pod set; None if its name or count was refused, so that no remark rests on them."""
-    template = item.mapping("template", required=True)
-    metadata = template.mapping("metadata")
-    metadata.ignore(*metadata.keys())  # a template has no name, and what it has is not ours
-    labels = metadata.text_map("labels")
-    pod = read_pod_spec(template.mapping("spec"), namespace=namespace, labels=labels)
-    unsupported = {*pod.constraints.unsupported}
-    wishes = _topology_wishes(item.mapping(_TOPOLOGY))
-    if not wishes.isdisjoint(_REQUIRED_TOPOLOGY):
-        unsupported.add(_TOPOLOGY)
-        wishes = set()
-    count = item.integer("count", None if item.has("count") else 1, minimum=0, maximum=MAX_COUNT)
-    name = item.text("name", None if item.has("name") else _DEFAULT_POD_SET)
-    most = MAX_COUNT if count is None else count
-    min_count = item.integer("minCount", most, minimum=0, maximum=most)
-    if count is None or name is None or not item.keys():  # without a template, which is told
-        return None
-    return KueuePodSet(
-        name=name,
-        count=count,
-        min_count=min_count,
-        requests=pod.requests,
-        labels=labels,
-        constraints=msgspec.structs.replace(
-            pod.constraints, unsupported=tuple(sorted(unsupported))
-        ),
-        without_effect=given_fields(item, _TOPOLOGY) if wishes else (),
-    )
-
-
-def _topology_wishes(topology: Cursor) -> set[str]:
-    """Return the fields that say where in the topology pods are to run."""
-    keys = topology.keys()
-    topology.ignore(*keys)
-    return {key for key in keys if topology.has(key)} - _TOPOLOGY_LABELS
-
-
-def _granted(
-    item: Cursor,
-    pod_set: KueuePodSet,
-    admission: Admission | None,
-    reclaimable: Mapping[str, int],
-) -> KueuePodSet:
-    """Return *pod_set* with what the admission grants it, and without pods that have finished."""
-    reclaimed = reclaimable.get(pod_set.name, 0)
-    if admission:
-        assignment = admission.assignments.get(pod_set.name)
-        if assignment:
-            pod_set = admit(pod_set, assignment, reclaimed)
-        elif pod_set.count:
-            item.warn(
-                (),
-                "missing-reference",
-                f"found no assignment for the pod set {quote(pod_set.name)} in status.admission; "
-                "its pods have no quota",
-                "add it to status.admission.podSetAssignments",
-            )
-    left = max(0, pod_set.count - reclaimed)
-    return msgspec.structs.replace(
-        pod_set, count=left, min_count=min(left, max(0, pod_set.min_count - reclaimed))
-    )
-
-
-def _warn_of_unknown(admission: Admission, pod_sets: Mapping[str, KueuePodSet]) -> None:
-    for name, assignment in admission.assignments.items():
-        if name not in pod_sets:
-            assignment.at.warn(
-                "name",
-                "missing-reference",
-                f"found an assignment for {quote(name)}, which is no pod set of this workload",
-                "remove it, or correct the name",
-            )
