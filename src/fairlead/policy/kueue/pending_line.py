@@ -40,20 +40,19 @@ class PendingLine:
         """Return all that decides whether a workload can be admitted: equal ones fare equally."""
         return self._shapes[name]
 
-    def set_aside(self, name: WorkloadName) -> bool:
-        """Let the head, which cannot be admitted, make room for others; tell if anything changes.
+    def set_aside(self, name: WorkloadName) -> None:
+        """Let the head, which cannot be admitted, make room for others.
 
         With BestEffortFIFO it does, and with it those behind it that ask for the same in the same
-        way. With StrictFIFO one that preempted only gives up its right to be the first.
+        way. With StrictFIFO it stays. If others were to give way to it, it has no right any more.
         """
-        was_preempting, self.preempting = self.preempting is not None, None
+        self.preempting = None
         if self._rules.queueing_strategy == "StrictFIFO":
-            return was_preempting
+            return
         for each in self._alike[self.shape(name)]:
             if each.name not in self._passed:
                 self._passed[each.name] = None
                 self._set_aside.append(each)
-        return True
 
     def not_admitted(self) -> Iterator[tuple[Waiting, Waiting | None]]:
         """Yield who is left, and behind whom; behind None: it had its turn itself."""

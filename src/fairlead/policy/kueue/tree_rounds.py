@@ -44,15 +44,19 @@ class TreeRounds:
         somebody to leave who was not told before, or sets somebody aside for good. Cost: a cycle
         over the heads of the tree for each of these, at most.
         """
-        is_quiet = False
-        while not is_quiet:
-            is_quiet = True
+        goes_on = True
+        while goes_on:
+            has_changed = is_retried = goes_on = False
             for turn in list(self._cycle()):
-                line = self._lines[turn.nomination.waiting.queue]
                 if turn.outcome == "admitted" or self._evicts(turn):
+                    has_changed = True
                     yield turn
-                if self._follow(turn, line):
-                    is_quiet = False
+                line = self._lines[turn.nomination.waiting.queue]
+                self._follow(turn, line)
+                head = line.head()
+                goes_on |= head is not None and head.name not in self.last
+                is_retried |= turn.outcome not in ("admitted", "preempting") and head is not None
+            goes_on |= has_changed and is_retried
 
     def preempting(self) -> list[Turn]:
         """Return the last turns of those that wait for others to leave."""
@@ -78,8 +82,8 @@ class TreeRounds:
     def _evicts(self, turn: Turn) -> bool:
         return any(not target.holder.is_evicted for target in turn.targets)
 
-    def _follow(self, turn: Turn, line: PendingLine) -> bool:
-        """Let snapshot and line follow a turn; tell whether that changes anything for the next."""
+    def _follow(self, turn: Turn, line: PendingLine) -> None:
+        """Let snapshot and line follow a turn."""
         waiting = turn.nomination.waiting
         self.last[waiting.name] = turn
         match turn.outcome:
@@ -87,17 +91,15 @@ class TreeRounds:
                 del self.last[waiting.name]
                 line.admit(waiting.name)
                 self.snapshot.admit(self._holder(turn))
-                return True
             case "preempting":
                 line.preempting = waiting.name
                 for target in turn.targets:
                     self.snapshot.let_be_evicted(target.holder)
                     self._restraints.record(waiting.name, target)
-                return self._evicts(turn)
             case "nofit" | "nocandidates":
-                return line.set_aside(waiting.name)
+                line.set_aside(waiting.name)
             case "skipped" | "deferred":
-                return False
+                return  # it stays the head, and is asked again if anything changed
 
     def _holder(self, turn: Turn) -> Holder:
         waiting, assignment = turn.nomination.waiting, turn.nomination.assignment
