@@ -65,6 +65,15 @@ def classical_targets(snapshot: Snapshot, claimant: Claimant) -> list[Target]:
     return []
 
 
+def classical_room(snapshot: Snapshot, claimant: Claimant) -> dict[int, int]:
+    """Return what would be available on each axis if all who may be asked gave way.
+
+    As long as their side borrows, and no longer than until *claimant* fits; whether it may borrow
+    does not count. *snapshot* is left as it was. Cost: as for the targets.
+    """
+    return _ClassicalSearch(snapshot, claimant).room_at_most()
+
+
 class _ClassicalSearch:
     def __init__(self, snapshot: Snapshot, claimant: Claimant) -> None:
         self._snapshot = snapshot
@@ -122,6 +131,21 @@ class _ClassicalSearch:
                 targets.append(Target(holder=candidate.holder, reason=self._reason(candidate)))
         return targets if must_go else []
 
+    def room_at_most(self) -> dict[int, int]:
+        """Take all candidates in turn, whatever the claimant may borrow, and put them back."""
+        snapshot, queue = self._snapshot, self._claimant.queue
+        taken: list[Holder] = []
+        for candidate in merge(*(line.candidates() for line in self._lines), key=_Candidate.key):
+            if self._fits(borrow=True):
+                break
+            if self._still_borrows(candidate):
+                taken.append(candidate.holder)
+                snapshot.discharge(candidate.holder.queue, candidate.holder.usage)
+        room = {axis: self._tree.available_on(queue, axis) for axis, _ in self._claimant.usage}
+        for holder in taken:
+            snapshot.charge(holder.queue, holder.usage)
+        return room
+
     def _in_order(self, borrow: bool) -> Iterator[_Candidate]:
         """Return the candidates of an attempt, without lines of which nobody could be taken.
 
@@ -153,11 +177,14 @@ class _ClassicalSearch:
         return has_room and (borrow or self.is_within_quota())
 
     def _is_valid(self, candidate: _Candidate, borrow: bool) -> bool:
+        if borrow and candidate.claim is _Claim.PRIORITY and not self._outranks(candidate.holder):
+            return False
+        return self._still_borrows(candidate)
+
+    def _still_borrows(self, candidate: _Candidate) -> bool:
         """Tell whether the candidate's side still borrows, up to where it meets the claimant's."""
         if candidate.claim is _Claim.SAME_QUEUE:
             return True
-        if borrow and candidate.claim is _Claim.PRIORITY and not self._outranks(candidate.holder):
-            return False
         parents = self._snapshot.parents
         name: QueueName | None = candidate.holder.queue
         while name is not None and name != candidate.meeting:

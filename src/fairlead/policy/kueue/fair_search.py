@@ -49,6 +49,24 @@ def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
     return targets
 
 
+def fair_room(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> dict[int, int]:
+    """Return what would be available on each axis if all who may be asked gave way.
+
+    As long as their side borrows, and no longer than until *claimant* fits; the shares do not
+    count. *snapshot* is left as it was. Cost: as for the targets of a claim within its quota.
+    """
+    snapshot.standing.catch_up()
+    snapshot.charge(claimant.queue, claimant.usage)
+    search = FairSearch(snapshot, claimant, settings)
+    search.is_owed = True
+    search.run()
+    tree, queue = snapshot.tree, claimant.queue
+    room = {axis: tree.available_on(queue, axis) + amount for axis, amount in claimant.usage}
+    search.put_back()
+    snapshot.discharge(claimant.queue, claimant.usage)
+    return room
+
+
 class FairSearch:
     """One search; whom it has taken so far is away in the snapshot."""
 
