@@ -19,7 +19,7 @@ from fairlead.policy.kueue.flavor_eligibility import (
 )
 from fairlead.policy.kueue.nomination import Nominator
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.wait_reasons import WaitReasons, wait_reason
+from fairlead.policy.kueue.wait_reasons import WaitReasons
 from tests.policy.kueue.cycle_world import (
     CLASSICAL,
     FAIR,
@@ -298,7 +298,7 @@ def test_a_workload_that_waits_is_told_why(name: str) -> None:
     story = STORIES[name]
     world = world_of(story)
     (head,) = world.heads
-    reason = wait_reason(world.snapshot(), world.axes(), head, world.settings)
+    reason = WaitReasons(world.snapshot(), world.axes(), world.settings).of(head)
     assert told(reason) == [line.strip() for line in story.expected.strip().splitlines()]
 
 
@@ -307,7 +307,7 @@ def test_no_more_than_five_holders_are_told() -> None:
     held = "\n".join(f"w{at} t{at} 0 red/cpu={at % 3 + 1}" for at in range(6))
     world = world_of(Story(TWO_TEAMS.rstrip() + teams, held, "cpu=9", "", RED))
     (head,) = world.heads
-    reason = wait_reason(world.snapshot(), world.axes(), head, world.settings)
+    reason = WaitReasons(world.snapshot(), world.axes(), world.settings).of(head)
     # Borrowed: 0 1 2 0 1 2; those who borrow as much stand by name.
     assert [each.queue for each in reason.held] == ["t2", "t5", "t1", "t4", "t0"]
 
@@ -344,10 +344,11 @@ def test_what_speaks_against_each_flavor_is_told(mismatch: FlavorMismatch, name:
     head = Waiting(WorkloadName("head"), QueueName("a"), 5, 0, asked)
     fine = Eligibility(flavors=("red", "blue"), mismatches=())
     none = Eligibility(flavors=(), mismatches=(mismatch, UnknownFlavor(flavor="blue")))
-    reason = wait_reason(world.snapshot(), world.axes(), head, FAIR, ((fine,), (none,)))
+    reasons = WaitReasons(world.snapshot(), world.axes(), FAIR)
+    reason = reasons.of(head, ((fine,), (none,)))
     assert told(reason) == ["NoMatchingFlavor a", name, "blue does not exist"]
     # Without numbers of flavors there is nothing to tell but that none suits.
-    bare = wait_reason(world.snapshot(), world.axes(), head, FAIR)
+    bare = reasons.of(head)
     assert told(bare) == ["NoMatchingFlavor a"]
 
 
@@ -355,7 +356,7 @@ def test_flavors_that_do_not_suit_are_not_weighed() -> None:
     world = world_of(Story(ALONE, "", "cpu=9", ""))
     asked = (replace(demand("cpu=5"), flavors=[("blue",)]),)
     head = Waiting(WorkloadName("head"), QueueName("a"), 5, 0, asked)
-    reason = wait_reason(world.snapshot(), world.axes(), head, FAIR)
+    reason = WaitReasons(world.snapshot(), world.axes(), FAIR).of(head)
     # red would lack less: 5 - 4 < 5 - 2.
     assert told(reason) == ["ExceedsMaxQuota a", "blue/cpu: request 5 > potential 2 at a"]
 
@@ -387,7 +388,7 @@ def test_asking_changes_nothing(world: CycleWorld) -> None:
     before = [snapshot.tree.charged(name) for name in snapshot.parents]
     once = [reasons.of(head) for head in world.heads]
     assert [snapshot.tree.charged(name) for name in snapshot.parents] == before
-    alone = [wait_reason(snapshot, axes, head, world.settings) for head in world.heads]
+    alone = [WaitReasons(snapshot, axes, world.settings).of(head) for head in world.heads]
     assert once == alone
 
 

@@ -167,17 +167,6 @@ class WaitReasons:
             below += snapshot.children.get(name, ())
 
 
-def wait_reason(
-    snapshot: Snapshot,
-    axes: QuotaAxes,
-    waiting: Waiting,
-    settings: KueueSettings,
-    eligibility: Sequence[Sequence[Eligibility]] | None = None,
-) -> Reason:
-    """Return why *waiting* does not get in, as `WaitReasons` tells it to many at less cost."""
-    return WaitReasons(snapshot, axes, settings).of(waiting, eligibility)
-
-
 def _distance(trials: Sequence[FlavorTrial]) -> tuple[int, Fraction, Fraction]:
     """Return how far a flavor is from meeting a request, the nearest one first.
 
