@@ -13,22 +13,26 @@ LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 
 
 def drained(state: ClusterState, door: Door) -> list[Evict]:
-    """Return who has to leave, by name; those who are leaving already are not told again."""
-    evictions = []
-    for name in sorted(state.runs):
-        staying = [pod for pod, at in state.runs[name].pods.items() if at.phase != "leaving"]
-        code = _reason(state, state.workloads[name], door) if staying else None
+    """Return who has to leave, by name; those who are leaving already are not told again.
+
+    Cost: a look at each workload that has quota.
+    """
+    found = []
+    for name, run in state.runs.items():
+        code = _reason(state, state.workloads[name], door)
         if code is not None:
-            queue = state.workloads[name].queue
-            evictions.append(
-                Evict(
-                    workload=name,
-                    pods=tuple(sorted(staying)),
-                    beneficiary=None,
-                    reason=Reason(code=code, queue=queue),
-                )
-            )
-    return evictions
+            staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
+            found.append((name, code, tuple(sorted(staying))))
+    return [
+        Evict(
+            workload=name,
+            pods=pods,
+            beneficiary=None,
+            reason=Reason(code=code, queue=state.workloads[name].queue),
+        )
+        for name, code, pods in sorted(found)
+        if pods
+    ]
 
 
 def _reason(state: ClusterState, workload: Workload, door: Door) -> str | None:

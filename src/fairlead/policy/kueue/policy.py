@@ -1,6 +1,7 @@
 """Kueue's rules as one function: from a state to what should be done about it."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision, Evict, Plan, Wait
@@ -28,16 +29,37 @@ class KueuePolicy:
     def __init__(self, settings: KueueSettings) -> None:
         """Make the policy once; it may plan for any number of states."""
         self.settings = settings
+        self._last: _Planned | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*, which is left as it is.
 
         All that Kueue's cycles do until those who are told to leave have left: who is admitted, who
         gives way to whom, and why each of the others waits. The same state gives the same plan,
-        in whichever order things were listed.
+        in whichever order things were listed. A state that has not changed since the last call
+        costs nothing, unless the time matters; a tree in which nobody waits costs little.
         """
-        planning = _Planning(state, self.settings, now_ms)
-        return Plan(taken_ms=now_ms, decisions=tuple(planning.decisions()))
+        last = self._last
+        if last is None or not last.may_serve(state, now_ms):
+            planning = _Planning(state, self.settings, now_ms)
+            decisions = tuple(planning.decisions())
+            taken_ms = now_ms if planning.looked_at_the_clock() else None
+            last = self._last = _Planned(state, state.moment, decisions, taken_ms)
+        return Plan(taken_ms=now_ms, decisions=last.decisions)
+
+
+class _Planned(NamedTuple):
+    """The last state that was planned for, and what came of it."""
+
+    state: ClusterState
+    moment: int
+    decisions: tuple[Decision, ...]
+    taken_ms: int | None  # None: at any time they would be the same
+
+    def may_serve(self, state: ClusterState, now_ms: int) -> bool:
+        """Return whether the same would be decided for *state*."""
+        is_same = self.state is state and self.moment == state.moment
+        return is_same and self.taken_ms in (None, now_ms)
 
 
 class _Planning:
@@ -51,7 +73,14 @@ class _Planning:
         self._demands = DemandReader(state, settings)
         self._restraints = ClaimRestraints(state, settings, now_ms)
 
+    def looked_at_the_clock(self) -> bool:
+        """Return whether at another time something else might have been decided."""
+        options = self._settings.options
+        has_delays = bool(options.min_run_time_ms or options.preemption_delay_ms)
+        return has_delays or self._door.looked_at_the_clock
+
     def decisions(self) -> Iterator[Decision]:
+        """Yield who is drained, what becomes of each tree, and at last who waits."""
         evictions = drained(self._state, self._door)
         yield from evictions
         waits: list[Wait] = []

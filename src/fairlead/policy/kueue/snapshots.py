@@ -19,24 +19,27 @@ from fairlead.policy.kueue.snapshot import Snapshot
 
 
 def snapshots(state: ClusterState, settings: KueueSettings, now_ms: int) -> Iterator[Snapshot]:
-    """Yield one snapshot for each root that has a ClusterQueue below it, or is one, by name.
+    """Yield one snapshot for each tree in which somebody waits, by the name of its root.
 
-    Cost: O(nodes x axes), and a look at each workload that has quota.
+    Cost: O(nodes x axes), and a look at each workload of these trees.
     """
-    holders: dict[QueueName, list[Holder]] = {}
-    for name in state.runs:
-        queue = state.workloads[name].queue
-        holders.setdefault(queue, []).append(_holder(state, name, settings, now_ms))
+    waited_for = set(state.waited_for())
     for names in _trees(state):
+        if waited_for.isdisjoint(names):
+            continue
         rules = {
             name: extension
             for name in names
             if isinstance(extension := state.queues[name].extension, ClusterQueue)
         }
-        if rules:
-            own = [each for name in rules for each in holders.get(name, ())]
-            parents = {name: state.queues[name].parent for name in names}
-            yield Snapshot(_quota_tree(state, names, rules), parents, rules, own)
+        holders = [
+            _holder(state, workload, settings, now_ms)
+            for name in rules
+            for workload in state.queued(name)
+            if workload in state.runs
+        ]
+        parents = {name: state.queues[name].parent for name in names}
+        yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders)
 
 
 def _trees(state: ClusterState) -> list[list[QueueName]]:
