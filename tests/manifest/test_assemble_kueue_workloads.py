@@ -23,6 +23,21 @@ def test_what_happened_to_a_workload_is_handed_on() -> None:
         local_queue="jobs",
         requeued_ms=30_000,
         back_off_until_ms=60_000,
-        evicted=True,
         preempting=True,
     )
+
+
+def test_who_is_evicted_and_still_has_quota_is_leaving() -> None:
+    status = dedent("""\
+        status:
+          conditions:
+          - {type: QuotaReserved, status: "True", lastTransitionTime: "1970-01-01T00:00:10Z"}
+          - {type: Evicted, status: "True", reason: Preempted}
+          admission:
+            clusterQueue: a
+            podSetAssignments:
+            - {name: main, count: 1, flavors: {cpu: f}, resourceUsage: {cpu: 1}}
+        """)
+    state = sound(cluster_queue("a"), local_queue("jobs", "a"), workload("w") + status)
+    (placed,) = state.runs[WorkloadName("team/w")].pods.values()
+    assert (placed.phase, placed.started_ms) == ("leaving", 10_000)

@@ -102,7 +102,6 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     local_queue: str
     requeued_ms: int | None = None  # orders it instead of its creation
     back_off_until_ms: int | None = None  # not to be queued before
-    evicted: bool = False
     preempting: bool = False  # others give way to it, so it stays the first of its queue
     gave_way: tuple[GaveWay, ...] = ()  # to workloads that are still there, by name
     max_execution_s: int | None = None

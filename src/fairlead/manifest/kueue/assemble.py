@@ -71,9 +71,8 @@ def _state(found: KueueObjects) -> ClusterState:
         state.apply(NodeAdded(node))
     for workload in found.workloads.values():
         state.apply(WorkloadAdded(model_workload(workload, found, resources)))
-        start = started(workload)
-        if start:
-            state.apply(start)
+        for event in started(workload):
+            state.apply(event)
     return state
 
 

@@ -6,7 +6,7 @@ is not there waits in a queue that does not exist, called ``local-queue/NAMESPAC
 visible, and a policy can say what is wrong with it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from fairlead.manifest.core.node_amounts import amounts_on
@@ -15,7 +15,7 @@ from fairlead.manifest.kueue.assemble_objects import KueueObjects
 from fairlead.manifest.kueue.assemble_references import priority_of
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement, WorkloadStarted
+from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
 
 MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000
@@ -72,7 +72,6 @@ def model_workload(
             local_queue=found.local_queue,
             requeued_ms=found.requeued_ms,
             back_off_until_ms=found.back_off_until_ms,
-            evicted=found.evicted,
             preempting=found.preempting,
             max_execution_s=found.max_execution_s,
         ),
@@ -90,21 +89,21 @@ def _pod_set(found: KueuePodSet, resources: tuple[str, ...]) -> PodSet:
     )
 
 
-def started(found: KueueWorkloadObject) -> WorkloadStarted | None:
-    """Return the start of the pods that have quota, on no node yet; None if none has."""
-    if found.admitted_ms is None:
-        return None
-    placements = tuple(
-        Placement(PodId(at, ordinal), None)
+def started(found: KueueWorkloadObject) -> Iterator[WorkloadStarted | WorkloadLeaving]:
+    """Yield the start of the pods that have quota, on no node yet; if evicted, that they leave."""
+    pods = tuple(
+        PodId(at, ordinal)
         for at, pod_set in enumerate(found.pod_sets)
         for ordinal in range(pod_set.admitted)
     )
-    if not placements:
-        return None
-    flavors: tuple[Mapping[str, str], ...] = tuple(each.flavors for each in found.pod_sets)
-    return WorkloadStarted(
-        workload=WorkloadName(f"{found.namespace}/{found.name}"),
-        placements=placements,
-        flavors=tuple(map(dict, flavors)),
+    if found.admitted_ms is None or not pods:
+        return
+    name = WorkloadName(f"{found.namespace}/{found.name}")
+    yield WorkloadStarted(
+        workload=name,
+        placements=tuple(Placement(pod, None) for pod in pods),
+        flavors=tuple(dict(each.flavors) for each in found.pod_sets),
         at_ms=found.admitted_ms,
     )
+    if found.evicted:
+        yield WorkloadLeaving(workload=name, pods=pods)
