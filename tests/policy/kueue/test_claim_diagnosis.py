@@ -201,8 +201,9 @@ def test_the_protected_stand_in_the_way() -> None:
 
 
 def test_a_claim_waits_before_it_asks() -> None:
-    reason = held_back(may_share=False)
+    reason = held_back(may_share=False, options=KueueOptions(preemption_delay_ms=NOW_MS + 60))
     assert (reason.code, reason.names) == ("WaitsBeforeSharing", ("b6", "b5", "b4"))
+    assert reason.remaining_ms == 60  # it was queued at 0
 
 
 def test_a_claim_would_loop() -> None:

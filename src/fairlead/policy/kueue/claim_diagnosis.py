@@ -132,7 +132,10 @@ def _held_back(claim: _Claim, looser: _Claim, found: list[Holder], now_ms: int) 
     others = [each for each in found if each.queue != queue]
     if others and looser.claimant.may_share and not claimant.may_share:
         names = tuple(each.name for each in others)
-        return Reason(code=WAITS_BEFORE_SHARING, queue=queue, names=names)
+        remaining_ms = claimant.queued_ms + claim.settings.options.preemption_delay_ms - now_ms
+        return Reason(
+            code=WAITS_BEFORE_SHARING, queue=queue, names=names, remaining_ms=max(0, remaining_ms)
+        )
     protected = [each for each in others if each.is_protected]
     if protected and looser.settings != claim.settings:
         return _protected(protected, found, claim.settings.options.min_run_time_ms, now_ms)
