@@ -72,12 +72,10 @@ class Door:
             return
         if rules.stop_policy != "None":
             yield Reason(code=SUSPENDED, queue=workload.queue)
-        flavors = self._state.catalogue.flavors
-        for name in [each for group in rules.resource_groups for each in group.flavors]:
-            if flavors and name not in flavors:
-                yield misconfigured(
-                    f"ResourceFlavor {name} of ClusterQueue {workload.queue} does not exist"
-                )
+        for name in _missing_flavors(self._state, rules):
+            yield misconfigured(
+                f"ResourceFlavor {name} of ClusterQueue {workload.queue} does not exist"
+            )
         labels = self._state.catalogue.namespace_labels(workload.namespace)
         selector = rules.namespace_selector
         if selector is None or not selector.matches(labels):
@@ -90,6 +88,18 @@ class Door:
         if until_ms is not None and until_ms > self._now_ms:
             self.looked_at_the_clock = True
             yield Reason(code=BACK_OFF, remaining_ms=until_ms - self._now_ms)
+
+
+def is_active(state: ClusterState, rules: ClusterQueue) -> bool:
+    """Return whether a ClusterQueue takes part at all: it is not stopped, and has its flavors."""
+    return rules.stop_policy == "None" and not _missing_flavors(state, rules)
+
+
+def _missing_flavors(state: ClusterState, rules: ClusterQueue) -> list[str]:
+    """Return the flavors that are named and not there, if anything is known of flavors."""
+    known = state.catalogue.flavors
+    named = [name for group in rules.resource_groups for name in group.flavors]
+    return [name for name in named if known and name not in known]
 
 
 def misconfigured(what: str) -> Reason:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.plan import Decision, Evict, Plan, Wait
+from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
@@ -42,10 +42,28 @@ class KueuePolicy:
         last = self._last
         if last is None or not last.may_serve(state, now_ms):
             planning = _Planning(state, self.settings, now_ms)
-            decisions = tuple(planning.decisions())
+            decisions = (*planning.changes(), *planning.waits())
             taken_ms = now_ms if planning.looked_at_the_clock() else None
             last = self._last = _Planned(state, state.moment, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=last.decisions)
+
+    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+        """Return the plan without its waits, for who asks again and again and reads no reasons.
+
+        Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: about half of it.
+        """
+        return _Planning(state, self.settings, now_ms).changes()
+
+    def plan_with_rounds(
+        self, state: ClusterState, now_ms: int
+    ) -> tuple[Plan, tuple[TreeRounds, ...]]:
+        """Return the plan, and of each tree in which somebody waits the cycles that led to it.
+
+        They are over, so that their snapshots stand as the plan leaves them.
+        """
+        planning = _Planning(state, self.settings, now_ms)
+        plan = Plan(taken_ms=now_ms, decisions=(*planning.changes(), *planning.waits()))
+        return plan, tuple(planning.rounds())
 
 
 class _Planned(NamedTuple):
@@ -72,6 +90,7 @@ class _Planning:
         self._door = Door(state, now_ms)
         self._demands = DemandReader(state, settings)
         self._restraints = ClaimRestraints(state, settings, now_ms)
+        self._over: list[tuple[list[Wait], TreeRounds, dict[QueueName, PendingLine]]] = []
 
     def looked_at_the_clock(self) -> bool:
         """Return whether at another time something else might have been decided."""
@@ -79,20 +98,31 @@ class _Planning:
         has_delays = bool(options.min_run_time_ms or options.preemption_delay_ms)
         return has_delays or self._door.looked_at_the_clock
 
-    def decisions(self) -> Iterator[Decision]:
-        """Yield who is drained, what becomes of each tree, and at last who waits."""
+    def changes(self) -> list[Decision]:
+        """Return who is drained and what becomes of each tree; to be asked once."""
         evictions = drained(self._state, self._door)
-        yield from evictions
-        waits: list[Wait] = []
-        for snapshot in snapshots(self._state, self._settings, self._now_ms):
-            _let_be_drained(snapshot, evictions)
-            lines = self._lines(snapshot, waits)
+        decisions: list[Decision] = [*evictions]
+        gone = {each.workload for each in evictions}
+        for snapshot in snapshots(self._state, self._settings, self._now_ms, gone):
+            refused: list[Wait] = []
+            lines = self._lines(snapshot, refused)
             rounds = TreeRounds(snapshot, self._state.axes, self._settings, lines, self._restraints)
-            yield from TreeDecisions(self._state, rounds).decisions()
+            decisions += TreeDecisions(self._state, rounds).decisions()
+            self._over.append((refused, rounds, lines))
+        return decisions
+
+    def rounds(self) -> Iterator[TreeRounds]:
+        """Yield the cycles of each tree, once the changes are known."""
+        for _, rounds, _ in self._over:
+            yield rounds
+
+    def waits(self) -> Iterator[Wait]:
+        """Yield who waits, and why, once the changes are known."""
+        for refused, rounds, lines in self._over:
+            yield from refused
             explained = Waits(self._state, rounds, self._settings, self._demands, self._now_ms)
-            waits.extend(explained.of(lines.values()))
-        waits.extend(self._nowhere())
-        yield from waits
+            yield from explained.of(lines.values())
+        yield from self._nowhere()
 
     def _lines(self, snapshot: Snapshot, refused: list[Wait]) -> dict[QueueName, PendingLine]:
         """Return who waits in each ClusterQueue; who may not queue up goes to *refused*."""
@@ -134,11 +164,3 @@ def _preempting(workloads: Sequence[Workload]) -> WorkloadName | None:
         if isinstance(each.extension, KueueWorkload) and each.extension.preempting:
             return each.name
     return None
-
-
-def _let_be_drained(snapshot: Snapshot, evictions: Sequence[Evict]) -> None:
-    gone = {each.workload for each in evictions}
-    for queue in snapshot.rules:
-        for holder in list(snapshot.line(queue).holders):
-            if holder.name in gone:
-                snapshot.let_be_evicted(holder)

@@ -4,13 +4,14 @@ Quota is shared inside the tree below one root and never between trees, so each 
 its own. Who was told to leave still has its quota until it has left.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.door import is_active
 from fairlead.policy.kueue.holder import Holder, Usage
 from fairlead.policy.kueue.pending_order import queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
@@ -18,10 +19,13 @@ from fairlead.policy.kueue.shares import quota_node
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
-def snapshots(state: ClusterState, settings: KueueSettings, now_ms: int) -> Iterator[Snapshot]:
+def snapshots(
+    state: ClusterState, settings: KueueSettings, now_ms: int, drained: Container[WorkloadName]
+) -> Iterator[Snapshot]:
     """Yield one snapshot for each tree in which somebody waits, by the name of its root.
 
-    Cost: O(nodes x axes), and a look at each workload of these trees.
+    Those *drained* are leaving as well. Cost: O(nodes x axes), and a look at each workload of these
+    trees.
     """
     waited_for = set(state.waited_for())
     for names in _trees(state):
@@ -33,11 +37,16 @@ def snapshots(state: ClusterState, settings: KueueSettings, now_ms: int) -> Iter
             if isinstance(extension := state.queues[name].extension, ClusterQueue)
         }
         holders = [
-            _holder(state, workload, settings, now_ms)
+            _holder(state, workload, settings, now_ms, is_drained=workload in drained)
             for name in rules
             for workload in state.queued(name)
             if workload in state.runs
         ]
+        # Kueue asks nobody in a queue that is not active. Who leaves one makes room all the same,
+        # which matters where room is promised.
+        counts_room = settings.options.no_preemption_loops
+        active = {name for name in rules if is_active(state, rules[name])}
+        holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
         parents = {name: state.queues[name].parent for name in names}
         yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders)
 
@@ -64,7 +73,12 @@ def _quota_tree(
 
 
 def _holder(
-    state: ClusterState, name: WorkloadName, settings: KueueSettings, now_ms: int
+    state: ClusterState,
+    name: WorkloadName,
+    settings: KueueSettings,
+    now_ms: int,
+    *,
+    is_drained: bool,
 ) -> Holder:
     workload, run = state.workloads[name], state.runs[name]
     reserved_ms = run.started_ms() or 0
@@ -75,7 +89,7 @@ def _holder(
         usage=_usage(run),
         queued_ms=queued_ms(workload, settings),
         reserved_ms=reserved_ms,
-        is_evicted=any(placed.phase == "leaving" for placed in run.pods.values()),
+        is_evicted=is_drained or any(at.phase == "leaving" for at in run.pods.values()),
         is_protected=now_ms - reserved_ms < settings.options.min_run_time_ms,
     )
 
