@@ -6,7 +6,7 @@ from typing import Final
 from fairlead.model.plan import FailedClaim, Reason, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.claim_diagnosis import diagnose_claim
-from fairlead.policy.kueue.demands import DemandReader
+from fairlead.policy.kueue.demands import DemandReader, Eligibilities
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.nomination import Nominator
 from fairlead.policy.kueue.pending_line import PendingLine
@@ -56,21 +56,24 @@ class Waits:
                     reason = Reason(code=BEHIND_HEAD, queue=waiting.queue, names=(head.name,))
                     yield Wait(workload=waiting.name, reason=reason)
                     continue
-                reason, claims = self._explained(waiting, (waiting.queue, line.shape(waiting.name)))
+                reason, claims = self._explained(waiting, line.shape(waiting.name))
                 yield Wait(workload=waiting.name, reason=reason, claims=claims)
 
     def _explained(
-        self, waiting: Waiting, kind: Hashable
+        self, waiting: Waiting, shape: Hashable
     ) -> tuple[Reason, tuple[FailedClaim, ...]]:
-        found = self._known.get(kind)
-        if found is None:
-            found = self._known[kind] = self._reason(waiting), self._claims(waiting)
-        return found
-
-    def _reason(self, waiting: Waiting) -> Reason:
         workload = self._state.workloads[waiting.name]
         rules = self._rounds.snapshot.rules[waiting.queue]
         eligibility = self._demands.eligibility(workload, rules)
+        # Equal shapes may have lost the same flavors for different reasons.
+        kind = (waiting.queue, shape, eligibility)
+        found = self._known.get(kind)
+        if found is None:
+            reason, claims = self._reason(waiting, eligibility), self._claims(waiting)
+            found = self._known[kind] = reason, claims
+        return found
+
+    def _reason(self, waiting: Waiting, eligibility: Eligibilities | None) -> Reason:
         reason = self._as_it_is.of(waiting, eligibility)
         if reason.comparisons or reason.names:
             return reason
