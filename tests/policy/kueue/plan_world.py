@@ -4,25 +4,26 @@ Everything is on one flavor (``any``) of one resource (``gpu``) unless said othe
 are whole numbers, so that tests show their arithmetic.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from fairlead.model.after_plan import carry_out
-from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue, LocalQueue
 from fairlead.model.events import (
     CatalogueChanged,
     Placement,
     QueueChanged,
     WorkloadAdded,
+    WorkloadChanged,
     WorkloadFinished,
     WorkloadStarted,
 )
 from fairlead.model.invariants import check_invariants
-from fairlead.model.plan import Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.queue import (
     BorrowWithinCohort,
     ClusterQueue,
@@ -34,7 +35,7 @@ from fairlead.model.queue import (
 )
 from fairlead.model.selector import LabelSelector
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import KueueWorkload, PodConstraints, PodSet, Workload
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.text_table import rows
@@ -43,23 +44,36 @@ FAIR = KueueSettings(fair_sharing=True)
 CLASSICAL = KueueSettings()
 NAMESPACE = "team"
 NOW_MS = 10_000
-_AXES = QuotaAxes([Axis("gpu", "any")])
-_GROUPS = (ResourceGroup(resources=("gpu",), flavors=("any",)),)
+ONE_AXIS = "gpu:any"
 
 
-def cluster(queues: str, workloads: str = "") -> ClusterState:
+def cluster(queues: str, workloads: str = "", groups: str = ONE_AXIS) -> ClusterState:
     """Return the cluster of two tables.
 
     A queue whose name is in capitals is a cohort. Columns of queues, all but the first two
     optional: ``name parent quota borrow lend weight within reclaim borrowWithin strategy stop``;
-    ``-`` is none. Workloads: ``name queue asks priority created running``; ``asks`` is like ``2``,
-    ``3x2`` (three pods of 2) or ``1-3x2`` (at least one of them); ``running`` is since when.
+    ``-`` is none. Workloads: ``name queue asks priority created running on requeued backOff
+    preempting active``; ``asks`` is like ``2``, ``3x2`` (three pods of 2) or ``1-3x2`` (at least
+    one of them); ``running`` is since when, ``on`` which flavors (the first ones if not said).
+
+    *groups* are resource groups like ``cpu,gpu:red,blue tape:any``. Amounts are joined by commas
+    then: quota flavor by flavor (red cpu, red gpu, blue cpu, ...), requests resource by resource.
+    Pod sets are joined by ``+``, as are their flavors, one for each group: ``red,any+blue,any``.
     """
-    state = ClusterState(("gpu",), _AXES)
-    found = rows(queues)
+    found = rows(workloads) if workloads.strip() else []
+    return build(rows(queues), found, groups)
+
+
+def build(
+    queues: Sequence[dict[str, str]], workloads: Sequence[dict[str, str]], groups: str = ONE_AXIS
+) -> ClusterState:
+    """Return the cluster of the rows of two tables, taken in in that order."""
+    known = _groups(groups)
+    resources = [name for group in known for name in group.resources]
+    state = ClusterState(resources, QuotaAxes([axis for group in known for axis in group.axes()]))
     doors = [
         LocalQueue(namespace=NAMESPACE, name=row["name"], cluster_queue=QueueName(row["name"]))
-        for row in found
+        for row in queues
         if not row["name"].isupper()
     ]
     state.apply(
@@ -67,14 +81,14 @@ def cluster(queues: str, workloads: str = "") -> ClusterState:
             Catalogue(local_queues={f"{NAMESPACE}/{door.name}": door for door in doors})
         )
     )
-    for row in found:
-        state.apply(QueueChanged(_queue(row)))
-    for row in rows(workloads) if workloads.strip() else []:
-        add(state, row)
+    for row in queues:
+        state.apply(QueueChanged(_queue(row, known)))
+    for row in workloads:
+        add(state, row, groups)
     return state
 
 
-def add(state: ClusterState, row: dict[str, str]) -> None:
+def add(state: ClusterState, row: dict[str, str], groups: str = ONE_AXIS) -> None:
     """Let one more workload wait or, with ``running``, have quota since then."""
     workload = _workload(row)
     state.apply(WorkloadAdded(workload))
@@ -85,10 +99,35 @@ def add(state: ClusterState, row: dict[str, str]) -> None:
             WorkloadStarted(
                 workload=workload.name,
                 placements=places,
-                flavors=({"gpu": "any"},) * len(workload.pod_sets),
+                flavors=_flavors(row, workload, _groups(groups)),
                 at_ms=int(since),
             )
         )
+
+
+def _groups(text: str) -> tuple[ResourceGroup, ...]:
+    pairs = [group.split(":") for group in text.split()]
+    return tuple(
+        ResourceGroup(resources=tuple(names.split(",")), flavors=tuple(flavors.split(",")))
+        for names, flavors in pairs
+    )
+
+
+def _flavors(
+    row: dict[str, str], workload: Workload, groups: Sequence[ResourceGroup]
+) -> tuple[dict[str, str], ...]:
+    """Return what flavors each pod set that has quota is on."""
+    text = row.get("on", "-")
+    first = ",".join(group.flavors[0] for group in groups)
+    by_set = [first] * len(workload.pod_sets) if text == "-" else text.split("+")
+    return tuple(
+        {
+            resource: flavor
+            for group, flavor in zip(groups, each.split(","), strict=True)
+            for resource in group.resources
+        }
+        for each in by_set
+    )
 
 
 def finish(state: ClusterState, name: str) -> None:
@@ -149,27 +188,29 @@ def _told(decision: object) -> str:
             raise AssertionError(decision)
 
 
-def _queue(row: dict[str, str]) -> Queue:
+def _queue(row: dict[str, str], groups: tuple[ResourceGroup, ...]) -> Queue:
     is_cohort = row["name"].isupper()
     parent = row.get("parent", "-")
+    size = sum(len(group.axes()) for group in groups)
 
-    def amount(column: str) -> int | None:
-        text = row.get(column, "-")
-        return None if text == "-" else int(text)
+    def amounts(column: str) -> tuple[int | None, ...]:
+        texts = row.get(column, "-").split(",")
+        texts = texts * size if texts == ["-"] else texts
+        return tuple(None if text == "-" else int(text) for text in texts)
 
     return Queue(
         name=cohort_queue(row["name"]) if is_cohort else QueueName(row["name"]),
         parent=None if parent == "-" else cohort_queue(parent),
-        weights=(Decimal(row.get("weight", "1").replace("-", "1")),),
-        guaranteed=(amount("quota") or 0,),
-        ceiling=(None,),
-        borrow_limit=(amount("borrow"),),
-        lend_limit=(amount("lend"),),
-        extension=Cohort(resource_groups=_GROUPS) if is_cohort else _rules(row),
+        weights=(Decimal(row.get("weight", "1").replace("-", "1")),) * size,
+        guaranteed=tuple(amount or 0 for amount in amounts("quota")),
+        ceiling=(None,) * size,
+        borrow_limit=amounts("borrow"),
+        lend_limit=amounts("lend"),
+        extension=Cohort(resource_groups=groups) if is_cohort else _rules(row, groups),
     )
 
 
-def _rules(row: dict[str, str]) -> ClusterQueue:
+def _rules(row: dict[str, str], groups: tuple[ResourceGroup, ...]) -> ClusterQueue:
     """Return the rules of a ClusterQueue, Kueue's defaults where the table has none."""
 
     def choice(column: str, default: str) -> Any:
@@ -178,7 +219,7 @@ def _rules(row: dict[str, str]) -> ClusterQueue:
 
     policy, _, threshold = choice("borrowWithin", "Never").partition("<=")
     return ClusterQueue(
-        resource_groups=_GROUPS,
+        resource_groups=groups,
         namespace_selector=LabelSelector(),
         queueing_strategy=choice("strategy", "BestEffortFIFO"),
         stop_policy=choice("stop", "None"),
@@ -194,21 +235,38 @@ def _rules(row: dict[str, str]) -> ClusterQueue:
 
 
 def _workload(row: dict[str, str]) -> Workload:
-    counts, _, size = row["asks"].rpartition("x")
-    fewest, _, most = counts.rpartition("-")
-    count = int(most or "1")
-    least = int(fewest or count)
-    pods = PodSet(name="main", count=count, min_count=least, requests=(int(size),))
+    texts = row["asks"].split("+")
+    names = ["main"] if len(texts) == 1 else [f"set-{at}" for at in range(len(texts))]
+    pod_sets = tuple(_pod_set(name, text) for name, text in zip(names, texts, strict=True))
+
+    def moment(column: str) -> int | None:
+        text = row.get(column, "-")
+        return None if text == "-" else int(text)
+
     return Workload(
         name=WorkloadName(row["name"]),
         namespace=NAMESPACE,
         queue=QueueName(row["queue"]),
-        pod_sets=(pods,),
-        min_count=least,
-        priority=int(row.get("priority", "0").replace("_", "0")),
-        created_ms=int(row.get("created", "0")),
-        extension=KueueWorkload(local_queue=row["queue"]),
+        pod_sets=pod_sets,
+        min_count=sum(each.min_count for each in pod_sets),
+        priority=moment("priority") or 0,
+        active=row.get("active", "yes") != "no",
+        created_ms=moment("created") or 0,
+        extension=KueueWorkload(
+            local_queue=row["queue"],
+            requeued_ms=moment("requeued"),
+            back_off_until_ms=moment("backOff"),
+            preempting=row.get("preempting", "-") == "yes",
+        ),
     )
+
+
+def _pod_set(name: str, text: str) -> PodSet:
+    counts, _, size = text.rpartition("x")
+    fewest, _, most = counts.rpartition("-")
+    count = int(most or "1")
+    requests = tuple(map(int, size.split(",")))
+    return PodSet(name=name, count=count, min_count=int(fewest or count), requests=requests)
 
 
 def with_rules(state: ClusterState, name: str, **changes: Any) -> None:
@@ -218,6 +276,56 @@ def with_rules(state: ClusterState, name: str, **changes: Any) -> None:
     state.apply(QueueChanged(replace(queue, extension=replace(queue.extension, **changes))))
 
 
-def first_pods(count: int) -> tuple[PodId, ...]:
-    """Return so many pods of the first set."""
-    return tuple(PodId(0, ordinal) for ordinal in range(count))
+def with_queue(state: ClusterState, name: str, **changes: Any) -> None:
+    """Change fields of a node of the tree, such as its quota."""
+    state.apply(QueueChanged(replace(state.queues[QueueName(name)], **changes)))
+
+
+def with_workload(state: ClusterState, name: str, **changes: Any) -> None:
+    """Change fields of a workload."""
+    state.apply(WorkloadChanged(replace(state.workloads[WorkloadName(name)], **changes)))
+
+
+def with_memory(state: ClusterState, name: str, **changes: Any) -> None:
+    """Change fields of what only a workload of Kueue has."""
+    known = state.workloads[WorkloadName(name)].extension
+    assert isinstance(known, KueueWorkload)
+    with_workload(state, name, extension=replace(known, **changes))
+
+
+def with_constraints(state: ClusterState, name: str, *constraints: PodConstraints) -> None:
+    """Say where the pods of a workload may run, set by set."""
+    sets = state.workloads[WorkloadName(name)].pod_sets
+    changed = [replace(each, constraints=c) for each, c in zip(sets, constraints, strict=True)]
+    with_workload(state, name, pod_sets=tuple(changed))
+
+
+def with_catalogue(state: ClusterState, **changes: Any) -> None:
+    """Change what there is of flavors, local queues or namespaces."""
+    state.apply(CatalogueChanged(replace(state.catalogue, **changes)))
+
+
+def with_local_queue(state: ClusterState, name: str, **changes: Any) -> None:
+    """Change fields of the LocalQueue of that name."""
+    key = f"{NAMESPACE}/{name}"
+    known = state.catalogue.local_queues
+    with_catalogue(state, local_queues={**known, key: replace(known[key], **changes)})
+
+
+def decided(planned: Plan, name: str) -> Decision:
+    """Return the only decision about a workload."""
+    (found,) = [each for each in planned.decisions if each.workload == name]
+    return found
+
+
+def granted(planned: Plan, name: str) -> list[str]:
+    """Return what each pod set of one that starts or is promised a start gets: ``2 on red``."""
+    found = decided(planned, name)
+    assert isinstance(found, Start | Reserve), found
+    counts = [0] * len(found.flavors)
+    for place in found.placements:
+        counts[place.pod.pod_set] += 1
+    return [
+        f"{count} on {' '.join(dict.fromkeys(flavors.values()))}"
+        for count, flavors in zip(counts, found.flavors, strict=True)
+    ]
