@@ -5,7 +5,6 @@ Nodes are numbers here, parents before children; names and shares are the tree's
 """
 
 from collections.abc import Mapping
-from copy import copy
 from operator import sub
 
 from fairlead.fairness.dominant_share import Rank
@@ -29,10 +28,10 @@ class QuotaAxis:
     """One axis of the tree: a column per quantity, indexed by node, parents before children."""
 
     __slots__ = (
-        "_axis",
-        "_nodes",
         "lendable",
         "listed",
+        "nodes",
+        "number",
         "parents",
         "ranks",
         "retained",
@@ -54,8 +53,8 @@ class QuotaAxis:
 
         *ranks* is the tree's: an entry is forgotten when the usage of its node changes.
         """
-        self._axis = axis
-        self._nodes = nodes
+        self.number = axis
+        self.nodes = nodes
         self.ranks = ranks
         self.parents = parents
         self.subtree = [node.guaranteed[axis] for node in nodes]
@@ -70,7 +69,10 @@ class QuotaAxis:
 
     def copy(self, ranks: Ranks) -> "QuotaAxis":
         """The same column of another tree, with usage of its own."""
-        twin = copy(self)
+        twin = QuotaAxis.__new__(QuotaAxis)  # field by field: `copy` takes four times as long
+        twin.number, twin.nodes, twin.parents = self.number, self.nodes, self.parents
+        twin.subtree, twin.retained, twin.listed = self.subtree, self.retained, self.listed
+        twin.lendable = self.lendable
         twin.usage = self.usage.copy()
         twin.usage_before = {}
         twin.ranks = ranks
@@ -78,7 +80,7 @@ class QuotaAxis:
 
     def _gather(self, families: list[Family]) -> None:
         """Sum quota and usage from the leaves to the roots, one family at a time."""
-        axis, nodes = self._axis, self._nodes
+        axis, nodes = self.number, self.nodes
         subtree, retained, usage, listed = self.subtree, self.retained, self.usage, self.listed
         # Right for leaves; that of a parent is put right once its children are summed.
         for position, node in enumerate(nodes):
@@ -103,12 +105,12 @@ class QuotaAxis:
         if parent == NOBODY:
             return self.subtree[node]
         reach = self.retained[node] + self.lendable[parent]
-        limit = self._nodes[node].borrow_limit[self._axis]
+        limit = self.nodes[node].borrow_limit[self.number]
         return reach if limit is None else min(reach, self.subtree[node] + limit)
 
     def borrow_limit(self, node: int) -> int | None:
         """How much the node may borrow; None: as much as there is."""
-        return self._nodes[node].borrow_limit[self._axis]
+        return self.nodes[node].borrow_limit[self.number]
 
     def shift(self, node: int, amount: int) -> None:
         """Change the usage of a leaf, and of its ancestors as far as they notice."""
@@ -168,7 +170,7 @@ class QuotaAxis:
             retained = self.retained[node]
             beyond = self.usage[node] - retained
             slack += max(0, -beyond)
-            limit = self._nodes[node].borrow_limit[self._axis]
+            limit = self.nodes[node].borrow_limit[self.number]
             if limit is not None:
                 room = slack + self.subtree[node] - retained - max(0, beyond) + limit
                 bound = room if bound is None else min(bound, room)
@@ -216,7 +218,8 @@ class ResourceAxes:
 
     def on(self, axes: Mapping[int, QuotaAxis]) -> "ResourceAxes":
         """The same resource on the columns that stand for its own, by their identity."""
-        twin = copy(self)
+        twin = ResourceAxes.__new__(ResourceAxes)
+        twin.name, twin.lendable = self.name, self.lendable
         twin.axes = [axes[id(axis)] for axis in self.axes]
         return twin
 

@@ -11,7 +11,6 @@ be sound already: an unknown parent, a cycle or a name used twice is a ``ValueEr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import NamedTuple
 
 from fairlead.fairness.dominant_share import (
@@ -87,10 +86,11 @@ class QuotaTree:
 
     def copy(self) -> "QuotaTree":
         """A tree of the same quota and usage, whose usage changes on its own from now on."""
-        twin, ranks = copy(self), Ranks(self._ranks.now.copy())
+        twin, ranks = QuotaTree.__new__(QuotaTree), Ranks(self._ranks.now.copy())
         axes = {id(axis): axis.copy(ranks) for axis in self._axes}
         resources = [resource.on(axes) for resource in self._resources]
-        vars(twin).update(_ranks=ranks, _axes=list(axes.values()), _resources=resources)
+        own = {"_ranks": ranks, "_axes": list(axes.values()), "_resources": resources}
+        vars(twin).update(vars(self) | own)
         return twin
 
     def charge(self, name: str, amounts: Sequence[int]) -> None:

@@ -130,7 +130,6 @@ class FlavorAssigner:
         self._snapshot = snapshot
         self._axes = axes
         self._find_targets = find_targets
-        self._heights = _heights(snapshot)
         self._fair_sharing = fair_sharing
 
     def assign(
@@ -278,7 +277,7 @@ class FlavorAssigner:
         """Return how high in the tree quota for *amount* more is borrowed from; 0: not at all."""
         covering = self._snapshot.tree.covering(queue, axis, amount)
         name = self._snapshot.path(queue)[-1] if covering is None else QueueName(covering)
-        return self._heights[name]
+        return self._snapshot.heights[name]
 
 
 def wanted_by_group(
@@ -327,12 +326,3 @@ def _assignment(
         need=frozenset(way.axis for way in met if way.mode != Mode.FIT),
         borrow=max((way.borrow for way in met), default=0),
     )
-
-
-def _heights(snapshot: Snapshot) -> dict[QueueName, int]:
-    """Return how high each node stands: a ClusterQueue 0, a cohort above its highest child."""
-    heights = dict.fromkeys(snapshot.parents, 0)
-    for leaf in snapshot.parents:
-        for height, name in enumerate(snapshot.path(leaf)):
-            heights[name] = max(heights[name], height)
-    return heights

@@ -64,6 +64,7 @@ class Nominator:
         self._snapshot = snapshot
         self._settings = settings
         self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
+        self._found: dict[Claimant, Sequence[Target]] = {}  # while one workload is looked at
         self._assigner = FlavorAssigner(
             snapshot, axes, self._find_targets, fair_sharing=settings.fair_sharing
         )
@@ -94,6 +95,7 @@ class Nominator:
 
     def try_flavors(self, waiting: Waiting) -> list[FlavorTrial]:
         """Return how the flavors of a workload are judged, with all its pods."""
+        self._found.clear()
         trials: list[FlavorTrial] = []
         self._assigner.assign(waiting, trials=trials)
         return trials
@@ -101,6 +103,7 @@ class Nominator:
     def _with_counts(
         self, waiting: Waiting, counts: Counts, only: Sequence[Mapping[str, str]] | None
     ) -> Nomination:
+        self._found.clear()  # of a snapshot that may have changed
         assignment = self._assigner.assign(waiting.with_counts(counts), only)
         if assignment is None or assignment.mode is Mode.FIT:
             return Nomination(waiting, counts, assignment)
@@ -109,6 +112,12 @@ class Nominator:
         return Nomination(waiting, counts, assignment, targets)
 
     def _find_targets(self, claimant: Claimant) -> Sequence[Target]:
-        if self._settings.fair_sharing:
-            return fair_targets(self._snapshot, claimant, self._settings)
-        return classical_targets(self._snapshot, claimant)
+        """Return who would give way; known already if its one resource was tried alone before."""
+        found = self._found.get(claimant)
+        if found is None:
+            if self._settings.fair_sharing:
+                found = fair_targets(self._snapshot, claimant, self._settings)
+            else:
+                found = classical_targets(self._snapshot, claimant)
+            self._found[claimant] = found
+        return found

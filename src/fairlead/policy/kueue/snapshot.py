@@ -6,7 +6,6 @@ tree is changed. What searches found out about the lists and the tree at rest is
 """
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
@@ -37,6 +36,7 @@ class Snapshot:
         for name, parent in parents.items():
             if parent is not None:
                 self.children.setdefault(parent, []).append(name)
+        self.heights = self._heights()
         by_queue: dict[QueueName, list[Holder]] = {name: [] for name in rules}
         for holder in holders:
             by_queue[holder.queue].append(holder)
@@ -53,6 +53,14 @@ class Snapshot:
         while (parent := self.parents[path[-1]]) is not None:
             path.append(parent)
         return path
+
+    def _heights(self) -> dict[QueueName, int]:
+        """Return how high each node stands: a ClusterQueue 0, a cohort above its highest child."""
+        heights = dict.fromkeys(self.parents, 0)
+        for leaf in self.parents:
+            for height, name in enumerate(self.path(leaf)):
+                heights[name] = max(heights[name], height)
+        return heights
 
     def fits(self, queue: QueueName, usage: Usage) -> bool:
         """Return whether all of *usage* is available to a ClusterQueue."""
@@ -72,9 +80,10 @@ class Snapshot:
 
     def copy(self) -> "Snapshot":
         """Return a snapshot of the same that changes on its own from now on."""
-        twin, tree, lines = copy(self), self.tree.copy(), self._lines.copy()
+        twin, tree, lines = Snapshot.__new__(Snapshot), self.tree.copy(), self._lines.copy()
         standing = StandingOrder(tree, self.parents, self.children, lines)
-        vars(twin).update(tree=tree, _lines=lines, standing=standing)
+        own = {"tree": tree, "_lines": lines, "standing": standing}
+        vars(twin).update(vars(self) | own)
         return twin
 
     def admit(self, holder: Holder) -> None:
