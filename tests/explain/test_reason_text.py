@@ -219,7 +219,7 @@ def nodes(count: int, what: str) -> Tally:
             ),
             (
                 "waits for quota at other: red/cpu: request 4 > available 1.5; "
-                "red/gpu: least request 2 > available 0 at team; held by x red/cpu 6, x red/gpu 8"
+                "red/gpu: least request 2 > available 0 at team; held by x 8 of red/gpu"
             ),
         ),
         (

@@ -13,11 +13,20 @@ _STAGES: Final = {
     "NoRoomWithVictims": 1,
     "OverFairShare": 2,
     "NonPreemptibleOverQuota": 2,
+    # Under Kueue's rules, where a workload has one claim and its queue's settings may forbid it.
+    "PendingEvaluation": 0,
+    "SharesForbid": 0,
+    "BorrowingForbidden": 0,
+    "WaitsBeforeSharing": 0,
+    "WouldLoop": 0,
+    "TooLittleToTake": 1,
+    "NobodyMayBeAsked": 2,
+    "PreemptionIsOff": 2,
 }
 """How far a claim got; what is not here says no more than that nobody is there to give way."""
 
-_ACTIONS: Final = ("reclaim", "preempt", "consolidation")
-_ABOUT_ROOM: Final = "NoNodeFits"
+_ACTIONS: Final = ("reclaim", "preempt", "consolidation", "preemption")
+_ABOUT_ROOM: Final = ("NoNodeFits", "WaitingForQuota")
 
 
 def best_claim(wait: Wait) -> FailedClaim | None:
@@ -26,7 +35,7 @@ def best_claim(wait: Wait) -> FailedClaim | None:
     First one that found room and was refused, then one that found none, then one that may not be
     made. What keeps a job from starting at all, such as a limit, says enough.
     """
-    if wait.reason.code != _ABOUT_ROOM:
+    if wait.reason.code not in _ABOUT_ROOM:
         return None
     telling = [claim for claim in wait.claims if claim.reason.code in _STAGES]
     return min(telling, key=_distance, default=None)

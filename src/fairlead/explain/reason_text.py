@@ -29,7 +29,7 @@ def reason_text(reason: Reason) -> str:
         "all": _comparisons_text(reason.comparisons, home),
         "tallies": tallies_text(reason.tallies),
         "names": first_few(reason.names),
-        "held": first_few(_held_texts(reason.held)),
+        "held": _held_text(reason.held) if reason.held else "",
         "remaining": "" if reason.remaining_ms is None else rounded_duration(reason.remaining_ms),
     }
     text = _phrase(reason.code, told).format_map(told)
@@ -43,15 +43,20 @@ def _phrase(code: str, told: Mapping[str, str]) -> str:
     return phrase if all(told[name] for name in places) else BARE_PHRASES.get(code, phrase)
 
 
-def _held_texts(held: Sequence[Held]) -> list[str]:
-    """Return who holds how much, and of what where it is not all the same."""
-    is_one_axis = len({each.axis for each in held}) == 1
-    texts = []
-    for each in held:
-        what = "" if is_one_axis else f"{each.axis} "
-        borrowed = f" ({amount_text(each.axis, each.borrowed)} borrowed)" if each.borrowed else ""
-        texts.append(f"{each.queue} {what}{amount_text(each.axis, each.amount)}{borrowed}")
-    return texts
+def held_texts(held: Sequence[Held]) -> list[str]:
+    """Return who holds how much, and how much of it is borrowed."""
+    return [
+        f"{each.queue} {amount_text(each.axis, each.amount)}"
+        + (f" ({amount_text(each.axis, each.borrowed)} borrowed)" if each.borrowed else "")
+        for each in held
+    ]
+
+
+def _held_text(held: Sequence[Held]) -> str:
+    """Return who holds what people look at first; which that is, where there is more than one."""
+    axes = by_interest(each.axis for each in held)
+    text = first_few(held_texts([each for each in held if each.axis == axes[0]]))
+    return f"{text} of {axes[0]}" if len(axes) > 1 else text
 
 
 def rounded_duration(length_ms: int) -> str:
