@@ -18,14 +18,9 @@ from fairlead.cli.options import (
 )
 from fairlead.cli.table import table_text
 from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.is_queue import is_queue
 from fairlead.explain.printable import printable
-from fairlead.explain.queue_answers import (
-    explain_job,
-    explain_queue,
-    is_queue,
-    job_named,
-    queue_named,
-)
+from fairlead.explain.queue_answers import explain_job, explain_queue, job_named, queue_named
 
 EPILOG = """\b
 Examples:
@@ -57,8 +52,9 @@ def command(
     """Show why a queue's numbers are what they are, or a job starts, waits or gives way.
 
     Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
-    named cohort/NAME. Of a job, named NAMESPACE/NAME: the turns before it, the gates, the nodes,
-    who makes room for it or to whom it gives way, and which claims failed.
+    named cohort/NAME. Of a job, named NAMESPACE/NAME: who is before it, what its queue and those
+    above allow, the nodes or flavors, who makes room for it or to whom it gives way, and which
+    claims failed.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
@@ -70,7 +66,7 @@ def command(
             raise click.BadParameter(
                 "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
             )
-        check_plannable(state)
+        check_plannable(assembled)
         explanation, kind = explain_job(state, settings, job, now), "JobExplanation"
     else:
         queue = queue_named(state, name)

@@ -17,8 +17,8 @@ from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
-from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.names import POLICY_NAMES, Settings
 
 NOTHING_ASKED = (
@@ -118,6 +118,8 @@ def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
     match settings:
         case KaiSettings():
             return msgspec.structs.replace(settings, faithful=faithful)
+        case KueueSettings() if faithful:
+            return msgspec.structs.replace(settings, options=KueueOptions())
         case _:
             return settings
 
@@ -169,8 +171,14 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
     return assembled
 
 
-def check_plannable(state: ClusterState) -> None:
-    """Refuse an input in which no pod can be placed, because nodes or pods are not in it."""
+def check_plannable(assembled: Assembled) -> None:
+    """Refuse an input in which no pod can be placed, because nodes or pods are not in it.
+
+    Under Kueue's rules quota is shared, which needs no nodes.
+    """
+    state = assembled.state
+    if assembled.policy == "kueue":
+        return
     if not state.nodes:
         raise FairleadError(
             "there is nowhere to run: the input has no Node, or the pool of the shard leaves all "

@@ -26,6 +26,7 @@ EPILOG = """\b
 Examples:
   fairlead plan -f cluster/
   fairlead plan -f cluster/ --cycles 10
+  fairlead plan -f kueue/ --now 2026-11-16T09:00:00Z
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
 """
 
@@ -55,15 +56,16 @@ def command(
 ) -> None:
     """Show which jobs start, give way or move now, which wait, and exactly why.
 
-    Reads nodes, queues, pod groups and pods, and decides as one scheduling cycle would. Nothing is
-    changed anywhere.
+    Reads the jobs, their queues and what there is to share, which is nodes or, under Kueue's rules,
+    quota of flavors; and decides as the scheduler would. Nothing is changed anywhere.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
-    check_plannable(state)
+    check_plannable(assembled)
     planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
     if output == "table":
-        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles)
+        where = "FLAVORS" if assembled.policy == "kueue" else "NODES"
+        _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where)
         return
     from fairlead.cli.output import print_document
 
@@ -73,18 +75,18 @@ def command(
     print_document(plan_document(assembled.policy, plans), output)
 
 
-def _print_tables(state: ClusterState, plans: Iterable[Plan], cycles: int) -> None:
+def _print_tables(state: ClusterState, plans: Iterable[Plan], cycles: int, where: str) -> None:
     for number, plan in enumerate(plans, start=1):
         if cycles > 1:
             click.echo(f"{'' if number == 1 else chr(10)}cycle {number}\n")
-        click.echo(_table(state, plan))
+        click.echo(_table(state, plan, where))
 
 
-def _table(state: ClusterState, plan: Plan) -> str:
+def _table(state: ClusterState, plan: Plan, where: str) -> str:
     rows = plan_rows(state, plan)
     if not rows:
         return "nothing waits"
-    head = ("DECISION", "JOB", "QUEUE", "PODS", "NODES", "WHY")
+    head = ("DECISION", "JOB", "QUEUE", "PODS", where, "WHY")
     table = table_text([head, *map(_cells, rows)], left=len(head))
     return f"{table}\n\n{_summary(rows)}"
 

@@ -10,8 +10,8 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.first_few import first_few
+from fairlead.explain.is_queue import is_queue
 from fairlead.explain.printable import printable
-from fairlead.explain.queue_answers import is_queue
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue

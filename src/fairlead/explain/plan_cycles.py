@@ -15,9 +15,10 @@ def plan_cycles(policy: Policy, state: ClusterState, now_ms: int, most: int) -> 
     """Yield up to *most* plans, each for the state that the one before left behind.
 
     Between two cycles what was told to leave has left and waits again, and what was started runs.
-    A job that was leaving with all of its pods before the first cycle was deleted by its owner:
-    it does not come back. Ends after the first plan that changes nothing, in a state in which
-    nothing is leaving. The state is changed; a cycle takes a second, as KAI's does.
+    A job of KAI that was leaving with all of its pods before the first cycle was deleted by its
+    owner: it does not come back. A workload of Kueue goes back to its place in line. Ends after the
+    first plan that changes nothing, in a state in which nothing is leaving; where jobs take turns
+    for ever it is *most* that ends it. The state is changed; a cycle takes a second, as KAI's does.
     """
     before: tuple[Decision, ...] | None = None
     for number in range(most):

@@ -5,6 +5,7 @@ from fairlead.explain.explain_elastic_quota import explain_elastic_quota
 from fairlead.explain.explain_job import explain_kai_job
 from fairlead.explain.explain_kai import explain_kai_queue
 from fairlead.explain.explain_kueue import explain_kueue_queue
+from fairlead.explain.explain_kueue_job import explain_kueue_job
 from fairlead.explain.explanation import Explanation
 from fairlead.explain.printable import printable
 from fairlead.explain.report_elastic_quota import elastic_quota_report
@@ -56,12 +57,7 @@ def queue_named(state: ClusterState, text: str) -> QueueName:
             return name
     guess = printable(did_you_mean(text, known | set(state.workloads)))
     what = guess or "fairlead queues lists the queues, fairlead plan the jobs that wait"
-    raise FairleadError(f"no queue or job is named {text!r}. {what}")
-
-
-def is_queue(state: ClusterState, text: str) -> bool:
-    """Return whether *text* names a queue, or a cohort without its prefix."""
-    return not state.queues.keys().isdisjoint((QueueName(text), cohort_queue(text)))
+    raise FairleadError(f"no queue or job is named {text!r}, or the job has finished. {what}")
 
 
 def explain_job(
@@ -71,6 +67,8 @@ def explain_job(
     match settings:
         case KaiSettings():
             return explain_kai_job(state, settings, job, now_ms)
+        case KueueSettings():
+            return explain_kueue_job(state, settings, job, now_ms)
         case _:
             rules = policy_of(settings)
             raise FairleadError(f"explaining a job under the rules of {rules} is not built yet")
