@@ -189,14 +189,14 @@ def held_back(**changes: Any) -> Reason:
 
 
 def test_the_protected_stand_in_the_way() -> None:
-    """Now it is 100; b6 has quota since 6, and keeps it until 1006. b5 and b4 are free before."""
+    """Now it is 100. The first who can make room for 4 are b1 (3) and b2 (1), free at 1002."""
     protected = "b1 b2 b3 b4 b5 b6"
     options = KueueOptions(min_run_time_ms=1000)
     reason = held_back(protected=protected, options=options)
-    assert (reason.code, reason.names, reason.queue) == ("ProtectedByMinRuntime", ("b6",), "b")
-    assert reason.remaining_ms == 6 + 1000 - NOW_MS
+    assert (reason.code, reason.names, reason.queue) == ("ProtectedByMinRuntime", ("b2",), "b")
+    assert reason.remaining_ms == 2 + 1000 - NOW_MS
     assert reason.tallies == (
-        Tally(count=3, of=3, things="workloads that would give way", what="are protected"),
+        Tally(count=2, of=2, things="workloads that would give way", what="are protected"),
     )
 
 

@@ -4,6 +4,7 @@ The first of these that is so: its queue lets it ask nobody; nobody is there who
 option of ours holds it back; all whom it may ask hold too little; the rules keep them safe.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -88,7 +89,7 @@ def diagnose_claim(
     if free == claim:
         return _refusal(snapshot, claim, axes)
     for looser in (claim.may_share(), claim.without_protection(), claim.without_sparing(), free):
-        held_back = _held_back(claim, looser, looser.targets(snapshot), now_ms)
+        held_back = _held_back(snapshot, claim, looser, now_ms)
         if held_back is not None:
             return held_back
     return _refusal(snapshot, claim if free.targets(snapshot) else free, axes)
@@ -126,9 +127,10 @@ def _queues(snapshot: Snapshot, queue: QueueName) -> Iterator[QueueName]:
         below.extend(snapshot.children.get(name, ()))
 
 
-def _held_back(claim: _Claim, looser: _Claim, found: list[Holder], now_ms: int) -> Reason | None:
-    """Return which option kept those *found* by a looser claim safe; None if it was none."""
+def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -> Reason | None:
+    """Return which option keeps those safe whom a looser claim finds; None if it is none."""
     claimant, queue = claim.claimant, claim.claimant.queue
+    found = looser.targets(snapshot)
     others = [each for each in found if each.queue != queue]
     if others and looser.claimant.may_share and not claimant.may_share:
         names = tuple(each.name for each in others)
@@ -138,7 +140,9 @@ def _held_back(claim: _Claim, looser: _Claim, found: list[Holder], now_ms: int) 
         )
     protected = [each for each in others if each.is_protected]
     if protected and looser.settings != claim.settings:
-        return _protected(protected, found, claim.settings.options.min_run_time_ms, now_ms)
+        last, found = _first_to_be_free(snapshot, claim, looser, protected)
+        end_ms = last.reserved_ms + claim.settings.options.min_run_time_ms
+        return _protected(last, found, end_ms - now_ms)
     spared = claimant.spared | claimant.spared_if_owed
     looping = tuple(each.name for each in others if each.name in spared)
     if looping and not (looser.claimant.spared or looser.claimant.spared_if_owed):
@@ -146,19 +150,48 @@ def _held_back(claim: _Claim, looser: _Claim, found: list[Holder], now_ms: int) 
     return None
 
 
-def _protected(
-    protected: list[Holder], found: list[Holder], min_run_time_ms: int, now_ms: int
-) -> Reason:
-    """Name the one that is protected longest: all must be free before the claim succeeds."""
-    last = max(protected, key=lambda each: each.reserved_ms)
+def _first_to_be_free(
+    snapshot: Snapshot, claim: _Claim, looser: _Claim, protected: list[Holder]
+) -> tuple[Holder, list[Holder]]:
+    """Return after whose protection the claim succeeds first, and who gives way then.
+
+    As if more who are free never made it harder; where they do, a later moment is told. Cost: a
+    search for each halving of those who are protected.
+    """
+    everybody = [
+        each
+        for queue in _queues(snapshot, claim.claimant.queue)
+        for each in snapshot.line(queue).holders
+        if each.is_protected
+    ]
+    in_turn = sorted(everybody, key=lambda each: (each.reserved_ms, each.name))
+
+    def targets(number: int) -> list[Holder]:
+        still = frozenset(each.name for each in in_turn[number + 1 :])
+        claimant = looser.claimant._replace(spared=looser.claimant.spared | still)
+        return looser._replace(claimant=claimant).targets(snapshot)
+
+    at = bisect_left(range(len(in_turn)), True, key=lambda number: bool(targets(number)))
+    found = targets(at) if at < len(in_turn) else []
+    last = max((each for each in found or protected if each.is_protected), key=_freed)
+    return last, found or protected
+
+
+def _freed(holder: Holder) -> tuple[int, str]:
+    return holder.reserved_ms, holder.name
+
+
+def _protected(last: Holder, found: list[Holder], remaining_ms: int) -> Reason:
+    """Name the one that is protected longest of those who have to give way."""
+    protected = sum(each.is_protected for each in found)
     things = "workloads that would give way"
-    tally = Tally(count=len(protected), of=len(found), things=things, what="are protected")
+    tally = Tally(count=protected, of=len(found), things=things, what="are protected")
     return Reason(
         code=PROTECTED_BY_MIN_RUNTIME,
         queue=last.queue,
         names=(last.name,),
         tallies=(tally,),
-        remaining_ms=max(0, last.reserved_ms + min_run_time_ms - now_ms),
+        remaining_ms=max(0, remaining_ms),
     )
 
 

@@ -16,16 +16,16 @@ class ClaimRestraints:
         """Take in who gave way to whom, if that is to count."""
         self.now_ms = now_ms
         self._delay_ms = settings.options.preemption_delay_ms
-        workloads = state.workloads.values() if settings.options.no_preemption_loops else ()
+        workloads = state.workloads.values() if settings.options.ends_loops else ()
         self._order = GiveWayOrder(workloads)
-        self._counts_order = settings.options.no_preemption_loops
+        self._counts_order = settings.options.ends_loops
 
     def of(self, waiting: Waiting) -> Restraint:
         """Return what holds for *waiting* now."""
         return Restraint(
             spared=self._order.above(waiting.name),
             spared_if_owed=self._order.above_by_right(waiting.name),
-            may_share=self.now_ms - waiting.queued_ms >= self._delay_ms,
+            may_share=not self._delay_ms or self.now_ms - waiting.queued_ms >= self._delay_ms,
         )
 
     def record(self, beneficiary: WorkloadName, target: Target) -> None:

@@ -25,6 +25,14 @@ class KueueOptions(msgspec.Struct, frozen=True, kw_only=True):
     preemption_delay_ms: int = 0  # who waits for less asks nobody by fair sharing
     priority_override: bool = False  # borrowWithinCohort counts in fair sharing too
 
+    @property
+    def ends_loops(self) -> bool:
+        """Return whether preemption must come to an end.
+
+        Who overrules the shares would lose by them what it got, and take it again without end.
+        """
+        return self.no_preemption_loops or self.priority_override
+
 
 class KueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Kueue's settings; fair sharing is off unless the Configuration asks for it."""

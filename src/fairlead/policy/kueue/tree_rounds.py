@@ -73,7 +73,7 @@ class TreeRounds:
             if (head := line.head()) is not None
         ]
         preempting = {line.preempting for line in self._lines.values() if line.preempting}
-        if self._settings.options.no_preemption_loops:
+        if self._settings.options.ends_loops:
             return cycle_that_keeps_promises(
                 self.snapshot, self._axes, self._settings, heads, preempting
             )
