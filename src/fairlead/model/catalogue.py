@@ -30,6 +30,10 @@ class LocalQueue(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool = False
     drained: bool = False
     weight: Decimal = Decimal(1)  # divides its past use where that orders what waits
+    # What it had used of each resource, in billionths of a core, byte or device, when Kueue last
+    # wrote it down; None: never.
+    consumed_billionths: tuple[tuple[str, int], ...] = ()
+    consumed_at_ms: int | None = None
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True, kw_only=True):

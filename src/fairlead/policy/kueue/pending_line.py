@@ -59,9 +59,12 @@ class PendingLine:
         for waiting in self._set_aside:
             yield waiting, None
         head = self.head()
-        for waiting in self._line[self._at :]:
-            if waiting.name not in self._passed:
-                yield waiting, None if waiting is head else head
+        for waiting in self._rest():
+            yield waiting, None if waiting is head else head
+
+    def _rest(self) -> list[Waiting]:
+        """Return who was neither admitted nor set aside, in order."""
+        return [each for each in self._line[self._at :] if each.name not in self._passed]
 
     def _shape(self, waiting: Waiting) -> Hashable:
         demands = tuple(

@@ -1,28 +1,36 @@
 """In which order the workloads of a ClusterQueue wait.
 
-The order is Kueue's own without admission fair sharing. It says who comes before whom, not who
-is considered: a workload that is held back or waits for its back-off has its place all the same.
+The order is Kueue's own. It says who comes before whom, not who is considered: a workload that is
+held back or waits for its back-off has its place all the same.
 """
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.admission_uses import AdmissionUses
+from fairlead.policy.kueue.local_queue_use import UseRank
 from fairlead.policy.kueue.settings import KueueSettings
 
 
 def pending_order(
-    state: ClusterState, queue: QueueName, settings: KueueSettings
+    state: ClusterState,
+    queue: QueueName,
+    settings: KueueSettings,
+    uses: AdmissionUses | None = None,
 ) -> list[WorkloadName]:
     """Return the workloads of *queue* that have no quota yet, the first in line first.
 
     First those for which others give way already, so that nobody takes what they wait for; then
-    by higher priority, by earlier `queued_ms`, and by name. Cost: O(n log n).
+    by higher priority, by earlier `queued_ms`, and by name. In a queue that *uses* order, what its
+    LocalQueue has used comes before the priority. Cost: O(n log n).
     """
+    counted = uses if uses is not None and uses.order(queue) else None
 
-    def place(name: WorkloadName) -> tuple[bool, int, int, WorkloadName]:
+    def place(name: WorkloadName) -> tuple[bool, UseRank | None, int, int, WorkloadName]:
         workload = state.workloads[name]
         return (
             not _is_preempting(workload),
+            None if counted is None else counted.rank(name),
             -workload.priority,
             queued_ms(workload, settings),
             name,

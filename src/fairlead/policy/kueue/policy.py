@@ -8,6 +8,7 @@ from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.admission_uses import admission_uses
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door, misconfigured
@@ -20,6 +21,7 @@ from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.snapshots import snapshots
 from fairlead.policy.kueue.tree_decisions import TreeDecisions
 from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.use_ordered_line import UseOrderedLine
 from fairlead.policy.kueue.waits import Waits
 
 
@@ -88,6 +90,7 @@ class _Planning:
         self._settings = settings
         self._now_ms = now_ms
         self._door = Door(state, now_ms)
+        self._uses = admission_uses(state, settings, now_ms)
         self._demands = DemandReader(state, settings)
         self._restraints = ClaimRestraints(state, settings, now_ms)
         self._over: list[tuple[list[Wait], TreeRounds, dict[QueueName, PendingLine]]] = []
@@ -96,14 +99,15 @@ class _Planning:
         """Return whether at another time something else might have been decided."""
         options = self._settings.options
         has_delays = bool(options.min_run_time_ms or options.preemption_delay_ms)
-        return has_delays or self._door.looked_at_the_clock
+        return has_delays or self._uses is not None or self._door.looked_at_the_clock
 
     def changes(self) -> list[Decision]:
         """Return who is drained and what becomes of each tree; to be asked once."""
         evictions = drained(self._state, self._door)
         decisions: list[Decision] = [*evictions]
         gone = {each.workload for each in evictions}
-        for snapshot in snapshots(self._state, self._settings, self._now_ms, gone):
+        seen = snapshots(self._state, self._settings, self._now_ms, gone, self._uses)
+        for snapshot in seen:
             refused: list[Wait] = []
             lines = self._lines(snapshot, refused)
             rounds = TreeRounds(snapshot, self._state.axes, self._settings, lines, self._restraints)
@@ -126,7 +130,7 @@ class _Planning:
 
     def _lines(self, snapshot: Snapshot, refused: list[Wait]) -> dict[QueueName, PendingLine]:
         """Return who waits in each ClusterQueue; who may not queue up goes to *refused*."""
-        lines = {}
+        lines: dict[QueueName, PendingLine] = {}
         for queue, rules in snapshot.rules.items():
             admissible = []
             for name in self._pending(queue):
@@ -137,7 +141,11 @@ class _Planning:
                 else:
                     refused.append(Wait(workload=name, reason=reason))
             line = [self._waiting(each, rules) for each in admissible]
-            lines[queue] = PendingLine(line, rules, _preempting(admissible))
+            preempting = _preempting(admissible)
+            if self._uses is not None and self._uses.order(queue):
+                lines[queue] = UseOrderedLine(line, rules, preempting, self._uses)
+            else:
+                lines[queue] = PendingLine(line, rules, preempting)
         return lines
 
     def _waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
@@ -145,7 +153,7 @@ class _Planning:
         return waiting._replace(restraint=self._restraints.of(waiting))
 
     def _pending(self, queue: QueueName) -> list[WorkloadName]:
-        return pending_order(self._state, queue, self._settings)
+        return pending_order(self._state, queue, self._settings, self._uses)
 
     def _nowhere(self) -> Iterator[Wait]:
         """Yield those that wait in queues that are not there, or hang on a cohort that is not."""

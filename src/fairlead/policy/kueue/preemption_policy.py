@@ -4,12 +4,13 @@ The rules of the queue that would lose a workload do not count. Who may be asked
 asked: that is what the searches find out.
 """
 
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import BorrowWithinCohort
 from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.holder_line import Asking
+from fairlead.policy.kueue.holder_line import Asking, HolderLine
 from fairlead.policy.kueue.snapshot import Snapshot
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
@@ -89,8 +90,26 @@ class Candidates:
             if not snapshot.tree.borrows_any(queue, claimant.need):
                 return []
             return line.whom(self.asking_others).holders
-        policy = self._within
+        return self._by_use(self._own(line))
+
+    def _own(self, line: HolderLine) -> list[Holder]:
+        claimant, policy = self._claimant, self._within
         if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
             anybody = line.whom(_asking("Any", claimant)).holders
             return [holder for holder in anybody if allows(policy, claimant, holder)]
         return line.whom(_asking(policy, claimant)).holders
+
+    def _by_use(self, own: list[Holder]) -> list[Holder]:
+        """Return those of the claimant's queue with those first whose LocalQueue used more.
+
+        Only where that orders its line, and after those who are leaving already.
+        """
+        uses = self._snapshot.uses
+        if uses is None or not uses.order(self._claimant.queue):
+            return own
+
+        def place(holder: Holder) -> tuple[bool, bool, Fraction]:
+            is_endless, use = uses.rank(holder.name)
+            return not holder.is_evicted, not is_endless, -use
+
+        return sorted(own, key=place)

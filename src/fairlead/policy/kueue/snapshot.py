@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
+from fairlead.policy.kueue.admission_uses import AdmissionUses
 from fairlead.policy.kueue.holder import Holder, Usage
 from fairlead.policy.kueue.holder_line import HolderLine
 from fairlead.policy.kueue.standing_order import StandingOrder
@@ -24,11 +25,14 @@ class Snapshot:
         parents: Mapping[QueueName, QueueName | None],
         rules: Mapping[QueueName, ClusterQueue],
         holders: Iterable[Holder],
+        uses: AdmissionUses | None = None,
     ) -> None:
         """Line up *holders*, whose use *tree* counts already.
 
-        *parents* has every node of the tree, *rules* its leaves. Cost: sorting the holders.
+        *parents* has every node of the tree, *rules* its leaves; copies share *uses*. Cost: sorting
+        the holders.
         """
+        self.uses = uses
         self.tree = tree
         self.parents = parents
         self.rules = rules

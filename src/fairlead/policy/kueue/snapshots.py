@@ -9,18 +9,23 @@ from collections.abc import Container, Iterator
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue
-from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.admission_uses import AdmissionUses
 from fairlead.policy.kueue.door import is_active
-from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.pending_order import queued_ms
+from fairlead.policy.kueue.run_usage import run_usage
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import quota_node
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
 def snapshots(
-    state: ClusterState, settings: KueueSettings, now_ms: int, drained: Container[WorkloadName]
+    state: ClusterState,
+    settings: KueueSettings,
+    now_ms: int,
+    drained: Container[WorkloadName],
+    uses: AdmissionUses | None = None,
 ) -> Iterator[Snapshot]:
     """Yield one snapshot for each tree in which somebody waits, by the name of its root.
 
@@ -48,7 +53,7 @@ def snapshots(
         active = {name for name in rules if is_active(state, rules[name])}
         holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
         parents = {name: state.queues[name].parent for name in names}
-        yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders)
+        yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders, uses)
 
 
 def _trees(state: ClusterState) -> list[list[QueueName]]:
@@ -86,22 +91,9 @@ def _holder(
         name=name,
         queue=workload.queue,
         priority=workload.priority,
-        usage=_usage(run),
+        usage=run_usage(run),
         queued_ms=queued_ms(workload, settings),
         reserved_ms=reserved_ms,
         is_evicted=is_drained or any(at.phase == "leaving" for at in run.pods.values()),
         is_protected=now_ms - reserved_ms < settings.options.min_run_time_ms,
     )
-
-
-def _usage(run: Run) -> Usage:
-    """Return what the workload is charged for all its pods, those that are leaving included."""
-    counts = [0] * len(run.charges)
-    for pod in run.pods:
-        counts[pod.pod_set] += 1
-    totals: dict[int, int] = {}
-    for charge, count in zip(run.charges, counts, strict=True):
-        for axis, amount in enumerate(charge):
-            if amount and count:
-                totals[axis] = totals.get(axis, 0) + amount * count
-    return tuple(sorted(totals.items()))

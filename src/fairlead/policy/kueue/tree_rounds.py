@@ -90,7 +90,10 @@ class TreeRounds:
             case "admitted":
                 del self.last[waiting.name]
                 line.admit(waiting.name)
-                self.snapshot.admit(self._holder(turn))
+                holder = self._holder(turn)
+                self.snapshot.admit(holder)
+                if self.snapshot.uses is not None:
+                    self.snapshot.uses.admit(holder.name, holder.usage)
             case "preempting":
                 line.preempting = waiting.name
                 for target in turn.targets:

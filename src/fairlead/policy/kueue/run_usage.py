@@ -1,0 +1,17 @@
+"""What a workload that has quota is charged, axis by axis."""
+
+from fairlead.model.run import Run
+from fairlead.policy.kueue.holder import Usage
+
+
+def run_usage(run: Run) -> Usage:
+    """Return what the workload is charged for all its pods, those that are leaving included."""
+    counts = [0] * len(run.charges)
+    for pod in run.pods:
+        counts[pod.pod_set] += 1
+    totals: dict[int, int] = {}
+    for charge, count in zip(run.charges, counts, strict=True):
+        for axis, amount in enumerate(charge):
+            if amount and count:
+                totals[axis] = totals.get(axis, 0) + amount * count
+    return tuple(sorted(totals.items()))
