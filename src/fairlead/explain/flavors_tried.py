@@ -1,6 +1,7 @@
 """How each flavor was judged for each resource that a workload asks for."""
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -13,6 +14,8 @@ from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.flavor_assignment import FlavorTrial, Mode, wanted_by_group
 from fairlead.policy.kueue.flavor_mismatch_text import flavor_mismatch_text
 from fairlead.policy.kueue.nomination import Nominator
+
+_AFTER_OTHERS: Final = "fits if others give way"
 
 
 class FlavorLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,28 +85,48 @@ def flavor_documents(tried: list[FlavorLine]) -> list[dict[str, object]]:
 def _lines(
     view: KueueJobView, trials: dict[tuple[int, str, str], FlavorTrial]
 ) -> Iterator[FlavorLine]:
-    rules, tree, queue = view.rules(), view.snapshot.tree, view.workload.queue
+    rules = view.rules()
     assert rules is not None, "who seeks quota has a queue"
-    chosen = view.chosen_flavors()
     for at, demand in enumerate(view.waiting.demands):
         for group, wanted in wanted_by_group(rules.resource_groups, demand):
             against = _against(view, at, group)
             for flavor in rules.resource_groups[group].flavors:
                 for resource, amount in wanted.items():
-                    number = view.state.axes.index(resource, flavor)
-                    assert number is not None, f"{flavor}/{resource} is no axis"
                     trial = trials.get((at, flavor, resource))
-                    yield FlavorLine(
-                        pod_set=view.workload.pod_sets[at].name,
-                        axis=view.state.axes.axes[number],
-                        judged=against.get(flavor, "not tried")
-                        if trial is None
-                        else _judged(trial),
-                        is_taken=bool(chosen) and chosen[at].get(resource) == flavor,
-                        asks=amount if trial is None else trial.amount,
-                        available=tree.available_on(queue, number),
-                        potential=tree.potential_on(queue, number),
-                    )
+                    if trial is None:
+                        asked = _Asked(at, resource, flavor, amount)
+                        yield _line(view, asked, against.get(flavor, "not tried"))
+                    else:
+                        asked = _Asked(at, resource, flavor, trial.amount)
+                        yield _line(view, asked, _judged(trial))
+
+
+class _Asked(NamedTuple):
+    """How much a pod set asks for of which axis."""
+
+    pod_set: int
+    resource: str
+    flavor: str
+    amount: int
+
+
+def _line(view: KueueJobView, asked: _Asked, judged: str) -> FlavorLine:
+    tree, queue, chosen = view.snapshot.tree, view.workload.queue, view.chosen_flavors()
+    number = view.state.axes.index(asked.resource, asked.flavor)
+    assert number is not None, f"{asked.flavor}/{asked.resource} is no axis"
+    is_taken = bool(chosen) and chosen[asked.pod_set].get(asked.resource) == asked.flavor
+    available = tree.available_on(queue, number)
+    if is_taken and asked.amount > available:
+        judged = _AFTER_OTHERS  # as the plan found; at its end nobody else might be asked
+    return FlavorLine(
+        pod_set=view.workload.pod_sets[asked.pod_set].name,
+        axis=view.state.axes.axes[number],
+        judged=judged,
+        is_taken=is_taken,
+        asks=asked.amount,
+        available=available,
+        potential=tree.potential_on(queue, number),
+    )
 
 
 def _against(view: KueueJobView, pod_set: int, group: int) -> dict[str, str]:
@@ -124,7 +147,7 @@ def _judged(trial: FlavorTrial) -> str:
         case Mode.FIT:
             return "fits by borrowing" if trial.met.borrow else "fits"
         case Mode.PREEMPT | Mode.RECLAIM:
-            return "fits if others give way"
+            return _AFTER_OTHERS
         case Mode.NO_CANDIDATES:
             return "lacks quota, and nobody gives way"
         case Mode.NO_FIT if trial.amount > trial.potential:
