@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
 #   VENV=.venv          where the environment is
-#   ARGS='-k tidy'      more arguments for test and bench
+#   ARGS='-k tidy'      more arguments for test, bench and soak
 
 PYTHON ?=
 VENV ?= .venv
@@ -12,7 +12,7 @@ python := $(VENV)/bin/python
 installed := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check format docs bench clean
+.PHONY: help setup run test test-all check format docs bench soak clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ docs: $(installed) ## write what the commands in the docs really print into the 
 
 bench: $(installed) ## measure against the goals
 	@$(python) -m bench $(ARGS)
+
+soak: $(installed) ## look for preemptions without end in ten million worlds, for hours
+	@$(python) -m tests.policy.kueue.loops --worlds 10000000 --jobs 2 $(ARGS)
 
 clean: ## remove the environments and all caches
 	rm -rf .venv .venv-* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

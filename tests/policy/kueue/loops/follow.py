@@ -1,0 +1,119 @@
+"""Plan after plan for one small world, until nothing happens any more or all begins again."""
+
+from collections.abc import Hashable, Sequence
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from fairlead.model.after_plan import carry_out
+from fairlead.model.apply import apply
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import WorkloadStopped
+from fairlead.model.plan import Decision, Evict, Plan, Reason, Wait
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload
+from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from tests.policy.kueue.loops.small_world import SmallWorld
+from tests.policy.kueue.plan_world import NOW_MS, add
+
+FAITHFUL: Final = KueueOptions()
+NO_LOOPS: Final = KueueOptions(no_preemption_loops=True)
+MOST_PLANS: Final = 200
+_NOT_TOLD: Final = Reason(code="NotTold")
+
+
+class Course(NamedTuple):
+    """What was decided, plan by plan; the last plan of one that came to rest is empty."""
+
+    plans: list[list[Decision]]
+    loops_from: int | None  # the plan that would come next again; None: it came to rest
+    state: ClusterState
+
+    def evictions(self) -> list[Evict]:
+        """Return all of them, in their order."""
+        return [each for plan in self.plans for each in plan if isinstance(each, Evict)]
+
+    def loop(self) -> list[list[Decision]]:
+        """Return the plans that are repeated for ever."""
+        return [] if self.loops_from is None else self.plans[self.loops_from :]
+
+
+def follow(world: SmallWorld, options: KueueOptions) -> Course:
+    """Return the course of *world*, which is the same each time.
+
+    It loops if all that a plan looks at is as it was before some earlier plan.
+    """
+    settings = replace(world.settings, options=options)
+    policy, state = KueuePolicy(settings), world.state()
+    lingering, last_arrival = world.lingering(), world.last_arrival()
+    stays: dict[WorkloadName, int] = {}  # who was told to leave, and for how many plans it stays
+    plans: list[list[Decision]] = []
+    seen: dict[Hashable, int] = {}
+    for number in range(MOST_PLANS):
+        for row in world.arriving(number) if 0 < number <= last_arrival else ():
+            add(state, row)
+        standing = _standing(state, settings, stays)
+        if standing in seen:
+            return Course(plans, seen[standing], state)
+        if number >= last_arrival:
+            seen[standing] = number
+        now_ms = NOW_MS + number
+        decisions = policy.changes(state, now_ms)
+        plans.append(decisions)
+        if not decisions and not stays and number >= last_arrival:
+            return Course(plans, None, state)
+        complete = [*decisions, *_waits(state, decisions)]
+        if lingering:
+            _carry_out_slowly(state, complete, now_ms, stays, lingering)
+        else:
+            carry_out(state, complete, now_ms, keeps_reservations=False)
+    raise AssertionError(f"neither rest nor loop after {MOST_PLANS} plans:\n{world.told()}")
+
+
+def _waits(state: ClusterState, decisions: Sequence[Decision]) -> list[Decision]:
+    """Return that those wait of whom nothing was decided: they have no promise any more."""
+    decided = {each.workload for each in decisions}
+    return [
+        Wait(workload=name, reason=_NOT_TOLD) for name in state.workloads if name not in decided
+    ]
+
+
+def _standing(
+    state: ClusterState, settings: KueueSettings, stays: dict[WorkloadName, int]
+) -> Hashable:
+    """Return all that decides what happens next.
+
+    Who has quota, in which order they got it, who is leaving, and what is remembered and counts.
+    """
+    since = {name: run.started_ms() or 0 for name, run in state.runs.items()}
+    order = sorted(set(since.values()))
+    remembered = []
+    for name in sorted(state.workloads):
+        extension = state.workloads[name].extension
+        assert isinstance(extension, KueueWorkload)
+        counts = settings.options.no_preemption_loops
+        gave_way = extension.gave_way if counts else ()
+        remembered.append((name, extension.preempting, gave_way))
+    holders = [(name, order.index(at_ms), stays.get(name)) for name, at_ms in since.items()]
+    return tuple(sorted(holders, key=lambda each: each[0])), tuple(remembered)
+
+
+def _carry_out_slowly(
+    state: ClusterState,
+    decisions: Sequence[Decision],
+    now_ms: int,
+    stays: dict[WorkloadName, int],
+    lingering: dict[str, int],
+) -> None:
+    """Change *state* as `carry_out` does, but for those who take their time to leave."""
+    apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
+    for each in decisions:
+        if isinstance(each, Evict):
+            stays[each.workload] = lingering.get(each.workload, 0)
+    for name, plans in list(stays.items()):
+        if plans > 0:
+            stays[name] = plans - 1
+        else:
+            del stays[name]
+            state.apply(WorkloadStopped(workload=name, pods=tuple(state.runs[name].pods)))

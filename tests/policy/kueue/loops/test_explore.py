@@ -1,0 +1,124 @@
+"""The explorer itself: it sees what whole plans say, and counts the same however it is run."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from click.testing import CliRunner
+
+from fairlead.model.plan import Decision, Start, Wait
+from fairlead.policy.kueue.policy import KueuePolicy
+from tests.policy.kueue.loops import __main__ as command
+from tests.policy.kueue.loops import explore as exploring
+from tests.policy.kueue.loops.complete_world import COMPLETE, complete_world
+from tests.policy.kueue.loops.explore import Found, explore, explore_all
+from tests.policy.kueue.loops.follow import FAITHFUL, NO_LOOPS, follow
+from tests.policy.kueue.loops.random_world import random_world
+from tests.policy.kueue.plan_world import NOW_MS
+
+SHORTEST = 9165  # of the complete worlds, the first that loops in the fewest plans
+
+
+def test_plans_without_waits_are_the_plans() -> None:
+    for number in range(150):
+        world = random_world(number)
+        state = follow(world, FAITHFUL).state
+        policy = KueuePolicy(world.settings)
+        whole = [
+            each for each in policy.plan(state, NOW_MS).decisions if not isinstance(each, Wait)
+        ]
+        assert policy.changes(state, NOW_MS) == whole
+
+
+def test_no_two_worlds_of_the_complete_ones_are_the_same() -> None:
+    numbers = range(0, COMPLETE, 7)
+    assert len({complete_world(number).told() for number in numbers}) == len(numbers)
+    with pytest.raises(IndexError, match=str(COMPLETE)):
+        complete_world(COMPLETE)
+
+
+def test_the_worlds_of_chance_have_everything_in_them() -> None:
+    worlds = [random_world(number) for number in range(400)]
+    seen = {
+        (column, cell)
+        for world in worlds
+        for row in (*world.queues, *world.workloads)
+        for column, cell in row.items()
+    }
+    assert {("weight", "0"), ("weight", "0.5"), ("borrow", "1"), ("lend", "0")} <= seen
+    assert {("strategy", "StrictFIFO"), ("reclaim", "LowerPriority"), ("lingers", "2")} <= seen
+    assert {("within", "LowerOrNewerEqualPriority"), ("borrowWithin", "LowerPriority<=0")} <= seen
+    assert {world.settings.fair_sharing for world in worlds} == {False, True}
+    assert {row["parent"] for world in worlds for row in world.queues} == {
+        "-",
+        "ROOT",
+        "LEFT",
+        "RIGHT",
+    }
+
+
+def test_as_kueue_decides_there_are_loops_and_with_the_option_none() -> None:
+    faithful = explore("random", range(800), faithful=True)
+    own = explore("random", range(800), faithful=False)
+    assert (faithful.loops > 0, own.loops) == (True, 0)
+
+
+def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
+    """w0 is told to leave in the second plan and stays for two more: w2 starts in the fifth."""
+    world = complete_world(SHORTEST)
+    slow = tuple({**row, "lingers": "2"} for row in world.workloads)
+    prompt = follow(world, NO_LOOPS)
+    late = follow(world._replace(workloads=slow), NO_LOOPS)
+    starts = [
+        [number for number, plan in enumerate(course.plans) if "w2" in _started(plan)]
+        for course in (prompt, late)
+    ]
+    assert starts == [[2], [4]]
+
+
+def test_two_processes_find_what_one_finds() -> None:
+    numbers = range(1200)
+    alone = sum(explore_all("random", numbers, faithful=True, jobs=1), start=Found())
+    both = sum(explore_all("random", numbers, faithful=True, jobs=2), start=Found())
+    assert alone == both == explore("random", numbers, faithful=True)
+
+
+def test_the_shortest_loop_is_told_as_a_story(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "COMPLETE", SHORTEST + 1)
+    said = CliRunner().invoke(command.main, ["--complete", "--faithful", "--seed", str(SHORTEST)])
+    assert said.exit_code == 0
+    assert said.output.endswith(
+        """
+plan 1   start w0
+plan 2   evict w0 for w2: InCohortFairSharing
+         reserve w2 until w0 left
+plan 3   start w0
+         evict w0 for w2: InCohortFairSharing
+         reserve w2 until w0 left
+and again from plan 3
+"""
+    )
+
+
+def test_a_loop_where_there_should_be_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploring, "NO_LOOPS", FAITHFUL)
+    monkeypatch.setattr(command, "NO_LOOPS", FAITHFUL)
+    monkeypatch.setattr(command, "COMPLETE", SHORTEST + 1)
+    said = CliRunner().invoke(command.main, ["--complete", "--seed", str(SHORTEST)])
+    assert said.exit_code == 1
+    assert "1 loop" in said.output
+
+
+def test_who_interrupts_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> Iterator[Found]:
+        yield Found(worlds=500)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "explore_all", interrupted)
+    said = CliRunner().invoke(command.main, ["--worlds", "2000", "--seed", "100"])
+    assert "go on with --seed 600 --worlds 1500" in said.output
+    assert "500 worlds" in said.output
+    assert said.exit_code == 130
+
+
+def _started(plan: Sequence[Decision]) -> list[str]:
+    return [each.workload for each in plan if isinstance(each, Start)]

@@ -1,0 +1,165 @@
+"""The room that others were told to leave belongs to the one for whom they leave."""
+
+from msgspec.structs import replace
+
+from fairlead.model.apply import apply
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import QueueChanged, WorkloadStopped
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, cluster, plan, told
+
+NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
+
+
+def carry_out(state: ClusterState, settings: KueueSettings = NO_LOOPS) -> list[str]:
+    """Return what is planned and let it happen; who is told to leave takes its time."""
+    planned = plan(state, settings)
+    apply(state, planned)
+    return told(planned)
+
+
+def leave(state: ClusterState, name: str) -> None:
+    """Let one who was told to leave be gone."""
+    pods = tuple(state.runs[WorkloadName(name)].pods)
+    state.apply(WorkloadStopped(workload=WorkloadName(name), pods=pods))
+
+
+def set_quota(state: ClusterState, name: str, amount: int) -> None:
+    state.apply(QueueChanged(replace(state.queues[QueueName(name)], guaranteed=(amount,))))
+
+
+def is_preempting(state: ClusterState, name: str) -> bool:
+    extension = state.workloads[WorkloadName(name)].extension
+    return isinstance(extension, KueueWorkload) and extension.preempting
+
+
+# The side LEFT and the queue r own 2 each; what m has is all borrowed, first inside LEFT.
+SIDES = """
+name parent quota reclaim
+ROOT -      0     -
+LEFT ROOT   0     -
+l    LEFT   2     Any
+m    LEFT   0     Any
+r    ROOT   2     Any
+"""
+THREE = """
+name queue asks created running
+m0   m     2    0       0
+r0   r     3    1       -
+l0   l     3    2       -
+"""
+
+
+def test_in_kueue_a_faster_head_takes_the_room_that_was_made_for_another() -> None:
+    """L0 would make l borrow 1 of 4 where m has borrowed 2, so m0 gives way to it.
+
+    Then 4 are free, l0 and r0 want 3 each, and each would borrow 1: r0 is older.
+    """
+    state = cluster(SIDES, THREE)
+    assert carry_out(state, FAIR)[:2] == [
+        "evict m0 for l0: InCohortFairSharing",
+        "reserve l0 until m0 left",
+    ]
+    leave(state, "m0")
+    assert carry_out(state, FAIR)[0] == "start r0"
+
+
+def test_with_the_option_nobody_takes_it() -> None:
+    state = cluster(SIDES, THREE)
+    assert carry_out(state)[:2] == [
+        "evict m0 for l0: InCohortFairSharing",
+        "reserve l0 until m0 left",
+    ]
+    leave(state, "m0")
+    assert carry_out(state)[0] == "start l0"
+
+
+def test_it_is_kept_also_while_those_who_leave_take_their_time() -> None:
+    state = cluster(SIDES, THREE)
+    carry_out(state)
+    for _ in range(3):
+        assert carry_out(state)[0] == "reserve l0 until m0 left"
+    leave(state, "m0")
+    assert carry_out(state)[0] == "start l0"
+
+
+def test_what_is_free_and_not_promised_is_given_out_meanwhile() -> None:
+    """Of 4, m0 holds 2 and l0 will hold 3, so 1 is left then. 2 are free now: 1 of them can go."""
+    state = cluster(SIDES, THREE)
+    carry_out(state)
+    add(state, {"name": "r1", "queue": "r", "asks": "1", "created": "3"})
+    assert "start r1" in carry_out(state)
+    leave(state, "m0")
+    assert carry_out(state)[0] == "start l0"
+
+
+LENT = """
+name parent quota reclaim
+ROOT -      0     -
+a    ROOT   4     Any
+b    ROOT   0     Any
+"""
+
+
+def test_who_fits_only_when_they_have_left_waits_and_evicts_nobody() -> None:
+    """B1 holds all 4 of a. A1 takes back 3 of them, and b2 wants the one that is left over."""
+    state = cluster(
+        LENT,
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        a1   a     3    1       -
+        b2   b     1    2       -
+        """,
+    )
+    assert carry_out(state) == [
+        "evict b1 for a1: InCohortReclamation",
+        "reserve a1 until b1 left",
+        "wait b2: WaitingForQuota",
+    ]
+    leave(state, "b1")
+    assert carry_out(state) == ["start a1", "start b2", "wait b1: WaitingForQuota"]
+
+
+def test_a_promise_is_given_up_when_the_quota_for_it_is_gone() -> None:
+    """A1 was promised 3 of 4. With 2 there are too few for it, whoever leaves."""
+    state = cluster(
+        LENT,
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        a1   a     3    1       -
+        """,
+    )
+    carry_out(state)
+    assert is_preempting(state, "a1")
+    set_quota(state, "a", 2)
+    assert carry_out(state) == ["wait a1: ExceedsMaxQuota"]
+    assert not is_preempting(state, "a1")
+
+
+def test_a_promise_that_was_given_up_keeps_nobody_else_from_the_room() -> None:
+    state = cluster(
+        LENT,
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        a1   a     3    1       -
+        a2   a     2    2       -
+        """,
+    )
+    carry_out(state)
+    set_quota(state, "a", 2)
+    carry_out(state)
+    leave(state, "b1")
+    assert "start a2" in carry_out(state)
+
+
+def test_the_clock_plays_no_part() -> None:
+    state = cluster(SIDES, THREE)
+    carry_out(state)
+    leave(state, "m0")
+    soon, late = plan(state, NO_LOOPS, NOW_MS), plan(state, NO_LOOPS, NOW_MS * 1000)
+    assert soon.decisions == late.decisions
