@@ -52,9 +52,12 @@ class TreeRounds:
                     has_changed = True
                     yield turn
                 line = self._lines[turn.nomination.waiting.queue]
+                before = line.head()
                 self._follow(turn, line)
                 head = line.head()
                 goes_on |= head is not None and head.name not in self.last
+                if turn.outcome == "nocandidates" and head is not before:
+                    has_changed = True  # what was kept for it others can have now
                 is_retried |= turn.outcome not in ("admitted", "preempting") and head is not None
             goes_on |= has_changed and is_retried
 

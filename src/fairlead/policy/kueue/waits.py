@@ -65,8 +65,11 @@ class Waits:
         workload = self._state.workloads[waiting.name]
         rules = self._rounds.snapshot.rules[waiting.queue]
         eligibility = self._demands.eligibility(workload, rules)
-        # Equal shapes may have lost the same flavors for different reasons.
-        kind = (waiting.queue, shape, eligibility)
+        # Equal shapes may have lost the same flavors for different reasons, or wait for different
+        # times before they may ask.
+        has_delay = self._settings.options.preemption_delay_ms > 0
+        queued_ms = waiting.queued_ms if has_delay else None
+        kind = (waiting.queue, shape, eligibility, queued_ms)
         found = self._known.get(kind)
         if found is None:
             reason, claims = self._reason(waiting, eligibility), self._claims(waiting)
