@@ -28,6 +28,7 @@ from fairlead.model.queue import (
     BorrowWithinCohort,
     ClusterQueue,
     Cohort,
+    FlavorFungibility,
     Queue,
     QueuePreemption,
     ResourceGroup,
@@ -51,10 +52,11 @@ def cluster(queues: str, workloads: str = "", groups: str = ONE_AXIS) -> Cluster
     """Return the cluster of two tables.
 
     A queue whose name is in capitals is a cohort. Columns of queues, all but the first two
-    optional: ``name parent quota borrow lend weight within reclaim borrowWithin strategy stop``;
-    ``-`` is none. Workloads: ``name queue asks priority created running on requeued backOff
-    preempting active``; ``asks`` is like ``2``, ``3x2`` (three pods of 2) or ``1-3x2`` (at least
-    one of them); ``running`` is since when, ``on`` which flavors (the first ones if not said).
+    optional: ``name parent quota borrow lend weight within reclaim borrowWithin strategy stop
+    whenBorrow whenPreempt preference``; ``-`` is none. Workloads: ``name queue asks priority
+    created running on requeued backOff preempting active kind``; ``asks`` is like ``2``, ``3x2``
+    (three pods of 2) or ``1-3x2`` (at least one of them); ``running`` is since when, ``on`` which
+    flavors (the first ones if not said), ``kind`` the label of that name that nodes must have.
 
     *groups* are resource groups like ``cpu,gpu:red,blue tape:any``. Amounts are joined by commas
     then: quota flavor by flavor (red cpu, red gpu, blue cpu, ...), requests resource by resource.
@@ -223,6 +225,11 @@ def _rules(row: dict[str, str], groups: tuple[ResourceGroup, ...]) -> ClusterQue
         namespace_selector=LabelSelector(),
         queueing_strategy=choice("strategy", "BestEffortFIFO"),
         stop_policy=choice("stop", "None"),
+        fungibility=FlavorFungibility(
+            when_can_borrow=choice("whenBorrow", "MayStopSearch"),
+            when_can_preempt=choice("whenPreempt", "TryNextFlavor"),
+            preference=choice("preference", "BorrowingOverPreemption"),
+        ),
         preemption=QueuePreemption(
             within_cluster_queue=choice("within", "Never"),
             reclaim_within_cohort=choice("reclaim", "Never"),
@@ -237,7 +244,9 @@ def _rules(row: dict[str, str], groups: tuple[ResourceGroup, ...]) -> ClusterQue
 def _workload(row: dict[str, str]) -> Workload:
     texts = row["asks"].split("+")
     names = ["main"] if len(texts) == 1 else [f"set-{at}" for at in range(len(texts))]
-    pod_sets = tuple(_pod_set(name, text) for name, text in zip(names, texts, strict=True))
+    kind = row.get("kind", "-")
+    nodes = PodConstraints(node_selector=() if kind == "-" else (("kind", kind),))
+    pod_sets = tuple(_pod_set(name, text, nodes) for name, text in zip(names, texts, strict=True))
 
     def moment(column: str) -> int | None:
         text = row.get(column, "-")
@@ -261,12 +270,18 @@ def _workload(row: dict[str, str]) -> Workload:
     )
 
 
-def _pod_set(name: str, text: str) -> PodSet:
+def _pod_set(name: str, text: str, nodes: PodConstraints) -> PodSet:
     counts, _, size = text.rpartition("x")
     fewest, _, most = counts.rpartition("-")
     count = int(most or "1")
     requests = tuple(map(int, size.split(",")))
-    return PodSet(name=name, count=count, min_count=int(fewest or count), requests=requests)
+    return PodSet(
+        name=name,
+        count=count,
+        min_count=int(fewest or count),
+        requests=requests,
+        constraints=nodes,
+    )
 
 
 def with_rules(state: ClusterState, name: str, **changes: Any) -> None:

@@ -1,0 +1,156 @@
+"""What a workload under Kueue's rules remembers of the decisions about it."""
+
+import pytest
+
+from fairlead.model.after_plan import carry_out
+from fairlead.model.apply import apply
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Placement, WorkloadAdded
+from fairlead.model.kueue_memory import remember
+from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
+from fairlead.model.workload import GaveWay, KaiJob, KueueWorkload, PodId, PodSet, Workload
+from tests.model.worlds import queue, state_with
+
+W, TOP, GONE = WorkloadName("w"), WorkloadName("top"), WorkloadName("gone")
+POD = PodId(0, 0)
+PLACES = (Placement(POD, None),)
+Q = QueueName("q")
+
+
+def workload(**memory: object) -> Workload:
+    extension = KueueWorkload(local_queue="q", **memory)  # type: ignore[arg-type]
+    pods = PodSet(name="main", count=1, min_count=1, requests=(1, 0))
+    return Workload(name=W, queue=Q, pod_sets=(pods,), min_count=1, extension=extension)
+
+
+def memory_after(before: Workload, decision: Decision) -> KueueWorkload | None:
+    """What is known after *decision*, if that is something else than before."""
+    after = remember(before, decision, {W, TOP})
+    if after is None:
+        return None
+    assert isinstance(after.extension, KueueWorkload)
+    return after.extension
+
+
+def start() -> Start:
+    return Start(workload=W, placements=PLACES, charged=(Q,), reason=Reason(code="WithinQuota"))
+
+
+def reserve() -> Reserve:
+    return Reserve(
+        workload=W,
+        placements=PLACES,
+        charged=(Q,),
+        waits_for=(TOP,),
+        reason=Reason(code="WaitingForPreemptedWorkloads"),
+    )
+
+
+def wait() -> Wait:
+    return Wait(workload=W, reason=Reason(code="WaitingForQuota"))
+
+
+def evict(beneficiary: WorkloadName | None, code: str = "InClusterQueue") -> Evict:
+    return Evict(workload=W, pods=(POD,), beneficiary=beneficiary, reason=Reason(code=code))
+
+
+def test_who_has_a_promise_preempts() -> None:
+    found = memory_after(workload(), reserve())
+    assert found is not None
+    assert found.preempting
+
+
+def test_who_has_a_promise_still_remembers_nothing_new() -> None:
+    assert memory_after(workload(preempting=True), reserve()) is None
+
+
+@pytest.mark.parametrize("decision", [start(), wait()])
+def test_who_starts_or_waits_without_a_promise_preempts_no_more(decision: Decision) -> None:
+    found = memory_after(workload(preempting=True), decision)
+    assert found is not None
+    assert not found.preempting
+    assert memory_after(workload(), decision) is None
+
+
+def test_who_gives_way_remembers_to_whom_and_by_which_rule() -> None:
+    found = memory_after(workload(), evict(TOP, "InCohortReclamation"))
+    assert found is not None
+    assert found.gave_way == (GaveWay(TOP, "InCohortReclamation"),)
+
+
+def test_the_same_once_more_is_nothing_new() -> None:
+    known = (GaveWay(TOP, "InClusterQueue"),)
+    assert memory_after(workload(gave_way=known), evict(TOP)) is None
+
+
+def test_two_rules_are_two_memories_in_a_fixed_order() -> None:
+    known = (GaveWay(TOP, "InCohortFairSharing"),)
+    found = memory_after(workload(gave_way=known), evict(TOP, "InClusterQueue"))
+    assert found is not None
+    assert found.gave_way == (
+        GaveWay(TOP, "InClusterQueue"),
+        GaveWay(TOP, "InCohortFairSharing"),
+    )
+
+
+def test_those_that_are_gone_are_forgotten() -> None:
+    known = (GaveWay(GONE, "InClusterQueue"),)
+    found = memory_after(workload(gave_way=known), evict(TOP))
+    assert found is not None
+    assert [each.beneficiary for each in found.gave_way] == [TOP]
+
+
+def test_who_leaves_for_nobodys_sake_remembers_nothing() -> None:
+    assert memory_after(workload(), evict(None, "ClusterQueueStopped")) is None
+
+
+def test_who_moves_keeps_what_it_knows() -> None:
+    move = Move(
+        workload=W,
+        origins=PLACES,
+        placements=PLACES,
+        beneficiary=TOP,
+        reason=Reason(code="any"),
+    )
+    assert memory_after(workload(preempting=True), move) is None
+
+
+def test_workloads_of_other_rules_remember_nothing_here() -> None:
+    job = Workload(name=W, queue=Q, pod_sets=(), min_count=0, extension=KaiJob())
+    assert remember(job, reserve(), {TOP}) is None
+    assert remember(job, evict(TOP), {TOP}) is None
+
+
+def test_a_plan_that_is_carried_out_is_remembered() -> None:
+    """W starts and gives way to top in one plan; it has left when the next one is made."""
+    state = state_with(queue("q"))
+    state.apply(WorkloadAdded(workload(preempting=True)))
+    decisions: list[Decision] = [start(), evict(W)]
+    apply(state, Plan(taken_ms=1, decisions=(start(),)))
+    known = state.workloads[W].extension
+    assert isinstance(known, KueueWorkload)
+    assert not known.preempting
+    has_left = carry_out(state, decisions[1:], 2, keeps_reservations=False)
+    assert has_left
+    assert W not in state.runs
+    left = state.workloads[W].extension
+    assert isinstance(left, KueueWorkload)
+    assert left.gave_way == (GaveWay(W, "InClusterQueue"),)
+
+
+def test_a_promise_that_is_kept_has_quota_and_one_that_is_not_waits_again() -> None:
+    for keeps in (True, False):
+        state = state_with(queue("q"))
+        state.apply(WorkloadAdded(workload()))
+        assert not carry_out(state, [reserve()], 1, keeps_reservations=keeps)
+        assert (W in state.runs) is keeps
+
+
+def test_under_kueue_who_was_leaving_with_all_its_pods_waits_again() -> None:
+    """Under other rules it would count as withdrawn."""
+    state = state_with(queue("q"))
+    state.apply(WorkloadAdded(workload()))
+    apply(state, Plan(taken_ms=1, decisions=(start(), evict(None))))
+    assert carry_out(state, [], 2, keeps_reservations=False)
+    assert W in state.workloads
+    assert state.waiting(Q) == [W]
