@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.model.plan import Evict
-from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings, Strategy
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings, Strategy
 from tests.policy.kueue.plan_world import (
     CLASSICAL,
     FAIR,
@@ -345,10 +345,41 @@ def test_who_borrows_nothing_takes_what_a_preemptor_waits_for() -> None:
 
 def test_with_the_gate_for_preemptors_they_have_the_first_turn() -> None:
     settings = gate("PrioritizePreemptorWorkloads", on=True)
-    assert told(plan(cluster(*PREEMPTOR), settings)) == [
+    planned = plan(cluster(*PREEMPTOR), settings)
+    assert told(planned) == [
         "evict low for top: InClusterQueue",
         "reserve top until low left",
         "wait b1: WaitingForQuota",
+    ]
+    # One is free, but it is promised.
+    compared = told_reason(decided(planned, "b1").reason)[1]
+    assert compared.startswith("any/gpu: request 1 > available 0")
+
+
+def test_where_promises_are_kept_a_later_cycle_of_the_plan_keeps_them_too() -> None:
+    """B's second job is looked at after top was promised what low leaves."""
+    state = cluster(
+        """
+        name parent quota within
+        POOL -      0     -
+        a    POOL   2     LowerPriority
+        b    POOL   1     Never
+        """,
+        """
+        name queue asks priority created running
+        low  a     2    0        0       1
+        top  a     2    9        1       -
+        b1   b     1    0        2       -
+        b2   b     2    0        3       -
+        """,
+    )
+    options = KueueOptions(no_preemption_loops=True)
+    settings = KueueSettings(fair_sharing=True, options=options)
+    assert sorted(told(plan(state, settings))) == [
+        "evict low for top: InClusterQueue",
+        "reserve top until low left",
+        "start b1",
+        "wait b2: WaitingForQuota",
     ]
 
 

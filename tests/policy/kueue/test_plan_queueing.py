@@ -294,3 +294,25 @@ def test_once_the_victims_have_left_the_next_one_gets_the_rest() -> None:
     list(cycles(state, CLASSICAL))
     assert held(state) == {"q": 2}
     assert "low" not in state.runs
+
+
+def test_two_that_ask_for_the_same_in_two_queues_are_each_told_of_their_own() -> None:
+    """Q may borrow 1, r nothing: what each can have at most differs."""
+    state = cluster(
+        """
+        name parent quota borrow
+        POOL -      5     -
+        q    POOL   1     1
+        r    POOL   1     0
+        """,
+        """
+        name queue asks
+        a    q     3
+        b    r     3
+        """,
+    )
+    planned = plan(state)
+    assert [told_reason(decided(planned, name).reason)[1] for name in ("a", "b")] == [
+        "any/gpu: request 3 > potential 2 at q",
+        "any/gpu: request 3 > potential 1 at r",
+    ]
