@@ -8,7 +8,7 @@ from fairlead.model.events import QueueChanged, WorkloadStopped
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, cluster, plan, told
+from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, cluster, held, plan, told
 
 NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
 
@@ -95,6 +95,16 @@ def test_what_is_free_and_not_promised_is_given_out_meanwhile() -> None:
     assert carry_out(state)[0] == "start l0"
 
 
+def test_what_was_promised_is_not_given_out_meanwhile() -> None:
+    """R1 asks for 2, and 2 are free now. But l0 needs 1 of them besides the 2 that m0 leaves."""
+    state = cluster(SIDES, THREE)
+    carry_out(state)
+    add(state, {"name": "r1", "queue": "r", "asks": "2", "created": "0"})
+    assert "start r1" not in carry_out(state)
+    leave(state, "m0")
+    assert carry_out(state)[0] == "start l0"
+
+
 LENT = """
 name parent quota reclaim
 ROOT -      0     -
@@ -121,6 +131,96 @@ def test_who_fits_only_when_they_have_left_waits_and_evicts_nobody() -> None:
     ]
     leave(state, "b1")
     assert carry_out(state) == ["start a1", "start b2", "wait b1: WaitingForQuota"]
+
+
+def test_who_fits_only_when_they_have_left_is_passed_by_nobody() -> None:
+    """1 is free, and 5 - 3 = 2 will be when b1 has left and a1 has its 3: enough for b2.
+
+    B3 would fit now; but then 2 - 1 = 1 would be left for b2.
+    """
+    state = cluster(
+        LENT.replace("ROOT -      0", "ROOT -      1"),
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        a1   a     3    1       -
+        """,
+    )
+    carry_out(state)
+    add(state, {"name": "b2", "queue": "b", "asks": "2", "created": "2"})
+    add(state, {"name": "b3", "queue": "b", "asks": "1", "created": "3"})
+    assert "start b3" not in carry_out(state)
+    leave(state, "b1")
+    assert carry_out(state)[:2] == ["start a1", "start b2"]
+
+
+def test_of_two_who_fit_when_others_have_left_one_may_fit_now() -> None:
+    """1 is free now, and 5 - 3 = 2 will be: both b2 and c1 fit then, and one of them now."""
+    state = cluster(
+        LENT.replace("ROOT -      0", "ROOT -      1") + "c    ROOT   0     Any",
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        a1   a     3    1       -
+        """,
+    )
+    carry_out(state)
+    add(state, {"name": "b2", "queue": "b", "asks": "1", "created": "2"})
+    add(state, {"name": "c1", "queue": "c", "asks": "1", "created": "3"})
+    started = [line for line in carry_out(state) if line.startswith("start")]
+    assert started == ["start b2"]
+    assert held(state) == {"a": 0, "b": 1, "c": 0}  # and 4 of b are leaving
+    leave(state, "b1")
+    assert carry_out(state)[:2] == ["start a1", "start c1"]
+
+
+def test_who_has_its_room_already_leaves_the_rest_to_others() -> None:
+    """A1 takes the 3 of b2 and d1 3 of the 4 of b1, which is slow to leave: 7 - 3 - 3 = 1 for c1.
+
+    While b1 is there, 7 - 4 - 3 = 0 are left beside a1, so c1 has to wait for it.
+    """
+    state = cluster(
+        """
+        name parent quota reclaim
+        ROOT -      0     -
+        a    ROOT   3     Any
+        b    ROOT   0     Any
+        c    ROOT   0     Any
+        d    ROOT   4     Any
+        """,
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        b2   b     3    1       1
+        a1   a     3    2       -
+        d1   d     3    3       -
+        c1   c     1    4       -
+        """,
+    )
+    carry_out(state)
+    leave(state, "b2")
+    now = carry_out(state)
+    assert (now[0], "start c1" in now) == ("start a1", False)
+    leave(state, "b1")
+    assert carry_out(state)[:2] == ["start d1", "start c1"]
+
+
+def test_a_promise_is_given_up_when_others_hold_what_is_left() -> None:
+    """A1 was promised 3 of 6. With 4 in all, of which c1 has the 2 that are c's own, 2 are left."""
+    state = cluster(
+        LENT + "c    ROOT   2     Any",
+        """
+        name queue asks created running
+        b1   b     4    0       0
+        c1   c     2    1       1
+        a1   a     3    2       -
+        """,
+    )
+    carry_out(state)
+    assert is_preempting(state, "a1")
+    set_quota(state, "a", 2)
+    assert carry_out(state) == ["wait a1: WaitingForQuota"]
+    assert not is_preempting(state, "a1")
 
 
 def test_a_promise_is_given_up_when_the_quota_for_it_is_gone() -> None:

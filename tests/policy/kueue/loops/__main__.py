@@ -1,5 +1,6 @@
 """``python -m tests.policy.kueue.loops``: look for preemptions that never end."""
 
+import signal
 import sys
 from time import monotonic
 
@@ -61,4 +62,6 @@ def _counts(found: Found) -> str:
 
 
 if __name__ == "__main__":
+    # Who is only told to end would leave its processes behind, which wait for work for ever.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     main()

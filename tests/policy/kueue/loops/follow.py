@@ -42,8 +42,11 @@ class Course(NamedTuple):
 def follow(world: SmallWorld, options: KueueOptions) -> Course:
     """Return the course of *world*, which is the same each time.
 
-    It loops if all that a plan looks at is as it was before some earlier plan.
+    It loops if all that a plan looks at is as it was before some earlier plan. If loops are to be
+    prevented, other options that the world has are on as well.
     """
+    if options.no_preemption_loops:
+        options = replace(world.settings.options, no_preemption_loops=True)
     settings = replace(world.settings, options=options)
     policy, state = KueuePolicy(settings), world.state()
     lingering, last_arrival = world.lingering(), world.last_arrival()

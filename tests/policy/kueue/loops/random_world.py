@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings, Strategy
+from msgspec.structs import replace
+
+from fairlead.policy.kueue.settings import (
+    BOTH_STRATEGIES,
+    KueueOptions,
+    KueueSettings,
+    Strategy,
+)
 from tests.policy.kueue.loops.small_world import Row, SmallWorld
 
 _STRATEGIES: Final[tuple[tuple[Strategy, ...], ...]] = (
@@ -29,8 +36,11 @@ def random_world(number: int) -> SmallWorld:
     chance = Random(number)
     cohorts = list(_cohorts(chance))
     queues = list(_queues(chance, [row["name"] for row in cohorts]))
+    rules = chance.choice(_SETTINGS)
+    if number % 4 == 0:
+        rules = replace(rules, options=KueueOptions(priority_override=True))
     return SmallWorld(
-        settings=chance.choice(_SETTINGS),
+        settings=rules,
         queues=(*cohorts, *queues),
         workloads=tuple(_workloads(chance, [row["name"] for row in queues])),
     )

@@ -46,6 +46,8 @@ class SmallWorld(NamedTuple):
         sharing = "no fair sharing"
         if self.settings.fair_sharing:
             sharing = f"fair sharing: {', '.join(self.settings.strategies)}"
+        if self.settings.options.priority_override:
+            sharing += "; priority override, if loops are prevented"
         return f"{sharing}\n\n{_table(self.queues)}\n\n{_table(self.workloads)}"
 
 
