@@ -69,7 +69,7 @@ def test_together_they_use_all_that_there_is() -> None:
 
 
 def test_nominal_quota_is_a_queues_own_whoever_comes_first() -> None:
-    """Without preemption, 2 of a's 3 are free for it although b has a longer line."""
+    """B1 takes b's own 3, and a1 the 3 of a before b2 could borrow them, though a1 came last."""
     state = cluster(
         """
         name parent quota

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.model.plan import Evict
-from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings, Strategy
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings, Strategy
 from tests.policy.kueue.plan_world import (
     CLASSICAL,
     FAIR,
@@ -18,10 +18,6 @@ from tests.policy.kueue.told_reason import told as told_reason
 
 FINAL: Strategy = "LessThanOrEqualToFinalShare"
 INITIAL: Strategy = "LessThanInitialShare"
-
-
-def gate(name: str, *, on: bool, fair: bool = True) -> KueueSettings:
-    return KueueSettings(fair_sharing=fair, feature_gates=((name, on),))
 
 
 def one_queue(within: str, low: int, claimant: int, created: int) -> list[str]:
@@ -278,7 +274,7 @@ def test_whose_share_does_not_fall_gives_way_if_the_final_share_counts(
 
 
 def test_who_gives_way_by_shares_is_told_them() -> None:
-    """X wants 1 of 10: 100. Y has 7 and is left with 6: 600."""
+    """X wants 1 of 10 with weight 0.5: 100 / 0.5. Y has all 10 and is left with 9."""
     jobs = "\n".join(f"y{number} y 1 1" for number in range(1, 11))
     state = cluster(
         """
@@ -320,220 +316,6 @@ def test_who_weighs_nothing_gives_way_and_takes_only_from_its_like(
     given_up = ["evict y4 for x1: InCohortFairSharing", "reserve x1 until y4 left"]
     outcome = given_up if holder == "0" else ["wait x1: WaitingForQuota"]
     assert told(plan(state, FAIR)) == outcome
-
-
-PREEMPTOR = (
-    """
-    name parent quota within        reclaim
-    POOL -      0     -             -
-    a    POOL   2     LowerPriority Any
-    b    POOL   2     Never         Never
-    """,
-    """
-    name queue asks priority running preempting
-    low  a     3    0        1       -
-    top  a     4    9        -       yes
-    b1   b     1    0        -       -
-    """,
-)
-
-
-def test_who_borrows_nothing_takes_what_a_preemptor_waits_for() -> None:
-    """4 in all: low has 3, and top wants them and the last one; but b1 takes that, b's own."""
-    assert told(plan(cluster(*PREEMPTOR), FAIR)) == ["start b1", "wait top: WaitingForQuota"]
-
-
-def test_with_the_gate_for_preemptors_they_have_the_first_turn() -> None:
-    settings = gate("PrioritizePreemptorWorkloads", on=True)
-    planned = plan(cluster(*PREEMPTOR), settings)
-    assert told(planned) == [
-        "evict low for top: InClusterQueue",
-        "reserve top until low left",
-        "wait b1: WaitingForQuota",
-    ]
-    # One is free, but it is promised.
-    compared = told_reason(decided(planned, "b1").reason)[1]
-    assert compared.startswith("any/gpu: request 1 > available 0")
-
-
-def test_where_promises_are_kept_a_later_cycle_of_the_plan_keeps_them_too() -> None:
-    """B's second job is looked at after top was promised what low leaves."""
-    state = cluster(
-        """
-        name parent quota within
-        POOL -      0     -
-        a    POOL   2     LowerPriority
-        b    POOL   1     Never
-        """,
-        """
-        name queue asks priority created running
-        low  a     2    0        0       1
-        top  a     2    9        1       -
-        b1   b     1    0        2       -
-        b2   b     2    0        3       -
-        """,
-    )
-    options = KueueOptions(no_preemption_loops=True)
-    settings = KueueSettings(fair_sharing=True, options=options)
-    assert sorted(told(plan(state, settings))) == [
-        "evict low for top: InClusterQueue",
-        "reserve top until low left",
-        "start b1",
-        "wait b2: WaitingForQuota",
-    ]
-
-
-@pytest.mark.parametrize(("on", "first"), [(True, "a1"), (False, "b1")])
-def test_the_gate_for_non_borrowing_heads_puts_them_before_lower_shares(
-    on: bool, first: str
-) -> None:
-    """One gpu of 10 is left. A has borrowed 5 of 10 cpu (500), but asks for its own gpu.
-
-    B would borrow 1 of 10 gpu (100).
-    """
-    state = cluster(
-        """
-        name parent quota
-        POOL -      10,9
-        a    POOL   0,1
-        b    POOL   0,0
-        c    POOL   0,0
-        """,
-        """
-        name queue asks running
-        a0   a     5,0  1
-        c0   c     0,9  1
-        a1   a     0,1  -
-        b1   b     0,1  -
-        """,
-        "cpu,gpu:any",
-    )
-    told_first = told(plan(state, gate("FairSharingPrioritizeNonBorrowing", on=on)))[0]
-    assert told_first == f"start {first}"
-
-
-@pytest.mark.parametrize("fair", [True, False])
-@pytest.mark.parametrize(("on", "first"), [(True, "a1"), (False, "b1")])
-def test_the_gate_for_priorities_puts_importance_before_age(
-    fair: bool, on: bool, first: str
-) -> None:
-    state = cluster(
-        """
-        name parent quota
-        POOL -      1
-        a    POOL   0
-        b    POOL   0
-        """,
-        """
-        name queue asks priority created
-        a1   a     1    9        5
-        b1   b     1    0        1
-        """,
-    )
-    settings = gate("PrioritySortingWithinCohort", on=on, fair=fair)
-    assert told(plan(state, settings))[0] == f"start {first}"
-
-
-@pytest.mark.parametrize(
-    ("on", "outcome"),
-    [
-        (True, ["evict y1 for x1: InCohortReclamation", "reserve x1 until y1 left"]),
-        (False, ["wait x1: WaitingForQuota"]),
-    ],
-)
-def test_the_gate_for_nominal_quota_takes_it_back_whatever_the_shares(
-    on: bool, outcome: list[str]
-) -> None:
-    """X has one gpu of its own, which y has borrowed: 1 of 4, 250. But x borrows 8 of 10 cpu: 800.
-
-    Z has its own 3.
-    """
-    state = cluster(
-        """
-        name parent quota reclaim
-        POOL -      10,0  -
-        x    POOL   0,1   Any
-        y    POOL   0,0   Any
-        z    POOL   0,3   Any
-        """,
-        """
-        name queue asks running
-        x0   x     8,0  1
-        y1   y     0,1  1
-        z0   z     0,3  1
-        x1   x     0,1  -
-        """,
-        "cpu,gpu:any",
-    )
-    assert told(plan(state, gate("FairSharingPreemptWithinNominal", on=on))) == outcome
-
-
-OVERLAP = (
-    """
-    name parent quota reclaim
-    POOL -      0     -
-    a    POOL   2     Any
-    b    POOL   2     Any
-    c    POOL   0     -
-    """,
-    """
-    name queue asks created running
-    c1   c     2    0       1
-    c2   c     2    0       2
-    a1   a     2    1       -
-    b1   b     2    2       -
-    """,
-)
-
-
-@pytest.mark.parametrize("fair", [True, False])
-def test_two_that_would_take_from_the_same_look_again(fair: bool) -> None:
-    """Both would have c2, the newer; b1 comes later and takes c1."""
-    settings = KueueSettings(fair_sharing=fair)
-    assert told(plan(cluster(*OVERLAP), settings)) == [
-        "evict c2 for a1: InCohortReclamation",
-        "reserve a1 until c2 left",
-        "evict c1 for b1: InCohortReclamation",
-        "reserve b1 until c1 left",
-    ]
-
-
-@pytest.mark.parametrize("fair", [True, False])
-def test_without_the_gate_for_overlaps_the_second_waits_for_the_next_plan(fair: bool) -> None:
-    settings = gate("RecomputeAssignmentUponPreemptionTargetsOverlap", on=False, fair=fair)
-    first, second, third, *_ = cycles(cluster(*OVERLAP), settings)
-    assert first == [
-        "evict c2 for a1: InCohortReclamation",
-        "reserve a1 until c2 left",
-        "wait b1: WaitingForQuota",
-    ]
-    assert second[:3] == [
-        "start a1",
-        "evict c1 for b1: InCohortReclamation",
-        "reserve b1 until c1 left",
-    ]
-    assert third[0] == "start b1"
-
-
-def test_two_that_share_one_large_victim_both_get_their_places() -> None:
-    """C1 has 4: a1 has it leave, and b1, who would fit then, waits for that without a claim."""
-    state = cluster(
-        OVERLAP[0],
-        """
-        name queue asks created running
-        c1   c     4    0       1
-        a1   a     2    1       -
-        b1   b     2    2       -
-        """,
-    )
-    first, second, *_ = cycles(state, FAIR)
-    assert first == [
-        "evict c1 for a1: InCohortReclamation",
-        "reserve a1 until c1 left",
-        "wait b1: WaitingForQuota",
-    ]
-    assert second == ["start a1", "start b1", "wait c1: WaitingForQuota"]
-    assert held(state) == {"a": 2, "b": 2, "c": 0}
 
 
 def test_a_preemption_that_fewer_pods_make_possible_takes_no_more_than_that() -> None:
