@@ -30,6 +30,7 @@ class Turn(NamedTuple):
 
     nomination: Nomination
     outcome: Outcome
+    kept: Usage = ()  # what nobody after it in the cycle could have
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -96,8 +97,7 @@ class KueueCycle:
                 return Turn(nomination, "skipped")
             nomination = self._again.nominate(nomination.waiting, nomination.assignment.flavors)
             if nomination.assignment is not None and nomination.mode() is Mode.FIT:
-                self._charge(nomination.waiting.queue, nomination.assignment.usage)
-                return Turn(nomination, "deferred")
+                return self._keep(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
         return self._settle(nomination, nomination.assignment)
@@ -106,16 +106,16 @@ class KueueCycle:
         """Let a head that could be met have what it needs, if that is still there."""
         queue = nomination.waiting.queue
         if nomination.mode() is Mode.PREEMPT and not nomination.targets:
-            if self._snapshot.rules[queue].preemption.reclaim_within_cohort != "Any":
-                self._charge(queue, self._reserved(queue, assignment))
-            return Turn(nomination, "nocandidates")
+            if self._snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
+                return Turn(nomination, "nocandidates")
+            return self._keep(nomination, "nocandidates", self._reserved(queue, assignment))
         if not self._fits(nomination, assignment.usage):
             return Turn(nomination, "skipped")
         for target in nomination.targets:
             self._victims.add(target.holder.name)
             self._without_victims.let_leave(target.holder)
-        self._charge(queue, assignment.usage)
-        return Turn(nomination, "preempting" if nomination.targets else "admitted")
+        outcome: Outcome = "preempting" if nomination.targets else "admitted"
+        return self._keep(nomination, outcome, assignment.usage)
 
     def _fits(self, nomination: Nomination, usage: Usage) -> bool:
         """Return whether a head fits once its victims and all those before have left."""
@@ -127,9 +127,12 @@ class KueueCycle:
             later.charge(target.holder.queue, target.holder.usage)
         return fits
 
-    def _charge(self, queue: QueueName, usage: Usage) -> None:
+    def _keep(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
+        """Let nobody after this turn have *usage*."""
+        queue = nomination.waiting.queue
         self._snapshot.charge(queue, usage)
         self._without_victims.charge(queue, usage)
+        return Turn(nomination, outcome, usage)
 
     def _reserved(self, queue: QueueName, assignment: Assignment) -> Usage:
         """Return how much is set aside for a head that nobody gives way to: within its limits.

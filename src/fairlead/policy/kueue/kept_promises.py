@@ -42,9 +42,9 @@ def cycle_that_keeps_promises(
         has_room = now.fits(head.queue, usage)
         if has_room:
             now.charge(head.queue, usage)
-        yield Turn(promised, "admitted" if has_room else "preempting")
+        yield Turn(promised, "admitted" if has_room else "preempting", usage)
     for turn in KueueCycle(later, axes, settings).run(others):
-        yield Turn(turn.nomination, _outcome_now(turn, now))
+        yield turn._replace(outcome=_outcome_now(turn, now))
 
 
 def _outcome_now(turn: Turn, now: Snapshot) -> Outcome:

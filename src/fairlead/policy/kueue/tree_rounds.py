@@ -65,6 +65,12 @@ class TreeRounds:
         """Return the last turns of those that wait for others to leave."""
         return [turn for turn in self.last.values() if turn.outcome == "preempting"]
 
+    def keeping(self) -> list[Turn]:
+        """Return the last turns of heads that keep something from others, cycle after cycle."""
+        heads = [head for line in self._lines.values() if (head := line.head()) is not None]
+        turns = [self.last[head.name] for head in heads if head.name in self.last]
+        return [turn for turn in turns if turn.kept]
+
     def restrained(self, waiting: Waiting) -> Waiting:
         """Return *waiting* with what it must not ask for now."""
         return waiting._replace(restraint=self._restraints.of(waiting))

@@ -80,7 +80,7 @@ class Waits:
         reason = self._as_it_is.of(waiting, eligibility)
         if reason.comparisons or reason.names:
             return reason
-        # It would fit, if the room were not promised to others.
+        # It would fit, if other heads did not keep the room.
         return self._with_promises.of(waiting, eligibility)
 
     def _claims(self, waiting: Waiting) -> tuple[FailedClaim, ...]:
@@ -102,10 +102,8 @@ class Waits:
         return (FailedClaim(action=PREEMPTION, reason=reason),)
 
     def _promised_snapshot(self) -> Snapshot:
-        """Return the tree as if those for whom others leave had their quota already."""
+        """Return the tree as if heads had what they keep from others."""
         snapshot = self._rounds.snapshot.copy()
-        for turn in self._promised:
-            if turn.nomination.assignment is not None:
-                queue, usage = turn.nomination.waiting.queue, turn.nomination.assignment.usage
-                snapshot.charge(queue, usage)
+        for turn in self._rounds.keeping():
+            snapshot.charge(turn.nomination.waiting.queue, turn.kept)
         return snapshot
