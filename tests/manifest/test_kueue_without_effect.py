@@ -84,9 +84,24 @@ def test_a_field_of_a_spec_that_has_no_effect(kind: str, field: str, is_told: bo
         ("Sometimes", ["error bad-choice $.spec.admissionScope.admissionMode"]),
     ],
 )
-def test_admission_by_past_use_has_no_effect(mode: str, expected: list[str]) -> None:
+def test_admission_by_past_use_has_no_effect_without_a_half_life(
+    mode: str, expected: list[str]
+) -> None:
     text = spec_of("ClusterQueue", f"admissionScope: {{admissionMode: {mode}}}")
     assert told(*REST, text) == expected
+    half_life = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+    half_life += "admissionFairSharing: {usageHalfLifeTime: 1h}\n"
+    errors = [each for each in expected if each.startswith("error")]
+    assert told(*REST, text, half_life) == errors
+
+
+def test_many_queues_that_ask_for_admission_by_past_use_are_told_once() -> None:
+    field = "  admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}\n"
+    (finding,) = findings_of(*REST, cluster_queue("z") + field, cluster_queue("b") + field)
+    assert finding.message == (
+        "found UsageBasedAdmissionFairSharing, here and in 1 other ClusterQueue, which has no "
+        "effect without admissionFairSharing in a Configuration"
+    )
 
 
 TOPOLOGIES = {
@@ -149,7 +164,7 @@ def test_annotations_that_have_no_effect(name: str) -> None:
 
 # A Configuration, its version, and the fields that are told.
 CONFIGURATIONS = [
-    ("v1beta2", "admissionFairSharing: {usageHalfLifeTime: 1h}", ["admissionFairSharing"]),
+    ("v1beta2", "admissionFairSharing: {usageHalfLifeTime: 1h}", []),
     ("v1beta2", "multiKueue: {gcInterval: 1m}", ["multiKueue"]),
     (
         "v1beta2",

@@ -32,6 +32,11 @@ apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: rest, namespace: vision}
 spec: {clusterQueue: rest, wallTimePolicy: {wallTimeAllocatedHours: 5}}
+status:
+  fairSharing:
+    admissionFairSharingStatus:
+      consumedResources: {cpu: 2928932188n}
+      lastUpdate: "2026-11-16T08:00:00Z"
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: Workload

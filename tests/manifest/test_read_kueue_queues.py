@@ -412,6 +412,47 @@ def test_a_local_queue_is_read() -> None:
     assert remarks(findings) == []
 
 
+CONSUMED: dict[str, tuple[tuple[tuple[str, int], ...], int | None, list[str]]] = {
+    # What it had used, in billionths of a core or byte, as of when, and what is told.
+    "{consumedResources: {cpu: 2928932188n, memory: 1Ki}, lastUpdate: 1970-01-01T00:00:02Z}": (
+        (("cpu", 2_928_932_188), ("memory", 1024 * 10**9)),
+        2000,
+        [],
+    ),
+    '{consumedResources: {memory: "0", cpu: 1500m}, soon: 1}': ((("cpu", 15 * 10**8),), None, []),
+    "{lastUpdate: 1970-01-01T00:00:00Z}": ((), 0, []),
+    "{consumedResources: {cpu: 0.0000000019}}": ((("cpu", 1),), None, []),
+    "{}": ((), None, []),
+    "": ((), None, []),
+    "{consumedResources: {cpu: -1}}": ((), None, ["error out-of-range {}.consumedResources.cpu"]),
+    "{consumedResources: {cpu: lots}}": (
+        (),
+        None,
+        ["error bad-quantity {}.consumedResources.cpu"],
+    ),
+    "{consumedResources: 7}": ((), None, ["error wrong-type {}.consumedResources"]),
+    "{lastUpdate: soon}": ((), None, ["error bad-timestamp {}.lastUpdate"]),
+}
+
+
+@pytest.mark.parametrize(("status", "expected"), CONSUMED.items(), ids=str)
+def test_what_a_local_queue_had_used_is_read_to_the_billionth(
+    status: str, expected: tuple[tuple[tuple[str, int], ...], int | None, list[str]]
+) -> None:
+    cursor, findings = cursor_of(f"""
+        metadata: {{name: a}}
+        spec: {{clusterQueue: q}}
+        status: {{fairSharing: {{weightedShare: 7, admissionFairSharingStatus: {status}}}}}
+        """)
+    found = read_local_queue(cursor)
+    assert found is not None
+    consumed, at_ms, told = expected
+    assert found.local_queue.consumed_billionths == consumed
+    assert found.local_queue.consumed_at_ms == at_ms
+    path = "$.status.fairSharing.admissionFairSharingStatus"
+    assert remarks(findings) == [each.format(path) for each in told]
+
+
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [("None", (False, False)), ("Hold", (True, False)), ("HoldAndDrain", (True, True))],

@@ -11,19 +11,18 @@ from typing import Final, Protocol
 from fairlead.manifest.core.tree_checks import Sourced
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_objects import KueueObjects
+from fairlead.manifest.objects import ClusterQueueObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path
 from fairlead.policy.kueue.settings import KueueOptions
 
 _NO_CHECKS = "nobody waits for admission checks"
 _NO_BLOCK = "workloads are admitted while the pods of others are not ready"
-_NO_PAST_USE = "past use of local queues changes no order"
 CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
     {
         # ClusterQueue
         "admissionChecks": _NO_CHECKS,
         "admissionChecksStrategy": _NO_CHECKS,
-        "admissionMode": _NO_PAST_USE,
         "concurrentAdmissionPolicy": "a workload stays with the flavors that it is admitted with",
         # LocalQueue
         "wallTimePolicy": "no queue is stopped when its hours are used up",
@@ -37,7 +36,6 @@ CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
         "preemptionGates": "others may be preempted for the workload, closed gates or not",
         "topologyRequest": "quota is granted without a look at nodes",
         # Configuration
-        "admissionFairSharing": _NO_PAST_USE,
         "blockAdmission": _NO_BLOCK,
         "deviceClassMappings": "resource claims ask for no quota",
         "enable": _NO_BLOCK,  # of waitForPodsReady in v1beta1, where that blocks by default
@@ -73,8 +71,27 @@ def warn_of_no_effect(objects: KueueObjects, findings: Findings) -> None:
     _warn_once("Workload", objects.workloads.values(), findings)
     if objects.configuration:
         _warn_once("Configuration", [objects.configuration], findings)
+    if objects.settings.admission_fair_sharing is None:
+        _warn_of_usage_based_admission(objects.cluster_queues.values(), findings)
     if objects.own_settings and not objects.settings.fair_sharing:
         _warn_of_options(objects.own_settings.source, objects.settings.options, findings)
+
+
+def _warn_of_usage_based_admission(
+    queues: Iterable[ClusterQueueObject], findings: Findings
+) -> None:
+    asking = [each for each in queues if each.rules.usage_based_admission]
+    if asking:
+        others = _other_objects("ClusterQueue", len(asking) - 1)
+        asking[0].source.report(
+            findings,
+            "warning",
+            "no-effect",
+            ("spec", "admissionScope", "admissionMode"),
+            f"found UsageBasedAdmissionFairSharing{others}, which has no effect without "
+            "admissionFairSharing in a Configuration",
+            "add the Configuration of Kueue to the input",
+        )
 
 
 def _warn_once(kind: str, objects: Iterable[_Noted], findings: Findings) -> None:
@@ -86,8 +103,7 @@ def _warn_once(kind: str, objects: Iterable[_Noted], findings: Findings) -> None
             firsts.setdefault(field, (each.source, path))
             owners.setdefault(field, set()).add(at)
     for field, (source, path) in firsts.items():
-        others = len(owners[field]) - 1
-        where = f", here and in {others} other {kind}{'s' if others > 1 else ''}" if others else ""
+        where = _other_objects(kind, len(owners[field]) - 1)
         source.report(
             findings,
             "warning",
@@ -96,6 +112,10 @@ def _warn_once(kind: str, objects: Iterable[_Noted], findings: Findings) -> None
             f"found {field}{where}, which has no effect yet: {CONSEQUENCES[field]}",
             "read all answers as if it were not there",
         )
+
+
+def _other_objects(kind: str, others: int) -> str:
+    return f", here and in {others} other {kind}{'s' if others > 1 else ''}" if others else ""
 
 
 def _warn_of_options(source: Source, options: KueueOptions, findings: Findings) -> None:

@@ -110,10 +110,7 @@ def _rules(spec: Cursor, groups: tuple[ResourceGroup, ...]) -> ClusterQueue:
 
 def _without_effect(spec: Cursor, rules: ClusterQueue) -> tuple[Path, ...]:
     checks = ("admissionChecks", "admissionChecksStrategy") if rules.admission_checks else ()
-    given = given_fields(spec, *checks, "concurrentAdmissionPolicy")
-    if rules.usage_based_admission:
-        given += (("spec", "admissionScope", "admissionMode"),)
-    return given
+    return given_fields(spec, *checks, "concurrentAdmissionPolicy")
 
 
 def _fungibility(given: Cursor) -> FlavorFungibility:

@@ -48,7 +48,7 @@ def read_kueue_configuration(top: Cursor) -> KueueSettingsObject:
         requeued_by=_requeued_by(waiting),
     )
     without_effect = (
-        *given_fields(top, "admissionFairSharing", "multiKueue"),
+        *given_fields(top, "multiKueue"),
         *_blocked_admission(waiting, is_old),
         *_changed_resources(top.mapping("resources")),
     )

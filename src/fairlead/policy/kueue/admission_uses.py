@@ -24,7 +24,6 @@ from fairlead.policy.kueue.local_queue_use import (
 from fairlead.policy.kueue.run_usage import run_usage
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
 
-_GATE: Final = "AdmissionFairSharing"
 _NO_USE: Final[UseRank] = (False, Fraction(0))
 
 
@@ -33,7 +32,7 @@ def admission_uses(
 ) -> "AdmissionUses | None":
     """Return the uses of all LocalQueues; None if *settings* let them order nothing."""
     rules = settings.admission_fair_sharing
-    if rules is None or not dict(settings.feature_gates).get(_GATE, True):
+    if rules is None or not dict(settings.feature_gates).get("AdmissionFairSharing", True):
         return None
     return AdmissionUses(state, rules, now_ms)
 
