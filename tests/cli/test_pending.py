@@ -105,6 +105,42 @@ def test_a_cluster_queue_lists_everybody_with_both_positions(tmp_path: Path) -> 
     ]
 
 
+BY_USE = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+admissionFairSharing: {usageHalfLifeTime: 1h}
+"""
+USED = """
+status:
+  fairSharing:
+    admissionFairSharingStatus:
+      consumedResources: {cpu: 750m}
+      lastUpdate: "2026-11-16T08:00:00Z"
+"""
+
+
+@pytest.mark.parametrize(
+    ("now", "first"),
+    [
+        ("08:00", "red/urgent"),  # red has used nothing yet, blue 0.75
+        ("09:00", "blue/middle"),  # half of blue's is 0.375; red runs 1, of which half counts
+    ],
+)
+def test_past_use_of_local_queues_comes_before_priority(
+    tmp_path: Path, now: str, first: str
+) -> None:
+    queues = QUEUES.format(stop_local_queue="None", stop_cluster_queue="None")
+    queues = queues.replace(
+        "namespaceSelector",
+        "admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}\n  namespaceSelector",
+    )
+    red, blue = USED.replace("750m", "0"), USED
+    head, marker, last = queues.rpartition("---\n")
+    file = write(tmp_path, "line.yaml", head.rstrip() + red + marker + last + blue, *LINE, BY_USE)
+    arguments = ("pending", "lab", "-f", file, "-o", "json")
+    assert items(run_cli(*arguments, "--now", f"2026-11-16T{now}:00Z"))[0][0] == first
+
+
 def test_a_local_queue_lists_its_own_and_keeps_their_places_in_the_cluster_queue(
     tmp_path: Path,
 ) -> None:

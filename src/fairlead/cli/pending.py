@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from fairlead.cli.options import load_files, output_option, reads_manifests, states_or_exit
+from fairlead.cli.options import (
+    load_files,
+    now_option,
+    output_option,
+    reads_manifests,
+    states_or_exit,
+)
 from fairlead.cli.table import table_text
 from fairlead.errors import FairleadError
 from fairlead.explain.pending_report import (
@@ -47,6 +53,7 @@ HEAD = ("WORKLOAD", "LOCAL-QUEUE", "CREATED", "PRIORITY", "POSITION", "LOCAL-POS
     show_default=True,
     help="Leave out the first N.",
 )
+@now_option
 @output_option("table", "json", "yaml")
 def command(
     queue: str,
@@ -56,6 +63,7 @@ def command(
     strict: bool,
     limit: int,
     offset: int,
+    now: int,
     output: str,
 ) -> None:
     """Show who waits in a queue of Kueue, in its order.
@@ -74,7 +82,7 @@ def command(
     named = pending_queue(state, queue)
     if named.local_queue is not None and state.catalogue.local_queues[named.local_queue].stopped:
         click.echo(f"note: {printable(queue)} is stopped, so nothing of it is in line", err=True)
-    everybody = pending_workloads(state, settings, named)
+    everybody = pending_workloads(state, settings, named, now)
     shown = everybody[offset : offset + limit]
     if output != "table":
         from fairlead.cli.output import print_document

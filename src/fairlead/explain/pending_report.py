@@ -17,6 +17,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
+from fairlead.policy.kueue.admission_uses import admission_uses
 from fairlead.policy.kueue.pending_order import is_queued, pending_order
 from fairlead.policy.kueue.settings import KueueSettings
 
@@ -65,15 +66,16 @@ def pending_queue(state: ClusterState, text: str) -> PendingQueue:
 
 
 def pending_workloads(
-    state: ClusterState, settings: KueueSettings, queue: PendingQueue
+    state: ClusterState, settings: KueueSettings, queue: PendingQueue, now_ms: int
 ) -> list[PendingWorkload]:
-    """Return who waits in *queue*, in the order of its ClusterQueue.
+    """Return who waits in *queue*, in the order of its ClusterQueue as a plan first finds it.
 
     The place in the ClusterQueue counts everybody before the workload, whatever their LocalQueue;
     the other one those of its own LocalQueue, which is of one namespace.
     Cost: O(n log n) in those that wait in the ClusterQueue.
     """
-    line = pending_order(state, queue.cluster_queue, settings)
+    uses = admission_uses(state, settings, now_ms)
+    line = pending_order(state, queue.cluster_queue, settings, uses)
     queued = [state.workloads[name] for name in line if is_queued(state, state.workloads[name])]
     seen: Counter[str] = Counter()
     entries = []

@@ -4,14 +4,15 @@ from typing import Final
 
 import msgspec
 
+from fairlead.explain.amount_text import number_text
 from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.pending_report import PendingQueue, PendingWorkload, pending_workloads
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
 from fairlead.policy.kueue.pending_order import queued_ms
-from fairlead.policy.kueue.settings import KueueSettings
 
 SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""
@@ -48,17 +49,20 @@ def place_in_line(view: KueueJobView) -> PlaceInLine | None:
     if rules is None:
         return None
     queue = view.workload.queue
-    line = pending_workloads(view.state, view.settings, PendingQueue(cluster_queue=queue))
+    named = PendingQueue(cluster_queue=queue)
+    line = pending_workloads(view.state, view.settings, named, view.now_ms)
     own = next((each for each in line if each.workload == view.workload.name), None)
     if own is None:
         return None
     decided = {each.workload: type(each).__name__.lower() for each in view.plan.decisions}
+    uses = admission_uses(view.state, view.settings, view.now_ms)
+    counted = uses if uses is not None and uses.order(queue) else None
     before = [
         Before(
             position=each.position_in_cluster_queue,
             workload=each.workload,
             decision=decided.get(each.workload, ""),
-            why=_why(view.state.workloads[each.workload], view.workload, view.settings),
+            why=_why(view, view.state.workloads[each.workload], counted),
         )
         for each in line[: own.position_in_cluster_queue]
     ]
@@ -107,16 +111,28 @@ def place_document(place: PlaceInLine) -> dict[str, object]:
     }
 
 
-def _why(first: Workload, other: Workload, settings: KueueSettings) -> str:
-    """Return which rule of the order puts *first* before *other*."""
+def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str:
+    """Return which rule of the order puts *first* before the workload that is looked at.
+
+    *uses* are those of LocalQueues if they order its queue.
+    """
+    other, settings = view.workload, view.settings
     if _is_preempting(first) and not _is_preempting(other):
         return "others give way to it already"
+    if uses is not None and uses.rank(first.name) != uses.rank(other.name):
+        used = f"{_use_text(uses, first)} against {_use_text(uses, other)}"
+        return f"{uses.local_queue(first.name)} has used less of late: {used}"
     if first.priority != other.priority:
         return f"higher priority: {first.priority} against {other.priority}"
     since, other_since = queued_ms(first, settings), queued_ms(other, settings)
     if since != other_since:
         return f"waits longer: since {moment_text(since)}, not {moment_text(other_since)}"
     return "first by name"
+
+
+def _use_text(uses: AdmissionUses, workload: Workload) -> str:
+    has_no_weight, used = uses.rank(workload.name)
+    return number_text(None if has_no_weight else used)
 
 
 def _is_preempting(workload: Workload) -> bool:
