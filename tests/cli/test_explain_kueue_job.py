@@ -312,3 +312,36 @@ def test_every_job_of_the_example_can_be_explained_in_every_form() -> None:
         assert found["decisions"] == [each for each in decisions if each["workload"] == name]
         printed = run_cli("explain", name, "-f", EXAMPLE, *NOW).out
         assert printed.startswith(f"{found['answer']}\n")
+
+
+USED = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {namespace: team, name: busy-jobs}
+spec: {clusterQueue: a}
+status:
+  fairSharing:
+    admissionFairSharingStatus:
+      {consumedResources: {cpu: 8}, lastUpdate: "2026-11-16T09:00:00Z"}
+"""
+BY_USE = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+admissionFairSharing: {usageHalfLifeTime: 10m}
+"""
+
+
+def test_one_whose_local_queue_used_less_of_late_is_before_it(tmp_path: Path) -> None:
+    """Of late busy-jobs has used 8 cores, and a-jobs none: that comes before the priority."""
+    world = (
+        BY_USE,
+        queue("a", more="admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}", f=4),
+        USED,
+        workload("modest", "a", 5),
+        workload("urgent", "busy", 5, priority=9),
+    )
+    place = document(tmp_path, "urgent", *world)["place"]
+    assert [(each["workload"], each["why"]) for each in place["before"]] == [
+        ("team/modest", "team/a-jobs has used less of late: 0 against 8")
+    ]
+    assert place["positionInLocalQueue"] == 0
