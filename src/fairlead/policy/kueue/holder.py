@@ -20,7 +20,6 @@ class Holder(NamedTuple):
     queued_ms: int  # orders it among what waits: its creation, or when it was queued anew
     reserved_ms: int  # since when it has quota
     is_evicted: bool = False  # told to leave already
-    local_queue: str = ""
     is_protected: bool = False  # has quota for less than the minimum run time
 
     def key(self) -> HolderKey:
