@@ -189,10 +189,12 @@ def test_room_that_is_promised_counts_as_taken(tmp_path: Path) -> None:
         workload("tiny", "b", 1, minute=3),
     )
     printed = text(tmp_path, "tiny", *world)
-    assert printed.startswith("team/tiny waits for quota at cohort/all: f/cpu: request 1 > ")
-    assert "Allocated counts what is promised to those for whom others leave." in printed
+    assert printed.startswith(
+        "team/tiny waits for quota at cohort/all, where team/owner has a claim: f/cpu: request 1 > "
+    )
+    assert "Allocated counts what the heads of other queues keep for themselves." in printed
     (path,) = document(tmp_path, "tiny", *world)["paths"]
-    assert path["levels"][-1]["allocated"] == "11"  # 4 + 3, which has not left yet, + 4
+    assert path["levels"][-1]["allocated"] == "8"  # 4 + 3, which has not left yet, + 4
 
 
 SHARING = (

@@ -91,7 +91,7 @@ def test_the_numbers_are_those_of_the_moment_that_decided(
                     path = paths[told.axis]
                     own = path.levels[0]
                     number = own.potential if reason.code == EXCEEDS_MAX_QUOTA else own.available
-                    assert (path.ends_at, max(0, number)) == (told.queue, told.right.amount)
+                    assert (path.ends_at, number) == (told.queue, told.right.amount)
 
 
 @settings(max_examples=30, deadline=None)

@@ -252,7 +252,7 @@ def nodes(count: int, what: str) -> Tally:
             Reason(code="InCohortFairSharing", queue=OTHER, comparisons=(SHARES,)),
             "other shares what it borrows: later share of team 250 <= later share of other inf",
         ),
-        (Reason(code="WouldBeEvicted", queue=TEAM), BARE_PHRASES["WouldBeEvicted"]),
+        (Reason(code="WouldBeEvicted", queue=TEAM), BARE_PHRASES["WouldBeEvicted"][0]),
         (Reason(code="SomethingNew", queue=TEAM), "SomethingNew"),
     ],
     ids=lambda value: value.code if isinstance(value, Reason) else "",

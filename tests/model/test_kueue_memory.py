@@ -1,6 +1,7 @@
 """What a workload under Kueue's rules remembers of the decisions about it."""
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.model.after_plan import carry_out
 from fairlead.model.apply import apply
@@ -8,7 +9,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded
 from fairlead.model.kueue_memory import remember
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
-from fairlead.model.workload import GaveWay, KaiJob, KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import GaveWay, KaiJob, KueueWorkload, PodId, PodSet, Promise, Workload
 from tests.model.worlds import queue, state_with
 
 W, TOP, GONE = WorkloadName("w"), WorkloadName("top"), WorkloadName("gone")
@@ -25,7 +26,8 @@ def workload(**memory: object) -> Workload:
 
 def memory_after(before: Workload, decision: Decision) -> KueueWorkload | None:
     """What is known after *decision*, if that is something else than before."""
-    after = remember(before, decision, {W, TOP})
+    top = replace(before, name=TOP, created_ms=7)
+    after = remember(before, decision, {W: before, TOP: top})
     if after is None:
         return None
     assert isinstance(after.extension, KueueWorkload)
@@ -58,10 +60,13 @@ def test_who_has_a_promise_preempts() -> None:
     found = memory_after(workload(), reserve())
     assert found is not None
     assert found.preempting
+    assert found.promise == Promise(flavors=(), counts=(1,), waits_for=(TOP,))
 
 
 def test_who_has_a_promise_still_remembers_nothing_new() -> None:
-    assert memory_after(workload(preempting=True), reserve()) is None
+    promise = Promise(flavors=(), counts=(1,), waits_for=(TOP,))
+    known = workload(preempting=True, promise=promise)
+    assert memory_after(known, reserve()) is None
 
 
 @pytest.mark.parametrize("decision", [start(), wait()])
@@ -75,21 +80,34 @@ def test_who_starts_or_waits_without_a_promise_preempts_no_more(decision: Decisi
 def test_who_gives_way_remembers_to_whom_and_by_which_rule() -> None:
     found = memory_after(workload(), evict(TOP, "InCohortReclamation"))
     assert found is not None
-    assert found.gave_way == (GaveWay(TOP, "InCohortReclamation"),)
+    assert found.gave_way == (GaveWay(TOP, "InCohortReclamation", created_ms=7),)
 
 
 def test_the_same_once_more_is_nothing_new() -> None:
-    known = (GaveWay(TOP, "InClusterQueue"),)
+    known = (GaveWay(TOP, "InClusterQueue", created_ms=7),)
     assert memory_after(workload(gave_way=known), evict(TOP)) is None
 
 
+def test_another_one_of_the_same_name_is_not_the_one_it_gave_way_to() -> None:
+    known = (GaveWay(TOP, "InCohortFairSharing", created_ms=6),)
+    found = memory_after(workload(gave_way=known), evict(TOP, "InClusterQueue"))
+    assert found is not None
+    assert found.gave_way == (GaveWay(TOP, "InClusterQueue", created_ms=7),)
+
+
+def test_what_was_taken_back_is_remembered_as_such() -> None:
+    found = memory_after(workload(), replace(evict(TOP, "InCohortReclamation"), by_own_quota=True))
+    assert found is not None
+    assert [each.by_own_quota for each in found.gave_way] == [True]
+
+
 def test_two_rules_are_two_memories_in_a_fixed_order() -> None:
-    known = (GaveWay(TOP, "InCohortFairSharing"),)
+    known = (GaveWay(TOP, "InCohortFairSharing", created_ms=7),)
     found = memory_after(workload(gave_way=known), evict(TOP, "InClusterQueue"))
     assert found is not None
     assert found.gave_way == (
-        GaveWay(TOP, "InClusterQueue"),
-        GaveWay(TOP, "InCohortFairSharing"),
+        GaveWay(TOP, "InClusterQueue", created_ms=7),
+        GaveWay(TOP, "InCohortFairSharing", created_ms=7),
     )
 
 
@@ -117,8 +135,8 @@ def test_who_moves_keeps_what_it_knows() -> None:
 
 def test_workloads_of_other_rules_remember_nothing_here() -> None:
     job = Workload(name=W, queue=Q, pod_sets=(), min_count=0, extension=KaiJob())
-    assert remember(job, reserve(), {TOP}) is None
-    assert remember(job, evict(TOP), {TOP}) is None
+    assert remember(job, reserve(), {}) is None
+    assert remember(job, evict(TOP), {}) is None
 
 
 def test_a_plan_that_is_carried_out_is_remembered() -> None:
@@ -135,7 +153,7 @@ def test_a_plan_that_is_carried_out_is_remembered() -> None:
     assert W not in state.runs
     left = state.workloads[W].extension
     assert isinstance(left, KueueWorkload)
-    assert left.gave_way == (GaveWay(W, "InClusterQueue"),)
+    assert left.gave_way == (GaveWay(W, "InClusterQueue", created_ms=0),)
 
 
 def test_a_promise_that_is_kept_has_quota_and_one_that_is_not_waits_again() -> None:

@@ -26,7 +26,7 @@ _STAGES: Final = {
 """How far a claim got; what is not here says no more than that nobody is there to give way."""
 
 _ACTIONS: Final = ("reclaim", "preempt", "consolidation", "preemption")
-_ABOUT_ROOM: Final = ("NoNodeFits", "WaitingForQuota")
+_ABOUT_ROOM: Final = ("NoNodeFits", "WaitingForQuota", "QuotaIsKept")
 
 
 def best_claim(wait: Wait) -> FailedClaim | None:

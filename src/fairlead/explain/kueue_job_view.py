@@ -78,23 +78,20 @@ class KueueJobView:
         """The quotas as they were when it was decided; nobody else may change it.
 
         For one that starts: before it, so without those that start later. For one that waits: at
-        the end of the plan, and if it would fit then, with what is promised to others.
+        the end of the plan, and if it would fit then, with what others keep.
         """
         tree, seeks = self._tree(), self.seeks
         assert tree is not None, "who seeks quota has a tree of it"
+        if self.counts_promises:
+            return tree.as_kept()
         snapshot = tree.snapshot.copy()
         if isinstance(seeks, Start):
             self._undo_starts(snapshot, seeks)
-        if self.counts_promises:
-            for turn in tree.preempting():
-                if turn.nomination.assignment is not None:
-                    queue, usage = turn.nomination.waiting.queue, turn.nomination.assignment.usage
-                    snapshot.charge(queue, usage)
         return snapshot
 
     @cached_property
     def counts_promises(self) -> bool:
-        """Whether only what is promised to others keeps it from quota."""
+        """Whether only what other heads keep for themselves keeps it from quota."""
         tree = self._tree()
         if tree is None or not isinstance(self.seeks, Wait):
             return False

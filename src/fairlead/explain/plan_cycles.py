@@ -27,6 +27,8 @@ def plan_cycles(policy: Policy, state: ClusterState, now_ms: int, most: int) -> 
         is_quiet = all(isinstance(decision, Wait) for decision in plan.decisions)
         is_quiet |= plan.decisions == before  # it promises what it never comes to
         before = plan.decisions
+        moment = state.moment
         has_left = carry_out(state, plan.decisions, plan.taken_ms, keeps_reservations=False)
+        is_quiet &= state.moment == moment  # who waits may have lost its right to be the first
         if not has_left and is_quiet:
             return

@@ -66,7 +66,7 @@ def path_section(view: KueueJobView, paths: Sequence[QuotaPath]) -> Section:
         f"{path.axis} is held by {', '.join(held_texts(path.held))}." for path in paths if path.held
     ]
     if view.counts_promises:
-        remarks.append("Allocated counts what is promised to those for whom others leave.")
+        remarks.append("Allocated counts what the heads of other queues keep for themselves.")
     return Section(
         title="What its queue and those above allow",
         table=(head, *rows),

@@ -41,6 +41,7 @@ PHRASES: Final = {
     "NoMatchingFlavor": "no flavor suits its pods: {names}",
     "ExceedsMaxQuota": "asks for more than {queue} could ever let it have: {all}",
     "WaitingForQuota": "waits for quota at {queue}: {all}; held by {held}",
+    "QuotaIsKept": "waits for quota at {queue}, where {names} has a claim: {all}; held by {held}",
     "WaitingForPreemptedWorkloads": "others give way to it",
     "AllocateIsOff": "the shard has the action allocate switched off",
     "WouldBeEvicted": "could start, but the next cycle would take its place for {names}",
@@ -68,10 +69,14 @@ PHRASES: Final = {
 }
 
 BARE_PHRASES: Final = {
-    "WouldBeEvicted": "held back from a place that the next cycle would take away again",
-    "QueueDoesNotExist": "it names no queue",
-    "Suspended": "held back by its owner",
-    "BackOff": "held back for a while after evictions",
-    "WaitingForQuota": "waits for quota in {queue}, where others had their turn before",
+    "WouldBeEvicted": ("held back from a place that the next cycle would take away again",),
+    "QueueDoesNotExist": ("it names no queue",),
+    "Suspended": ("held back by its owner",),
+    "BackOff": ("held back for a while after evictions",),
+    "WaitingForQuota": (
+        "waits for quota at {queue}: {all}",
+        "waits for quota in {queue}, where others had their turn before",
+    ),
+    "QuotaIsKept": ("waits for quota at {queue}, where {names} has a claim: {all}",),
 }
-"""What is said where a reason lacks something that its phrase has a place for."""
+"""What is said where a reason lacks something that its phrase has a place for, the best first."""

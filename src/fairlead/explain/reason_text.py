@@ -37,10 +37,13 @@ def reason_text(reason: Reason) -> str:
 
 
 def _phrase(code: str, told: Mapping[str, str]) -> str:
-    """Return the phrase of *code*; the bare one if something is missing that it has a place for."""
-    phrase = PHRASES.get(code, code)
-    places = {name for _, name, _, _ in Formatter().parse(phrase) if name is not None}
-    return phrase if all(told[name] for name in places) else BARE_PHRASES.get(code, phrase)
+    """Return the first phrase of *code* for which nothing is missing that it has a place for."""
+    phrases = (PHRASES.get(code, code), *BARE_PHRASES.get(code, ()))
+    for phrase in phrases:
+        places = {name for _, name, _, _ in Formatter().parse(phrase) if name is not None}
+        if all(told[name] for name in places):
+            return phrase
+    return phrases[-1]
 
 
 def held_texts(held: Sequence[Held]) -> list[str]:

@@ -3,17 +3,17 @@
 A plan looks at the state alone, so what it has to remember is put down with the workloads.
 """
 
-from collections.abc import Container
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Reserve
-from fairlead.model.workload import GaveWay, KueueWorkload, Workload
+from fairlead.model.workload import GaveWay, KueueWorkload, Promise, Workload
 
 
 def remember(
-    workload: Workload, decision: Decision, known: Container[WorkloadName]
+    workload: Workload, decision: Decision, known: Mapping[WorkloadName, Workload]
 ) -> Workload | None:
     """Return *workload* as it is after *decision* about it; None if there is nothing to remember.
 
@@ -22,12 +22,40 @@ def remember(
     before = workload.extension
     if not isinstance(before, KueueWorkload) or isinstance(decision, Move):
         return None
-    if not isinstance(decision, Evict):
-        after = replace(before, preempting=isinstance(decision, Reserve))
-    elif decision.beneficiary is not None:
-        gave_way = {each for each in before.gave_way if each.beneficiary in known}
-        gave_way.add(GaveWay(decision.beneficiary, decision.reason.code))
-        after = replace(before, gave_way=tuple(sorted(gave_way)))
+    if isinstance(decision, Evict):
+        after = _after_loss(before, decision, known)
+    elif isinstance(decision, Reserve):
+        after = replace(before, preempting=True, promise=_promise(workload, decision))
     else:
-        return None
+        after = replace(before, preempting=False, promise=None)
     return replace(workload, extension=after) if after != before else None
+
+
+def gave_way_to(each: GaveWay, known: Mapping[WorkloadName, Workload]) -> Workload | None:
+    """Return the one to whom a workload gave way; None if it is not there any more."""
+    found = known.get(each.beneficiary)
+    is_same = found is not None and each.created_ms in (None, found.created_ms)
+    return found if is_same else None
+
+
+def _after_loss(
+    before: KueueWorkload, decision: Evict, known: Mapping[WorkloadName, Workload]
+) -> KueueWorkload:
+    if decision.beneficiary is None:
+        return before
+    gave_way = {each for each in before.gave_way if gave_way_to(each, known)}
+    beneficiary = known.get(decision.beneficiary)
+    latest = GaveWay(
+        decision.beneficiary,
+        decision.reason.code,
+        decision.by_own_quota,
+        None if beneficiary is None else beneficiary.created_ms,
+    )
+    return replace(before, gave_way=tuple(sorted(gave_way | {latest})))
+
+
+def _promise(workload: Workload, decision: Reserve) -> Promise:
+    counts = [0] * len(workload.pod_sets)
+    for place in decision.placements:
+        counts[place.pod.pod_set] += 1
+    return Promise(flavors=decision.flavors, counts=tuple(counts), waits_for=decision.waits_for)

@@ -126,6 +126,7 @@ class Evict(msgspec.Struct, frozen=True, kw_only=True, tag="evict"):
     pods: tuple[PodId, ...]
     beneficiary: WorkloadName | None
     reason: Reason
+    by_own_quota: bool = False  # under Kueue: the beneficiary's queue takes back its own
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True, tag="move"):

@@ -94,6 +94,16 @@ class GaveWay(msgspec.Struct, frozen=True, order=True):
 
     beneficiary: WorkloadName
     code: str  # that of the reason
+    by_own_quota: bool = False  # it was taken back: the quota is the beneficiary's queue's own
+    created_ms: int | None = None  # of the beneficiary, since another may come to have its name
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True):
+    """What a workload gets as soon as those have left who give way to it."""
+
+    flavors: tuple[dict[str, str], ...]  # per pod set, from resource to flavor
+    counts: tuple[int, ...]  # how many pods of each set
+    waits_for: tuple[WorkloadName, ...]
 
 
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
@@ -103,6 +113,7 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     requeued_ms: int | None = None  # orders it instead of its creation
     back_off_until_ms: int | None = None  # not to be queued before
     preempting: bool = False  # others give way to it, so it stays the first of its queue
+    promise: Promise | None = None  # of one that is preempting; None: not known
     gave_way: tuple[GaveWay, ...] = ()  # to workloads that are still there, by name
     max_execution_s: int | None = None
 

@@ -8,7 +8,7 @@ from fairlead.model.events import WorkloadChanged
 from fairlead.model.plan import FailedClaim, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GaveWay, KueueWorkload
-from fairlead.policy.kueue.give_way import GiveWayOrder
+from fairlead.policy.kueue.give_way import GiveWayOrder, Right, right_of
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import cluster, cycles, finish, held, plan, told
 from tests.text_table import rows
@@ -22,16 +22,24 @@ WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
 
 def order(table: str) -> GiveWayOrder:
     """Return the order after each line: who lost, to whom, by which right."""
-    found = GiveWayOrder([])
+    found = GiveWayOrder({})
     for row in rows(f"loser winner right\n{table.strip()}"):
-        found.record(WorkloadName(row["loser"]), WorkloadName(row["winner"]), row["right"])
+        given = _given(row)
+        found.record(WorkloadName(row["loser"]), given.beneficiary, right_of(given))
     return found
+
+
+def _given(row: dict[str, str]) -> GaveWay:
+    is_own = row["right"] == BACK
+    return GaveWay(WorkloadName(row["winner"]), row["right"], by_own_quota=is_own)
 
 
 def above(found: GiveWayOrder, name: str) -> tuple[str, str]:
     """Return whom one must not ask beyond its quota, and within it."""
-    by_right = found.above_by_right(WorkloadName(name))
-    return " ".join(sorted(found.above(WorkloadName(name)))), " ".join(sorted(by_right))
+    beyond, within = (
+        found.above(WorkloadName(name), right) for right in (Right.SHARING, Right.OWN_QUOTA)
+    )
+    return " ".join(sorted(beyond)), " ".join(sorted(within))
 
 
 def test_nobody_asks_back_directly() -> None:
@@ -103,7 +111,7 @@ def gave_way(state: ClusterState, table: str) -> None:
         workload = state.workloads[WorkloadName(row["loser"])]
         extension = workload.extension
         assert isinstance(extension, KueueWorkload)
-        memory = (*extension.gave_way, GaveWay(WorkloadName(row["winner"]), row["right"]))
+        memory = (*extension.gave_way, _given(row))
         extension = msgspec.structs.replace(extension, gave_way=tuple(sorted(memory)))
         state.apply(WorkloadChanged(msgspec.structs.replace(workload, extension=extension)))
 
@@ -169,7 +177,7 @@ def test_who_is_evicted_again_remembers_only_those_who_are_still_there() -> None
     list(cycles(state, NO_LOOPS))
     extension = state.workloads[WorkloadName("b2")].extension
     assert isinstance(extension, KueueWorkload)
-    assert extension.gave_way == (GaveWay(WorkloadName("a1"), FAIR_SHARING),)
+    assert extension.gave_way == (GaveWay(WorkloadName("a1"), FAIR_SHARING, created_ms=2),)
 
 
 OWNERS = """

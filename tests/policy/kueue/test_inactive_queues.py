@@ -34,5 +34,5 @@ def test_what_is_drained_makes_room_for_who_was_promised_some() -> None:
     state = cluster(QUEUES.format(stop="HoldAndDrain"), WORKLOADS)
     kept = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
     drained = "evict borrows: ClusterQueueStopped"
-    assert told(plan(state, kept)) == [drained, "wait takesback: WaitingForQuota"]
+    assert told(plan(state, kept)) == [drained, "reserve takesback until borrows left"]
     assert told(plan(state, FAIR)) == [drained, "wait takesback: WaitingForQuota"]

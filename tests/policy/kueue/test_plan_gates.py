@@ -38,7 +38,7 @@ def test_with_the_gate_for_preemptors_they_have_the_first_turn() -> None:
     assert told(planned) == [
         "evict low for top: InClusterQueue",
         "reserve top until low left",
-        "wait b1: WaitingForQuota",
+        "wait b1: QuotaIsKept",
     ]
     # One is free, but it is promised.
     compared = told_reason(decided(planned, "b1").reason)[1]

@@ -201,7 +201,7 @@ STORIES = {
         "cpu=1",
         """
         WaitingForQuota top
-        red/cpu: request 1 > available 0 at top
+        red/cpu: request 1 > available -1 at top
         b has 9 red/cpu, 7 borrowed
         """,
         RED,

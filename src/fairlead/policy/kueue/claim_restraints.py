@@ -2,8 +2,9 @@
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import GaveWay
 from fairlead.policy.kueue.flavor_assignment import Waiting
-from fairlead.policy.kueue.give_way import GiveWayOrder
+from fairlead.policy.kueue.give_way import GiveWayOrder, Right, right_of
 from fairlead.policy.kueue.holder import Restraint
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.target import Target
@@ -16,19 +17,19 @@ class ClaimRestraints:
         """Take in who gave way to whom, if that is to count."""
         self.now_ms = now_ms
         self._delay_ms = settings.options.preemption_delay_ms
-        workloads = state.workloads.values() if settings.options.ends_loops else ()
-        self._order = GiveWayOrder(workloads)
+        self._order = GiveWayOrder(state.workloads if settings.options.ends_loops else {})
         self._counts_order = settings.options.ends_loops
 
     def of(self, waiting: Waiting) -> Restraint:
         """Return what holds for *waiting* now."""
         return Restraint(
-            spared=self._order.above(waiting.name),
-            spared_if_owed=self._order.above_by_right(waiting.name),
+            spared=self._order.above(waiting.name, Right.SHARING),
+            spared_if_owed=self._order.above(waiting.name, Right.OWN_QUOTA),
             may_share=not self._delay_ms or self.now_ms - waiting.queued_ms >= self._delay_ms,
         )
 
     def record(self, beneficiary: WorkloadName, target: Target) -> None:
         """Note that *target* has to give way."""
         if self._counts_order:
-            self._order.record(target.holder.name, beneficiary, target.reason)
+            given = GaveWay(beneficiary, target.reason, target.by_own_quota)
+            self._order.record(target.holder.name, beneficiary, right_of(given))

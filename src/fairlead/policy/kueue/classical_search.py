@@ -81,7 +81,8 @@ class _ClassicalSearch:
         self._claimant = claimant
         self._borrowing = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
         self._is_forbidden = self._borrowing.policy == "Never"
-        asking = asking_others(snapshot, claimant, is_owed=self.is_within_quota())
+        self._is_owed = self.is_within_quota()
+        asking = asking_others(snapshot, claimant, is_owed=self._is_owed)
         self._allowed = Candidates(snapshot, claimant, asking)
         # All lines are drawn up before anything is taken.
         lines = [*self._others(), self._own()]
@@ -128,7 +129,7 @@ class _ClassicalSearch:
         for candidate, is_away in zip(taken, must_go or [True] * len(taken), strict=True):
             if is_away:
                 snapshot.charge(candidate.holder.queue, candidate.holder.usage)
-                targets.append(Target(holder=candidate.holder, reason=self._reason(candidate)))
+                targets.append(self._target(candidate))
         return targets if must_go else []
 
     def room_at_most(self) -> dict[int, int]:
@@ -192,6 +193,11 @@ class _ClassicalSearch:
                 return False
             name = parents[name]
         return True
+
+    def _target(self, candidate: _Candidate) -> Target:
+        reason = self._reason(candidate)
+        by_own_quota = self._is_owed and reason != "InClusterQueue"
+        return Target(holder=candidate.holder, reason=reason, by_own_quota=by_own_quota)
 
     def _reason(self, candidate: _Candidate) -> TargetReason:
         if candidate.claim is _Claim.SAME_QUEUE:

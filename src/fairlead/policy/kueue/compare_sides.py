@@ -48,7 +48,14 @@ def compare_sides(
         else:
             compared = _compare(snapshot, claimant, holder, choice.sides)
         if must:
-            targets.append(Target(holder=holder, reason=choice.reason, compared=compared))
+            targets.append(
+                Target(
+                    holder=holder,
+                    reason=choice.reason,
+                    compared=compared,
+                    by_own_quota=choice.reason == "InCohortReclamation",
+                )
+            )
     for choice in choices:
         snapshot.charge(choice.holder.queue, choice.holder.usage)
     return targets

@@ -63,14 +63,23 @@ class KueueCycle:
         self._victims: set[WorkloadName] = set()  # of all turns so far
 
     def run(
-        self, heads: Iterable[Waiting], preempting: Collection[WorkloadName] = ()
+        self,
+        heads: Iterable[Waiting],
+        preempting: Collection[WorkloadName] = (),
+        nominated: dict[WorkloadName, Nomination] | None = None,
     ) -> Iterator[Turn]:
         """Yield the turn of every head, in the order of turns.
 
-        *preempting* are those of them for whom others were told to leave before.
+        *preempting* are those of them for whom others were told to leave before. Those *nominated*
+        already are not nominated again; the others are added there.
         """
         nominator = Nominator(self._snapshot, self._axes, self._settings)
-        nominations = {each.name: nominator.nominate(each) for each in heads}
+        known = {} if nominated is None else nominated
+        nominations = {}
+        for each in heads:
+            if each.name not in known:
+                known[each.name] = nominator.nominate(each)
+            nominations[each.name] = known[each.name]
         order = self._line_up(list(nominations.values()), preempting)
         while (name := order.pop()) is not None:
             turn = self._take_turn(nominations[name])

@@ -11,53 +11,59 @@ evictions by rights as strong as its own or stronger, and that is enough: in a c
 the weakest right is the one that is refused.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Mapping
+from enum import IntEnum
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.model.kueue_memory import gave_way_to
+from fairlead.model.workload import GaveWay, KueueWorkload, Workload
 
-_STRENGTH: Final[Mapping[str, int]] = {
-    "InClusterQueue": 0,  # importance and age, which make no circles
-    "InCohortReclamation": 1,
-    "InCohortFairSharing": 2,
-    "InCohortReclaimWhileBorrowing": 2,
-}
-_WEAKEST: Final = 2
+
+class Right(IntEnum):
+    """By what right somebody was told to leave, the strongest one first."""
+
+    IMPORTANCE = 0  # or age, in one queue: these make no circles
+    OWN_QUOTA = 1
+    SHARING = 2
+
+
+def right_of(given: GaveWay) -> Right:
+    """Return by what right a workload had to give way."""
+    if given.code == "InClusterQueue":
+        return Right.IMPORTANCE
+    return Right.OWN_QUOTA if given.by_own_quota else Right.SHARING
 
 
 class GiveWayOrder:
     """The order among the workloads of one state, kept up while a plan is made."""
 
-    def __init__(self, workloads: Iterable[Workload]) -> None:
-        """Take in what the workloads remember. Cost: a look at each."""
-        self._above: dict[WorkloadName, dict[WorkloadName, int]] = {}
-        for workload in workloads:
+    def __init__(self, workloads: Mapping[WorkloadName, Workload]) -> None:
+        """Take in what the workloads remember of those that are still there.
+
+        Cost: a look at each.
+        """
+        self._above: dict[WorkloadName, dict[WorkloadName, Right]] = {}
+        for workload in workloads.values():
             if isinstance(workload.extension, KueueWorkload):
                 for each in workload.extension.gave_way:
-                    self.record(workload.name, each.beneficiary, each.code)
+                    if gave_way_to(each, workloads) is not None:
+                        self.record(workload.name, each.beneficiary, right_of(each))
 
-    def record(self, loser: WorkloadName, beneficiary: WorkloadName, code: str) -> None:
-        """Note that *loser* gave way by the rule *code*; the strongest right is what counts."""
+    def record(self, loser: WorkloadName, beneficiary: WorkloadName, right: Right) -> None:
+        """Note that *loser* gave way; of several rights the strongest one counts."""
         above = self._above.setdefault(loser, {})
-        strength = _STRENGTH[code]
-        above[beneficiary] = min(strength, above.get(beneficiary, strength))
+        above[beneficiary] = min(right, above.get(beneficiary, right))
 
-    def above(self, name: WorkloadName) -> frozenset[WorkloadName]:
-        """Return whom *name* must not ask for what its queue would borrow."""
-        return self._reached(name, _WEAKEST)
+    def above(self, name: WorkloadName, right: Right) -> frozenset[WorkloadName]:
+        """Return whom *name* must not ask by *right*.
 
-    def above_by_right(self, name: WorkloadName) -> frozenset[WorkloadName]:
-        """Return whom *name* must not even ask for what is its queue's own."""
-        return self._reached(name, _STRENGTH["InCohortReclamation"])
-
-    def _reached(self, name: WorkloadName, weakest: int) -> frozenset[WorkloadName]:
-        """Return all to whom *name* gave way, directly or through others, by strong rights."""
+        All to whom it gave way, directly or through others, by rights as strong or stronger.
+        """
         found: set[WorkloadName] = set()
         to_visit = [name]
         while to_visit:
-            for each, strength in self._above.get(to_visit.pop(), {}).items():
-                if strength <= weakest and each not in found:
+            for each, theirs in self._above.get(to_visit.pop(), {}).items():
+                if theirs <= right and each not in found:
                     found.add(each)
                     to_visit.append(each)
         return frozenset(found)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import QuotaAxes
+from fairlead.model.workload import Promise
 from fairlead.policy.kueue.classical_search import classical_targets
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import (
@@ -86,6 +87,19 @@ class Nominator:
         if whole.can_proceed() or not self._admits_partially:
             return whole
         return admit_partially(waiting.demands, with_counts) or whole
+
+    def as_promised(self, waiting: Waiting, promise: Promise) -> Nomination:
+        """Return a workload with the flavors and pods of *promise*; without, if it does not fit."""
+        flavors, counts = promise.flavors, promise.counts
+        sets = list(zip(waiting.demands, flavors, strict=False))
+        is_same = len(sets) == len(counts) == len(waiting.demands) and all(
+            demand.requests.keys() <= given.keys() for demand, given in sets
+        )
+        if not is_same:  # its pods are others by now
+            return Nomination(waiting, waiting.counts(), None)
+        assignment = self._assigner.assign(waiting.with_counts(counts), flavors)
+        fits = assignment is not None and assignment.mode is Mode.FIT
+        return Nomination(waiting, counts, assignment if fits else None)
 
     def fewest(self, waiting: Waiting) -> Waiting:
         """Return a workload with as few pods of each set as it may be admitted with."""

@@ -13,20 +13,30 @@ class PendingLine:
     def __init__(
         self, line: Sequence[Waiting], rules: ClusterQueue, preempting: WorkloadName | None
     ) -> None:
-        """Start at the first of *line*; *preempting* is who has others give way to it already."""
-        self._line = line
+        """Start at the first of *line*; *preempting* is who has others give way to it already.
+
+        That one is the first as long as it has that right, and then stands where it belongs.
+        """
+        self._by_name = {waiting.name: waiting for waiting in line}
+        self._line = sorted(line, key=_seniority)
         self._at = 0
         self._rules = rules
         self._passed: dict[WorkloadName, None] = {}  # admitted, or set aside before their turn
         self._set_aside: list[Waiting] = []
         self._shapes = {waiting.name: self._shape(waiting) for waiting in line}
         self._alike: dict[Hashable, list[Waiting]] = {}
-        for waiting in line:
+        for waiting in self._line:
             self._alike.setdefault(self.shape(waiting.name), []).append(waiting)
         self.preempting = preempting
 
     def head(self) -> Waiting | None:
         """Return who is next; None if everybody was looked at."""
+        if self.preempting is not None:
+            return self._by_name[self.preempting]
+        return self._next()
+
+    def _next(self) -> Waiting | None:
+        """Return who is next where nobody preempts."""
         while self._at < len(self._line) and self._line[self._at].name in self._passed:
             self._at += 1
         return self._line[self._at] if self._at < len(self._line) else None
@@ -64,7 +74,8 @@ class PendingLine:
 
     def _rest(self) -> list[Waiting]:
         """Return who was neither admitted nor set aside, in order."""
-        return [each for each in self._line[self._at :] if each.name not in self._passed]
+        left = [each for each in self._line[self._at :] if each.name not in self._passed]
+        return sorted(left, key=lambda each: each.name != self.preempting)
 
     def _shape(self, waiting: Waiting) -> Hashable:
         demands = tuple(
@@ -72,10 +83,14 @@ class PendingLine:
             for each in waiting.demands
         )
         preemption = self._rules.preemption
-        if preemption.within_cluster_queue == "LowerOrNewerEqualPriority":
-            return waiting.name  # its age counts, so no two are equal
+        # Where age counts too, the one that is asked first is older than those alike: if it finds
+        # nobody to give way, they find nobody either.
         priority = waiting.priority if _asks_by_priority(preemption) else 0
         return priority, waiting.restraint, demands
+
+
+def _seniority(waiting: Waiting) -> tuple[int, int, WorkloadName]:
+    return -waiting.priority, waiting.queued_ms, waiting.name
 
 
 def _asks_by_priority(preemption: QueuePreemption) -> bool:

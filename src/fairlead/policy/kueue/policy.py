@@ -1,13 +1,13 @@
 """Kueue's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.model.workload import KueueWorkload, Promise, Workload
 from fairlead.policy.kueue.admission_uses import admission_uses
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
@@ -110,7 +110,10 @@ class _Planning:
         for snapshot in seen:
             refused: list[Wait] = []
             lines = self._lines(snapshot, refused)
-            rounds = TreeRounds(snapshot, self._state.axes, self._settings, lines, self._restraints)
+            promises = self._promises(lines.values())
+            rounds = TreeRounds(
+                snapshot, self._state.axes, self._settings, lines, self._restraints, promises
+            )
             decisions += TreeDecisions(self._state, rounds).decisions()
             self._over.append((refused, rounds, lines))
         return decisions
@@ -147,6 +150,16 @@ class _Planning:
             else:
                 lines[queue] = PendingLine(line, rules, preempting)
         return lines
+
+    def _promises(self, lines: Iterable[PendingLine]) -> dict[WorkloadName, Promise]:
+        """Return what earlier plans promised to those who preempt, as far as it is known."""
+        promises = {}
+        for line in lines:
+            if line.preempting is not None:
+                extension = self._state.workloads[line.preempting].extension
+                if isinstance(extension, KueueWorkload) and extension.promise is not None:
+                    promises[line.preempting] = extension.promise
+        return promises
 
     def _waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
         waiting = self._demands.waiting(workload, rules)

@@ -96,9 +96,10 @@ class Snapshot:
         self.charge(holder.queue, holder.usage)
 
     def let_be_evicted(self, holder: Holder) -> None:
-        """Note that one who has quota was told to leave; no search may have looked here before."""
+        """Note that one who has quota was told to leave. What searches found out is forgotten."""
         others = self._lines[holder.queue].without(holder.name).holders
         self._lines[holder.queue] = HolderLine((*others, holder._replace(is_evicted=True)))
+        self.standing = StandingOrder(self.tree, self.parents, self.children, self._lines)
 
     def leaving(self) -> list[Holder]:
         """Return those who were told to leave and still have quota. Cost: a look at each line."""

@@ -39,3 +39,4 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     holder: Holder
     reason: TargetReason
     compared: ShareComparison | None = None  # only where shares decided
+    by_own_quota: bool = False  # the claimant's queue takes back what is its own

@@ -61,16 +61,16 @@ class TreeDecisions:
         )
 
     def _evictions(self, turn: Turn) -> Iterator[Evict]:
-        for target in turn.targets:
-            if not target.holder.is_evicted:
-                yield Evict(
-                    workload=target.holder.name,
-                    pods=self._pods(target.holder.name),
-                    beneficiary=turn.nomination.waiting.name,
-                    reason=evict_reason(
-                        self._rounds.snapshot, self._state.axes, turn.nomination, target
-                    ),
-                )
+        for target in self._rounds.newly_told(turn):
+            yield Evict(
+                workload=target.holder.name,
+                pods=self._pods(target.holder.name),
+                beneficiary=turn.nomination.waiting.name,
+                reason=evict_reason(
+                    self._rounds.snapshot, self._state.axes, turn.nomination, target
+                ),
+                by_own_quota=target.by_own_quota,
+            )
 
     def _pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of one who has quota, perhaps since a moment ago."""
@@ -83,15 +83,14 @@ class TreeDecisions:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who preempts has flavors"
         name, queue = nomination.waiting.name, nomination.waiting.queue
-        leaving = [target.holder.name for target in turn.targets]
-        leaving = leaving or [holder.name for holder in self._rounds.snapshot.leaving()]
+        leaving = tuple(self._rounds.awaited(turn))
         return Reserve(
             workload=name,
             placements=_placements(nomination),
             flavors=nomination.assignment.flavors,
             charged=tuple(self._state.path(queue)),
-            waits_for=tuple(sorted(leaving)),
-            reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=tuple(sorted(leaving))),
+            waits_for=leaving,
+            reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=leaving),
         )
 
 

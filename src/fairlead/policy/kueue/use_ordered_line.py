@@ -32,7 +32,6 @@ class UseOrderedLine(PendingLine):
         """Start at the first of *line*, which stands in the order of the uses as they are."""
         super().__init__(line, rules, preempting)
         self._uses = uses
-        self._by_name = {waiting.name: waiting for waiting in line}
         last_first: dict[str, list[Waiting]] = {}
         for waiting in reversed(line):
             last_first.setdefault(uses.local_queue(waiting.name), []).append(waiting)
@@ -40,13 +39,11 @@ class UseOrderedLine(PendingLine):
         self._firsts = [(self._place(each[-1]), each) for each in last_first.values()]
         heapify(self._firsts)
 
-    def head(self) -> Waiting | None:
-        """Return who is next; None if everybody was looked at.
+    def _next(self) -> Waiting | None:
+        """Return who is next where nobody preempts.
 
         Cost: O(log LocalQueues) for each that was passed since.
         """
-        if self.preempting is not None:
-            return self._by_name[self.preempting]
         firsts = self._firsts
         while firsts:
             place, last_first = firsts[0]

@@ -30,12 +30,19 @@ MOST_HOLDERS: Final = 5  # told for each axis
 class WaitReasons:
     """Says why workloads wait, on one snapshot that stays as it is."""
 
-    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
-        """Look at nobody yet."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        held_on: Snapshot | None = None,
+    ) -> None:
+        """Look at nobody yet; *held_on* tells who has what, if *snapshot* counts more than that."""
         self._snapshot = snapshot
+        self._held_on = held_on or snapshot
         self._axes = axes
         self._nominator = Nominator(snapshot, axes, settings)
-        self._held: dict[tuple[QueueName, int], tuple[Held, ...]] = {}
+        self._held: dict[tuple[QueueName, int, QueueName], tuple[Held, ...]] = {}
 
     def of(
         self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None = None
@@ -118,10 +125,10 @@ class WaitReasons:
                     axis=self._axes.axes[trial.met.axis],
                     left=(Term(asked, trial.amount),),
                     relation=">",
-                    right=Term("available", max(0, trial.available)),
+                    right=Term("available", trial.available),
                 )
             )
-            held += self._holders(end, trial.met.axis)
+            held += self._holders(end, trial.met.axis, waiting.queue)
         return Reason(
             code=WAITING_FOR_QUOTA,
             queue=compared[0].queue if compared else waiting.queue,
@@ -129,25 +136,27 @@ class WaitReasons:
             held=tuple(held),
         )
 
-    def _holders(self, end: QueueName, axis: int) -> tuple[Held, ...]:
+    def _holders(self, end: QueueName, axis: int, own: QueueName) -> tuple[Held, ...]:
         """Return who at or below *end* uses most of an axis, the largest borrowers first.
 
-        What a node retains for its own is no loss to others, so who uses no more is left out.
+        What a node retains for its own is no loss to others, so who uses no more is left out, but
+        for the queue that is lacking itself.
         """
-        found = self._held.get((end, axis))
+        found = self._held.get((end, axis, own))
         if found is None:
-            felt_at = self._snapshot.tree.felt_at
+            felt_at = self._held_on.tree.felt_at
             users = [
                 self._usage(queue, axis)
                 for queue in self._leaves(end)
                 if felt_at(end, queue, axis) > 0
+                or (queue == own and self._held_on.tree.charged_on(own, axis) > 0)
             ]
             users.sort(key=lambda each: (-each.borrowed, -each.amount, each.queue))
-            found = self._held[end, axis] = tuple(users[:MOST_HOLDERS])
+            found = self._held[end, axis, own] = tuple(users[:MOST_HOLDERS])
         return found
 
     def _usage(self, queue: QueueName, axis: int) -> Held:
-        tree = self._snapshot.tree
+        tree = self._held_on.tree
         used = tree.charged_on(queue, axis)
         over = max(0, used - tree.subtree_on(queue, axis))
         has_parent = self._snapshot.parents[queue] is not None

@@ -3,20 +3,23 @@
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
-from fairlead.model.plan import FailedClaim, Reason, Wait
+from msgspec.structs import replace
+
+from fairlead.model.plan import Comparison, FailedClaim, Reason, Term, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.claim_diagnosis import diagnose_claim
+from fairlead.policy.kueue.claim_diagnosis import BORROWING_FORBIDDEN, diagnose_claim
 from fairlead.policy.kueue.demands import DemandReader, Eligibilities
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.nomination import Nominator
 from fairlead.policy.kueue.pending_line import PendingLine
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.tree_rounds import TreeRounds
-from fairlead.policy.kueue.wait_reasons import PENDING_EVALUATION, WaitReasons
+from fairlead.policy.kueue.wait_reasons import PENDING_EVALUATION, WAITING_FOR_QUOTA, WaitReasons
 
 BEHIND_HEAD: Final = "BehindHead"
+QUOTA_IS_KEPT: Final = "QuotaIsKept"
 PREEMPTION: Final = "preemption"
+_ABOUT_ROOM: Final = (WAITING_FOR_QUOTA, QUOTA_IS_KEPT)
 
 
 class Waits:
@@ -38,8 +41,9 @@ class Waits:
         self._now_ms = now_ms
         self._promised = rounds.preempting()
         self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
-        self._with_promises = WaitReasons(self._promised_snapshot(), state.axes, settings)
-        self._nominator = Nominator(rounds.snapshot, state.axes, settings)
+        self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
+        self._decided_on = rounds.as_decided()
+        self._nominator = Nominator(self._decided_on, state.axes, settings)
         self._known: dict[Hashable, tuple[Reason, tuple[FailedClaim, ...]]] = {}
 
     def of(self, lines: Iterable[PendingLine]) -> Iterator[Wait]:
@@ -65,15 +69,17 @@ class Waits:
         workload = self._state.workloads[waiting.name]
         rules = self._rounds.snapshot.rules[waiting.queue]
         eligibility = self._demands.eligibility(workload, rules)
-        # Equal shapes may have lost the same flavors for different reasons, or wait for different
-        # times before they may ask.
+        # Equal shapes may have lost the same flavors for different reasons, wait for different
+        # times before they may ask, or be older than others of their queue.
         has_delay = self._settings.options.preemption_delay_ms > 0
         queued_ms = waiting.queued_ms if has_delay else None
-        kind = (waiting.queue, shape, eligibility, queued_ms)
+        line = self._rounds.snapshot.line(waiting.queue).holders
+        newer = sum(each.queued_ms > waiting.queued_ms for each in line)
+        kind = (waiting.queue, shape, eligibility, queued_ms, newer)
         found = self._known.get(kind)
         if found is None:
-            reason, claims = self._reason(waiting, eligibility), self._claims(waiting)
-            found = self._known[kind] = reason, claims
+            reason = self._reason(waiting, eligibility)
+            found = self._known[kind] = reason, self._claims(waiting, reason)
         return found
 
     def _reason(self, waiting: Waiting, eligibility: Eligibilities | None) -> Reason:
@@ -81,19 +87,31 @@ class Waits:
         if reason.comparisons or reason.names:
             return reason
         # It would fit, if other heads did not keep the room.
-        return self._with_promises.of(waiting, eligibility)
+        kept = self._as_kept.of(waiting, eligibility)
+        if not kept.comparisons:
+            return reason
+        lacking = {self._state.axes.axes.index(each.axis) for each in kept.comparisons if each.axis}
+        keepers = [
+            turn.nomination.waiting.name
+            for turn in self._rounds.keeping()
+            if any(axis in lacking for axis, _ in turn.kept)
+        ]
+        return replace(kept, code=QUOTA_IS_KEPT, names=tuple(sorted(keepers)))
 
-    def _claims(self, waiting: Waiting) -> tuple[FailedClaim, ...]:
-        """Return why nobody gives way, as things stand at the end."""
-        waiting = self._rounds.restrained(waiting)
+    def _claims(self, waiting: Waiting, lacking: Reason) -> tuple[FailedClaim, ...]:
+        """Return why nobody gives way, as things stand at the end, for what is *lacking*."""
+        waiting = self._nominator.fewest(self._rounds.restrained(waiting))
         nomination = self._nominator.nominate(waiting)
-        if nomination.assignment is None or nomination.mode() is Mode.FIT:
+        if nomination.mode() is Mode.FIT:
             return ()
+        if nomination.assignment is None:
+            beyond = self._beyond_quota(waiting, lacking)
+            return (FailedClaim(action=PREEMPTION, reason=beyond),) if beyond.comparisons else ()
         if nomination.targets:  # others came after its turn, and it has not been asked again
             return (FailedClaim(action=PREEMPTION, reason=Reason(code=PENDING_EVALUATION)),)
         claimant = waiting.claimant(nomination.assignment.usage, nomination.assignment.need)
         reason = diagnose_claim(
-            self._rounds.snapshot,
+            self._decided_on,
             claimant,
             self._settings,
             axes=self._state.axes,
@@ -101,9 +119,20 @@ class Waits:
         )
         return (FailedClaim(action=PREEMPTION, reason=reason),)
 
-    def _promised_snapshot(self) -> Snapshot:
-        """Return the tree as if heads had what they keep from others."""
-        snapshot = self._rounds.snapshot.copy()
-        for turn in self._rounds.keeping():
-            snapshot.charge(turn.nomination.waiting.queue, turn.kept)
-        return snapshot
+    def _beyond_quota(self, waiting: Waiting, lacking: Reason) -> Reason:
+        """Return by how much it would borrow, for which its queue may not take from others."""
+        tree, queue = self._decided_on.tree, waiting.queue
+        compared = []
+        for each in lacking.comparisons if lacking.code in _ABOUT_ROOM else ():
+            number = self._state.axes.axes.index(each.axis) if each.axis else None
+            if number is None:
+                continue
+            beyond = Comparison(
+                queue=queue,
+                axis=each.axis,
+                left=(Term("allocated", tree.charged_on(queue, number)), *each.left),
+                relation=">",
+                right=Term("quota", tree.subtree_on(queue, number)),
+            )
+            compared += [beyond] if beyond.holds() else []
+        return Reason(code=BORROWING_FORBIDDEN, queue=queue, comparisons=tuple(compared))
