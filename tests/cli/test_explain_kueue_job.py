@@ -194,7 +194,7 @@ def test_room_that_is_promised_counts_as_taken(tmp_path: Path) -> None:
     )
     assert "Allocated counts what the heads of other queues keep for themselves." in printed
     (path,) = document(tmp_path, "tiny", *world)["paths"]
-    assert path["levels"][-1]["allocated"] == "8"  # 4 + 3, which has not left yet, + 4
+    assert path["levels"][-1]["allocated"] == "8"  # 4 + 4, once 3 have left
 
 
 SHARING = (

@@ -74,7 +74,10 @@ class FairOrder:
             name = best[-1]
             on_path = self._below.get(cohort)
             if on_path is not None and name != on_path and hopeless(on_path, name):
-                self.drop(name)
+                if self._changed[on_path] is None:
+                    self._opened[cohort].close()  # nothing can change our side any more
+                else:
+                    self.drop(name)
             elif name in self._snapshot.rules:
                 return name
             else:
@@ -148,3 +151,8 @@ class _Opened:
         self.entries = entries
         self.position = 0  # all before it count no longer
         self.heap: list[Entry] = []  # of changed children, also with old ones
+
+    def close(self) -> None:
+        """Let nobody be asked any more: those who are left are ruled out as the first one is."""
+        self.position = len(self.entries)
+        self.heap.clear()

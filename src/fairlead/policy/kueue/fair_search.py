@@ -157,7 +157,9 @@ class FairSearch:
             return [each for each in self._candidates.of(queue) if each.name not in gone]
 
         (strategy,) = self._second
-        order = FairOrder(self._snapshot, self._path, refused)
+        # As long as nobody was taken, all stand as they stood before the first round.
+        standing = None if self.choices else self._standing
+        order = FairOrder(self._snapshot, self._path, refused, standing)
         hopeless = self._hopeless(strategy)
         while (queue := order.next(hopeless)) is not None:
             sides = self._sides(queue, strategy)

@@ -60,9 +60,20 @@ class Nomination(NamedTuple):
 class Nominator:
     """Nominates on one snapshot, as it is when asked."""
 
-    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
-        """Search for victims in *snapshot*, with fair sharing or without, as *settings* say."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        *,
+        stays: bool = False,
+    ) -> None:
+        """Search for victims in *snapshot*, with fair sharing or without, as *settings* say.
+
+        If it *stays* as it is, what was found for one workload is not searched for again.
+        """
         self._snapshot = snapshot
+        self._stays = stays
         self._settings = settings
         self._admits_partially = dict(settings.feature_gates).get("PartialAdmission", True)
         self._found: dict[Claimant, Sequence[Target]] = {}  # while one workload is looked at
@@ -109,7 +120,7 @@ class Nominator:
 
     def try_flavors(self, waiting: Waiting) -> list[FlavorTrial]:
         """Return how the flavors of a workload are judged, with all its pods."""
-        self._found.clear()
+        self._forget()
         trials: list[FlavorTrial] = []
         self._assigner.assign(waiting, trials=trials)
         return trials
@@ -117,13 +128,18 @@ class Nominator:
     def _with_counts(
         self, waiting: Waiting, counts: Counts, only: Sequence[Mapping[str, str]] | None
     ) -> Nomination:
-        self._found.clear()  # of a snapshot that may have changed
+        self._forget()
         assignment = self._assigner.assign(waiting.with_counts(counts), only)
         if assignment is None or assignment.mode is Mode.FIT:
             return Nomination(waiting, counts, assignment)
         claimant = waiting.claimant(assignment.usage, assignment.need)
         targets = tuple(self._find_targets(claimant))
         return Nomination(waiting, counts, assignment, targets)
+
+    def _forget(self) -> None:
+        """Forget what was found on a snapshot that may have changed since."""
+        if not self._stays:
+            self._found.clear()
 
     def _find_targets(self, claimant: Claimant) -> Sequence[Target]:
         """Return who would give way; known already if its one resource was tried alone before."""

@@ -41,7 +41,7 @@ class WaitReasons:
         self._snapshot = snapshot
         self._held_on = held_on or snapshot
         self._axes = axes
-        self._nominator = Nominator(snapshot, axes, settings)
+        self.nominator = Nominator(snapshot, axes, settings, stays=True)
         self._held: dict[tuple[QueueName, int, QueueName], tuple[Held, ...]] = {}
 
     def of(
@@ -61,7 +61,7 @@ class WaitReasons:
         against = self._against_all_flavors(waiting, eligibility)
         if against is not None:
             return Reason(code=NO_MATCHING_FLAVOR, queue=waiting.queue, names=against)
-        fewest = self._nominator.fewest(waiting)
+        fewest = self.nominator.fewest(waiting)
         asked = "request" if fewest.counts() == waiting.counts() else "least request"
         lacking = self._lacking(fewest)
         if any(trial.amount > trial.potential for trial in lacking):
@@ -90,7 +90,7 @@ class WaitReasons:
         first that no flavor can meet.
         """
         groups: dict[tuple[int, int], dict[str, list[FlavorTrial]]] = {}
-        for trial in self._nominator.try_flavors(waiting):
+        for trial in self.nominator.try_flavors(waiting):
             by_flavor = groups.setdefault((trial.pod_set, trial.group), {})
             by_flavor.setdefault(trial.flavor, []).append(trial)
         nearest = [min(by_flavor.values(), key=_distance) for by_flavor in groups.values()]

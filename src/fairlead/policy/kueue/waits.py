@@ -43,7 +43,9 @@ class Waits:
         self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
         self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
         self._decided_on = rounds.as_decided()
-        self._nominator = Nominator(self._decided_on, state.axes, settings)
+        self._nominator = self._as_it_is.nominator
+        if self._decided_on is not rounds.snapshot:
+            self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
         self._known: dict[Hashable, tuple[Reason, tuple[FailedClaim, ...]]] = {}
 
     def of(self, lines: Iterable[PendingLine]) -> Iterator[Wait]:
