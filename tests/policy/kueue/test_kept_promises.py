@@ -1,16 +1,33 @@
 """The room that others were told to leave belongs to the one for whom they leave."""
 
+import pytest
 from msgspec.structs import replace
 
 from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueChanged, WorkloadStopped
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, cluster, held, plan, told
+from tests.policy.kueue.plan_world import (
+    FAIR,
+    NOW_MS,
+    add,
+    cluster,
+    granted,
+    held,
+    plan,
+    told,
+    with_catalogue,
+    with_workload,
+)
 
 NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
+CLASSICAL_NO_LOOPS = KueueSettings(options=KueueOptions(no_preemption_loops=True))
+with_and_without_fair_sharing = pytest.mark.parametrize(
+    "settings", [NO_LOOPS, CLASSICAL_NO_LOOPS], ids=["fair sharing", "no fair sharing"]
+)
 
 
 def carry_out(state: ClusterState, settings: KueueSettings = NO_LOOPS) -> list[str]:
@@ -202,7 +219,7 @@ def test_who_has_its_room_already_leaves_the_rest_to_others() -> None:
     now = carry_out(state)
     assert (now[0], "start c1" in now) == ("start a1", False)
     leave(state, "b1")
-    assert carry_out(state)[:2] == ["start d1", "start c1"]
+    assert sorted(carry_out(state)[:2]) == ["start c1", "start d1"]
 
 
 def test_a_promise_is_given_up_when_others_hold_what_is_left() -> None:
@@ -255,6 +272,136 @@ def test_a_promise_that_was_given_up_keeps_nobody_else_from_the_room() -> None:
     carry_out(state)
     leave(state, "b1")
     assert "start a2" in carry_out(state)
+
+
+def two_sets_and_two_flavors() -> ClusterState:
+    """Of 2 red, r has 2. Of 1 blue, the first pod of w gets 1; so its second one needs r's red."""
+    return cluster(
+        """
+        name parent quota within
+        q    -      2,1   LowerPriority
+        """,
+        """
+        name queue asks priority created running on
+        r    q     2    0        0       0       red
+        w    q     1+2  5        1       -       -
+        """,
+        "gpu:red,blue",
+    )
+
+
+@with_and_without_fair_sharing
+def test_each_pod_set_gets_the_flavor_that_it_was_promised(settings: KueueSettings) -> None:
+    """Looked at anew when r has left, the 1 would go to red: 2 - 1 = 1 < 2, and 2 > 1 of blue."""
+    state = two_sets_and_two_flavors()
+    promised = plan(state, settings)
+    assert told(promised) == ["evict r for w: InClusterQueue", "reserve w until r left"]
+    assert granted(promised, "w") == ["1 on blue", "1 on red"]
+    carry_out(state, settings)
+    leave(state, "r")
+    kept = plan(state, settings)
+    assert told(kept) == ["start w", "wait r: WaitingForQuota"]
+    assert granted(kept, "w") == ["1 on blue", "1 on red"]
+
+
+@with_and_without_fair_sharing
+def test_what_was_promised_stays_the_same_while_others_leave(settings: KueueSettings) -> None:
+    """X would fit into the 1 of blue, which nobody uses yet. But it is w's."""
+    state = two_sets_and_two_flavors()
+    carry_out(state, settings)
+    add(state, {"name": "x", "queue": "q", "asks": "1", "created": "2"}, "gpu:red,blue")
+    meanwhile = plan(state, settings)
+    assert told(meanwhile)[0] == "reserve w until r left"
+    assert granted(meanwhile, "w") == ["1 on blue", "1 on red"]
+    assert "start x" not in told(meanwhile)  # 2 + 1 - (1 + 2) = 0
+
+
+def test_a_promise_for_other_pods_counts_no_more() -> None:
+    """W has one pod of 2 by now, which has to wait until r has left: 2 > 1 of blue."""
+    state = two_sets_and_two_flavors()
+    carry_out(state)
+    one = replace(state.workloads[WorkloadName("w")].pod_sets[1], name="main")
+    with_workload(state, "w", pod_sets=(one,), min_count=1)
+    assert "start w" not in carry_out(state)
+    leave(state, "r")
+    assert granted(plan(state, NO_LOOPS), "w") == ["1 on red"]
+
+
+@with_and_without_fair_sharing
+def test_nobody_is_promised_one_flavor_and_takes_that_of_another(settings: KueueSettings) -> None:
+    """V1 has the 2 red of qb, v2 the 2 blue of qa. P1 must not ask v1, who is more important.
+
+    When both have left, red comes first and is free for p1 too; p2 can run nowhere else.
+    """
+    state = cluster(
+        """
+        name parent quota within reclaim
+        R    -      0,0   -      -
+        qa   R      0,2   Never  LowerPriority
+        qb   R      2,0   Never  Any
+        qv   R      0,0   Never  Never
+        """,
+        """
+        name queue asks priority created running on   kind
+        v1   qv    2    10       0       0       red  -
+        v2   qv    2    0        0       0       blue -
+        p1   qa    2    5        1       -       -    -
+        p2   qb    2    0        2       -       -    red
+        """,
+        "gpu:red,blue",
+    )
+    labelled = [ResourceFlavor(name=n, node_labels=(("kind", n),)) for n in ("red", "blue")]
+    with_catalogue(state, flavors={flavor.name: flavor for flavor in labelled})
+    assert carry_out(state, settings) == [
+        "evict v2 for p1: InCohortReclamation",
+        "reserve p1 until v2 left",
+        "evict v1 for p2: InCohortReclamation",
+        "reserve p2 until v1 left",
+    ]
+    leave(state, "v1")
+    leave(state, "v2")
+    kept = plan(state, settings)
+    assert told(kept)[:2] == ["start p1", "start p2"]
+    assert (granted(kept, "p1"), granted(kept, "p2")) == (["1 on blue"], ["1 on red"])
+    carry_out(state, settings)
+    assert carry_out(state, settings) == ["wait v1: WaitingForQuota", "wait v2: WaitingForQuota"]
+
+
+@with_and_without_fair_sharing
+def test_who_was_promised_fewer_pods_gets_no_more_of_them(settings: KueueSettings) -> None:
+    """4 in all, 2 of qa and 2 of qb. P1 may ask v2 only: so 2 of its 4 pods are promised to it.
+
+    When both have left there is room for 4, but 2 of that were promised to p2.
+    """
+    state = cluster(
+        """
+        name parent quota within reclaim
+        R    -      0     -      -
+        qa   R      2     Never  LowerPriority
+        qb   R      2     Never  Any
+        qv   R      0     Never  Never
+        """,
+        """
+        name queue asks  priority created running
+        v1   qv    2     10       0       0
+        v2   qv    2     0        0       0
+        p1   qa    2-4x1 5        1       -
+        p2   qb    2     0        2       -
+        """,
+    )
+    assert carry_out(state, settings) == [
+        "evict v2 for p1: InCohortReclamation",
+        "reserve p1 until v2 left",
+        "evict v1 for p2: InCohortReclamation",
+        "reserve p2 until v1 left",
+    ]
+    leave(state, "v1")
+    leave(state, "v2")
+    kept = plan(state, settings)
+    assert told(kept)[:2] == ["start p1", "start p2"]
+    assert granted(kept, "p1") == ["2 on any"]
+    carry_out(state, settings)
+    assert carry_out(state, settings) == ["wait v1: WaitingForQuota", "wait v2: WaitingForQuota"]
 
 
 def test_the_clock_plays_no_part() -> None:

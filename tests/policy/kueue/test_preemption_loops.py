@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.events import Placement
 from fairlead.model.plan import Evict, Reserve, Start
 from fairlead.policy.kueue.give_way import GiveWayOrder
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
@@ -21,7 +23,9 @@ from tests.text_table import rows
 FAIR = KueueSettings(fair_sharing=True)
 FAIR_NO_LOOPS = KueueSettings(fair_sharing=True, options=NO_LOOPS)
 CLASSICAL = KueueSettings()
-STRENGTHS = {"InCohortReclamation": 1, "InCohortFairSharing": 2, "InCohortReclaimWhileBorrowing": 2}
+
+
+Granted: TypeAlias = tuple[tuple[dict[str, str], ...], tuple[Placement, ...]]
 
 
 def world(queues: str, workloads: str, rules: KueueSettings = FAIR) -> SmallWorld:
@@ -110,7 +114,7 @@ def test_three_workloads_of_two_queues_go_round_in_circles() -> None:
 
 def test_that_each_gets_the_room_it_made_is_no_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Now l runs, and s1 takes back the 1 that is small's own: 0 + 1 <= 1. s2 fits again too."""
-    monkeypatch.setattr(GiveWayOrder, "_reached", lambda *_: frozenset())
+    monkeypatch.setattr(GiveWayOrder, "above", lambda *_: frozenset())
     course = follow(THREE, NO_LOOPS)
     assert evictions_of_the_loop(course) == ["s1 for l", "s2 for l", "l for s1"]
 
@@ -194,6 +198,13 @@ def reached(edges: Iterable[tuple[str, str, int]], start: str, weakest: int) -> 
         above |= more
 
 
+def weakness(evicted: Evict) -> int:
+    """Return how weak the right is: 0 importance in one queue, 1 its own quota, 2 other rights."""
+    if evicted.reason.code == "InClusterQueue":
+        return 0
+    return 1 if evicted.by_own_quota else 2
+
+
 @settings(max_examples=150)
 @given(st.integers(0, 2**32).map(random_world))
 def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWorld) -> None:
@@ -201,26 +212,28 @@ def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWo
     for decisions in follow(found, NO_LOOPS).plans:
         evicted = [each for each in decisions if isinstance(each, Evict)]
         for each in evicted:
-            right = STRENGTHS.get(each.reason.code, 0)
-            if right:  # importance in a queue is never refused
-                assert each.workload not in reached(edges, str(each.beneficiary), right)
-        for each in evicted:
-            right = STRENGTHS.get(each.reason.code, 0)
-            edges.append((each.workload, str(each.beneficiary), right))
+            if weakness(each):  # importance in a queue is never refused
+                assert each.workload not in reached(edges, str(each.beneficiary), weakness(each))
+        edges += [(each.workload, str(each.beneficiary), weakness(each)) for each in evicted]
 
 
 @settings(max_examples=150)
 @given(st.integers(0, 2**32).map(random_world))
 def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld) -> None:
-    """And asks for nothing else meanwhile: what the proof that plans come to rest begins with."""
-    promised: set[WorkloadName] = set()
+    """The same flavors for the same pods, and it asks for nothing else meanwhile.
+
+    That is what the proof that plans come to rest begins with.
+    """
+    promised: dict[WorkloadName, Granted] = {}
     for decisions in follow(found, NO_LOOPS).plans:
-        kept = {each.workload for each in decisions if isinstance(each, Reserve | Start)}
-        assert promised <= kept
+        granted = [each for each in decisions if isinstance(each, Reserve | Start)]
+        kept = {each.workload: (each.flavors, each.placements) for each in granted}
+        assert promised == {name: kept.get(name) for name in promised}
         assert not any(
             each.beneficiary in promised for each in decisions if isinstance(each, Evict)
         )
-        promised = {each.workload for each in decisions if isinstance(each, Reserve)}
+        waiting = {each.workload for each in granted if isinstance(each, Reserve)}
+        promised = {name: kept[name] for name in waiting}
 
 
 @settings(max_examples=150)

@@ -57,7 +57,8 @@ def _found(source: Source, numbers: range, *, faithful: bool, jobs: int) -> Foun
 def _counts(found: Found) -> str:
     return (
         f"{found.worlds} worlds, {found.plans} plans (at most {found.most_plans} in one world): "
-        f"{found.evictions} evictions in {found.evicting} worlds, {found.loops} loop"
+        f"{found.evictions} evictions in {found.evicting} worlds, {found.loops} loop, "
+        f"{found.nudged} of them in Kueue only with a nudge"
     )
 
 

@@ -37,6 +37,7 @@ class Found(NamedTuple):
     evictions: int = 0
     most_plans: int = 0  # in one world
     loops: int = 0
+    nudged: int = 0  # loops that Kueue would be in only with a nudge from outside
     shortest: Loop | None = None
 
     def __add__(self, other: object) -> "Found":
@@ -50,6 +51,7 @@ class Found(NamedTuple):
             evictions=self.evictions + other.evictions,
             most_plans=max(self.most_plans, other.most_plans),
             loops=self.loops + other.loops,
+            nudged=self.nudged + other.nudged,
             shortest=min(shortest, default=None),
         )
 
@@ -87,6 +89,7 @@ def _seen(number: int, world: SmallWorld, course: Course) -> Found:
         evictions=evictions,
         most_plans=len(course.plans),
         loops=int(loops),
+        nudged=int(course.needs_a_nudge()),
         shortest=Loop(len(world.workloads), len(course.loop()), number) if loops else None,
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from fairlead.model.after_plan import carry_out
@@ -29,6 +30,7 @@ class Course(NamedTuple):
     plans: list[list[Decision]]
     loops_from: int | None  # the plan that would come next again; None: it came to rest
     state: ClusterState
+    anybody_left: list[bool]  # after each plan
 
     def evictions(self) -> list[Evict]:
         """Return all of them, in their order."""
@@ -37,6 +39,19 @@ class Course(NamedTuple):
     def loop(self) -> list[list[Decision]]:
         """Return the plans that are repeated for ever."""
         return [] if self.loops_from is None else self.plans[self.loops_from :]
+
+    def needs_a_nudge(self) -> bool:
+        """Return whether it loops only because plans look at everybody again, whatever happened.
+
+        Kueue does so when somebody has left. In such a loop somebody is evicted although since the
+        plan before nobody has.
+        """
+        left = self.anybody_left[len(self.plans) - len(self.loop()) :]
+        before = [*left[-1:], *left[:-1]]  # what comes before the first plan is the last one
+        return any(
+            not has_left and any(isinstance(each, Evict) for each in plan)
+            for has_left, plan in zip(before, self.loop(), strict=True)
+        )
 
 
 def follow(world: SmallWorld, options: KueueOptions) -> Course:
@@ -52,25 +67,27 @@ def follow(world: SmallWorld, options: KueueOptions) -> Course:
     lingering, last_arrival = world.lingering(), world.last_arrival()
     stays: dict[WorkloadName, int] = {}  # who was told to leave, and for how many plans it stays
     plans: list[list[Decision]] = []
+    anybody_left: list[bool] = []
     seen: dict[Hashable, int] = {}
     for number in range(MOST_PLANS):
         for row in world.arriving(number) if 0 < number <= last_arrival else ():
-            add(state, row)
+            add(state, row, world.groups)
         standing = _standing(state, settings, stays)
         if standing in seen:
-            return Course(plans, seen[standing], state)
+            return Course(plans, seen[standing], state, anybody_left)
         if number >= last_arrival:
             seen[standing] = number
         now_ms = NOW_MS + number
         decisions = policy.changes(state, now_ms)
         plans.append(decisions)
         if not decisions and not stays and number >= last_arrival:
-            return Course(plans, None, state)
+            return Course(plans, None, state, anybody_left)
         complete = [*decisions, *_waits(state, decisions)]
         if lingering:
-            _carry_out_slowly(state, complete, now_ms, stays, lingering)
+            has_left = _carry_out_slowly(state, complete, now_ms, stays, lingering)
         else:
-            carry_out(state, complete, now_ms, keeps_reservations=False)
+            has_left = carry_out(state, complete, now_ms, keeps_reservations=False)
+        anybody_left.append(has_left)
     raise AssertionError(f"neither rest nor loop after {MOST_PLANS} plans:\n{world.told()}")
 
 
@@ -87,7 +104,8 @@ def _standing(
 ) -> Hashable:
     """Return all that decides what happens next.
 
-    Who has quota, in which order they got it, who is leaving, and what is remembered and counts.
+    Who has quota, of which flavors and for which pods, in which order they got it, who is leaving,
+    and what is remembered and counts.
     """
     since = {name: run.started_ms() or 0 for name, run in state.runs.items()}
     order = sorted(set(since.values()))
@@ -95,11 +113,16 @@ def _standing(
     for name in sorted(state.workloads):
         extension = state.workloads[name].extension
         assert isinstance(extension, KueueWorkload)
-        counts = settings.options.no_preemption_loops
-        gave_way = extension.gave_way if counts else ()
-        remembered.append((name, extension.preempting, gave_way))
-    holders = [(name, order.index(at_ms), stays.get(name)) for name, at_ms in since.items()]
-    return tuple(sorted(holders, key=lambda each: each[0])), tuple(remembered)
+        if not settings.options.no_preemption_loops:
+            extension = replace(extension, gave_way=(), promise=None)
+        remembered.append((name, msgspec.json.encode(extension, order="deterministic")))
+    holders = []
+    for name in sorted(state.runs):
+        run = state.runs[name]
+        flavors = tuple(tuple(each.items()) for each in run.flavors)
+        held = (flavors, tuple(run.pods))
+        holders.append((name, order.index(since[name]), stays.get(name), held))
+    return tuple(holders), tuple(remembered)
 
 
 def _carry_out_slowly(
@@ -108,15 +131,18 @@ def _carry_out_slowly(
     now_ms: int,
     stays: dict[WorkloadName, int],
     lingering: dict[str, int],
-) -> None:
+) -> bool:
     """Change *state* as `carry_out` does, but for those who take their time to leave."""
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
     for each in decisions:
         if isinstance(each, Evict):
             stays[each.workload] = lingering.get(each.workload, 0)
+    has_left = False
     for name, plans in list(stays.items()):
         if plans > 0:
             stays[name] = plans - 1
         else:
+            has_left = True
             del stays[name]
             state.apply(WorkloadStopped(workload=name, pods=tuple(state.runs[name].pods)))
+    return has_left
