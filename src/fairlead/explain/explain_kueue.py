@@ -8,6 +8,7 @@ from fairlead.explain.explanation import Explanation, Section
 from fairlead.explain.report_kueue import kueue_report
 from fairlead.explain.share_report import quantities, queue_document
 from fairlead.model.axes import Axis, QueueName
+from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
 
@@ -21,7 +22,7 @@ def explain_kueue_queue(state: ClusterState, shares: KueueShares, queue: QueueNa
     ordered = by_interest(state.axes.axes[at] for at in sorted(row.listed))
     axes = [state.axes.axes.index(axis) for axis in ordered]
     return Explanation(
-        answer=_answer(row),
+        answer=_answer(row) + _stopped(state, queue),
         sections=(
             _quota(state, row, axes),
             _room(state, shares, queue, axes),
@@ -61,6 +62,14 @@ def _answer(row: KueueShare) -> str:
         f"{row.queue} has a weighted share of {share.weighted_share_status}: "
         f"it borrows most in {share.dominant}."
     )
+
+
+def _stopped(state: ClusterState, queue: QueueName) -> str:
+    """Say so if a ClusterQueue admits nothing, whatever its numbers are."""
+    rules = state.queues[queue].extension
+    if not isinstance(rules, ClusterQueue) or rules.stop_policy == "None":
+        return ""
+    return f" It is stopped ({rules.stop_policy}), so it admits nothing."
 
 
 def _quota(state: ClusterState, row: KueueShare, axes: list[int]) -> Section:

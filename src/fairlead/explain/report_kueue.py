@@ -4,7 +4,7 @@ import msgspec
 
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Axis, QueueName
-from fairlead.model.queue import Cohort
+from fairlead.model.queue import ClusterQueue, Cohort, Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.pending_order import is_queued
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
@@ -17,6 +17,7 @@ QUEUE_COLUMNS = (
     Column(key="admittedWorkloads", title="ADMITTED", form="number"),
     Column(key="pendingWorkloads", title="PENDING", form="number"),
     Column(key="pending", title="PENDING-REQUESTS", form="amounts", wide=True),
+    Column(key="stopPolicy", title="STOPPED", form="word", wide=True),
 )
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),
@@ -90,6 +91,7 @@ def _entry(state: ClusterState, row: KueueShare, counts: WorkloadCounts) -> Queu
             "admittedWorkloads": counts.admitted,
             "pendingWorkloads": counts.pending,
             "pending": _pending(state, queue.name),
+            "stopPolicy": _stop_policy(queue),
         },
         lines=tuple(_line(state, row, at) for at in sorted(row.listed)),
     )
@@ -118,3 +120,11 @@ def _pending(state: ClusterState, queue: QueueName) -> dict[str, int]:
     """What waits has no flavor yet, so it is told per resource."""
     pending = zip(state.resources, state.sums[queue].pending, strict=True)
     return {name: amount for name, amount in pending if amount}
+
+
+def _stop_policy(queue: Queue) -> str | None:
+    """Return how a ClusterQueue is stopped; None if it is not."""
+    rules = queue.extension
+    if not isinstance(rules, ClusterQueue) or rules.stop_policy == "None":
+        return None
+    return rules.stop_policy
