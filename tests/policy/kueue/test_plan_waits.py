@@ -1,0 +1,120 @@
+"""What workloads that wait are told in whole plans, and who need not wait although others leave."""
+
+from fairlead.explain.reason_text import reason_text
+from fairlead.model.events import WorkloadLeaving
+from fairlead.model.plan import Plan, Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from tests.policy.kueue.plan_world import CLASSICAL, FAIR, cluster, granted, plan, told
+
+KEPT = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
+
+
+def wait_of(planned: Plan, name: str) -> Wait:
+    (found,) = (each for each in planned.decisions if each.workload == name)
+    assert isinstance(found, Wait)
+    return found
+
+
+def leave(state: ClusterState, name: str) -> None:
+    """Let a workload be told to leave before the plan."""
+    (run,) = (run for each, run in state.runs.items() if each == name)
+    (workload,) = (each for each in state.runs if each == name)
+    state.apply(WorkloadLeaving(workload=workload, pods=tuple(run.pods)))
+
+
+def test_what_a_blocked_head_keeps_is_told_as_kept() -> None:
+    """Large asks for 4 of 4, of which 2 are used, so it keeps the other 2; small would fit in 2."""
+    state = cluster(
+        """
+        name   parent quota reclaim       strategy
+        ROOT   -      0     -             -
+        strict ROOT   4     LowerPriority StrictFIFO
+        other  ROOT   0     LowerPriority -
+        """,
+        """
+        name  queue  asks priority created running
+        runs  strict 2    0        0       0
+        large strict 4    0        1       -
+        small other  1    0        2       -
+        """,
+    )
+    small = wait_of(plan(state, CLASSICAL), "small")
+    assert (small.reason.code, small.reason.names) == ("QuotaIsKept", ("large",))
+    assert [each.queue for each in small.reason.held] == ["strict"]
+    assert small.reason.held[0].amount == 2
+
+
+def test_a_queue_that_keeps_its_quota_to_itself_is_told_that_it_uses_it_itself() -> None:
+    state = cluster(
+        """
+        name parent quota lend within
+        ALL  -      0     -    -
+        own  ALL    4     0    Never
+        """,
+        """
+        name queue asks created running
+        chat own   3    0       0
+        want own   2    1       -
+        """,
+    )
+    want = wait_of(plan(state, FAIR), "want")
+    assert [(each.queue, each.amount) for each in want.reason.held] == [("own", 3)]
+    assert "held by own" in reason_text(want.reason)
+
+
+def test_who_would_borrow_and_may_not_take_for_that_is_told_so() -> None:
+    """X uses 1 of its 2 and asks for 3 more, for which it may not take from others."""
+    queues = """
+        name parent quota reclaim
+        ROOT -      0     -
+        x    ROOT   2     {reclaim}
+        y    ROOT   2     Any
+        """
+    workloads = """
+        name queue asks created running
+        mine x     1    0       0
+        your y     3    0       0
+        want x     3    1       -
+        """
+    for settings, reclaim in ((CLASSICAL, "Any"), (FAIR, "Never")):
+        state = cluster(queues.format(reclaim=reclaim), workloads)
+        (claim,) = wait_of(plan(state, settings), "want").claims
+        assert claim.reason.code == "BorrowingForbidden"
+        (compared,) = claim.reason.comparisons
+        assert [term.amount for term in (*compared.left, compared.right)] == [1, 3, 2]
+
+
+def test_who_fits_at_once_with_fewer_pods_starts_although_others_leave() -> None:
+    """2 of 4 are free and 2 will be: with 2 of its pods elastic starts now."""
+    state = cluster(
+        """
+        name quota
+        x    4
+        """,
+        """
+        name    queue asks created running
+        leaving x     2    0       0
+        elastic x     1-4x1 1      -
+        """,
+    )
+    leave(state, "leaving")
+    planned = plan(state, KEPT)
+    assert told(planned) == ["start elastic"]
+    assert granted(planned, "elastic") == granted(plan(state, FAIR), "elastic") == ["2 on any"]
+
+
+def test_who_fits_once_others_have_left_anyway_has_a_promise() -> None:
+    state = cluster(
+        """
+        name quota
+        x    4
+        """,
+        """
+        name    queue asks created running
+        leaving x     4    0       0
+        next    x     3    1       -
+        """,
+    )
+    leave(state, "leaving")
+    assert told(plan(state, KEPT)) == ["reserve next until leaving left"]
