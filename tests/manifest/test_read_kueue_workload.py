@@ -340,6 +340,13 @@ WRONG = {
         "warning missing-reference $.status.admission.podSetAssignments[1].name",
     ),
     "nothing assigned": (pods(1), admitted(""), "warning missing-reference $.spec.podSets[0]"),
+    "two pod sets that may be smaller": (
+        "podSets:\n"
+        "- {name: a, count: 2, minCount: 1, template: {spec: {}}}\n"
+        "- {name: b, count: 2, minCount: 1, template: {spec: {}}}",
+        "{}",
+        "warning contradiction $.spec.podSets[1].minCount",
+    ),
     "a misspelt field": (
         pods(1, more="minCont: 1"),
         "{}",

@@ -53,6 +53,13 @@ def read_pod_sets(
         pod_sets[pod_set.name] = _granted(item, pod_set, admission, reclaimable)
     if not items and not spec.is_refused("podSets"):
         spec.error("podSets", "missing-field", "found no pod sets, expected one", "add podSets")
+    for item in [each for each in items if each.has("minCount")][1:]:
+        item.warn(
+            "minCount",
+            "contradiction",
+            "found a second pod set with minCount, expected one at most: Kueue refuses that",
+            "leave it to one pod set, or split the workload",
+        )
     if admission and not refused:
         _warn_of_unknown(admission, pod_sets)
     return tuple(pod_sets.values())
