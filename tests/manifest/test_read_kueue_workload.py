@@ -341,9 +341,11 @@ WRONG = {
     ),
     "nothing assigned": (pods(1), admitted(""), "warning missing-reference $.spec.podSets[0]"),
     "two pod sets that may be smaller": (
-        "podSets:\n"
-        "- {name: a, count: 2, minCount: 1, template: {spec: {}}}\n"
-        "- {name: b, count: 2, minCount: 1, template: {spec: {}}}",
+        """\
+        podSets:
+        - {name: a, count: 2, minCount: 1, template: {spec: {}}}
+        - {name: b, count: 2, minCount: 1, template: {spec: {}}}
+        """,
         "{}",
         "warning contradiction $.spec.podSets[1].minCount",
     ),
