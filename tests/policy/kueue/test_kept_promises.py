@@ -410,3 +410,25 @@ def test_the_clock_plays_no_part() -> None:
     leave(state, "m0")
     soon, late = plan(state, NO_LOOPS, NOW_MS), plan(state, NO_LOOPS, NOW_MS * 1000)
     assert soon.decisions == late.decisions
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_promise_of_more_or_fewer_pods_than_there_must_be_counts_no_more(count: int) -> None:
+    """W was promised 3 pods of 1. With 2 pods there is none left for the third, 4 need all of 4."""
+    state = cluster(
+        """
+        name parent quota within
+        q    -      4     LowerPriority
+        """,
+        """
+        name queue asks priority created running
+        r    q     4    0        0       0
+        w    q     3x1  5        1       -
+        """,
+    )
+    carry_out(state)
+    changed = replace(state.workloads[WorkloadName("w")].pod_sets[0], count=count, min_count=count)
+    with_workload(state, "w", pod_sets=(changed,), min_count=count)
+    carry_out(state)
+    leave(state, "r")
+    assert granted(plan(state, NO_LOOPS), "w") == [f"{count} on any"]

@@ -102,9 +102,9 @@ class Nominator:
     def as_promised(self, waiting: Waiting, promise: Promise) -> Nomination:
         """Return a workload with the flavors and pods of *promise*; without, if it does not fit."""
         flavors, counts = promise.flavors, promise.counts
-        sets = list(zip(waiting.demands, flavors, strict=False))
-        is_same = len(sets) == len(counts) == len(waiting.demands) and all(
-            demand.requests.keys() <= given.keys() for demand, given in sets
+        is_same = len(flavors) == len(counts) == len(waiting.demands) and all(
+            demand.requests.keys() <= given.keys() and demand.fewest() <= count <= demand.count
+            for demand, given, count in zip(waiting.demands, flavors, counts, strict=True)
         )
         if not is_same:  # its pods are others by now
             return Nomination(waiting, waiting.counts(), None)
