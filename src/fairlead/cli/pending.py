@@ -16,10 +16,10 @@ from fairlead.errors import FairleadError
 from fairlead.explain.pending_report import (
     PendingWorkload,
     created_text,
-    local_queue_name,
     pending_document,
     pending_queue,
     pending_workloads,
+    short_local_queue,
 )
 from fairlead.explain.printable import printable
 from fairlead.policy.kueue.settings import KueueSettings
@@ -104,7 +104,7 @@ def _table(queue: str, shown: list[PendingWorkload], *, waiting: int) -> str:
 def _row(entry: PendingWorkload) -> tuple[str, ...]:
     return (
         entry.workload,
-        local_queue_name(entry),
+        short_local_queue(entry),
         created_text(entry),
         str(entry.priority),
         str(entry.position_in_cluster_queue),

@@ -4,13 +4,13 @@ The document has the shape of that API, so that whatever reads the one reads the
 """
 
 from collections import Counter
-from datetime import UTC, datetime
 
 import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.first_few import first_few
 from fairlead.explain.is_queue import is_queue
+from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName
@@ -20,6 +20,7 @@ from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.admission_uses import admission_uses
 from fairlead.policy.kueue.pending_order import is_queued, pending_order
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workload_facts import local_queue_name
 
 
 class PendingWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +82,7 @@ def pending_workloads(
     entries = []
     for position, workload in enumerate(queued):
         assert isinstance(workload.extension, KueueWorkload)
-        local_queue = f"{workload.namespace}/{workload.extension.local_queue}"
+        local_queue = local_queue_name(workload)
         entries.append(
             PendingWorkload(
                 workload=workload.name,
@@ -116,18 +117,17 @@ def _item(entry: PendingWorkload) -> dict[str, object]:
             "creationTimestamp": created_text(entry),
         },
         "priority": entry.priority,
-        "localQueueName": local_queue_name(entry),
+        "localQueueName": short_local_queue(entry),
         "positionInClusterQueue": entry.position_in_cluster_queue,
         "positionInLocalQueue": entry.position_in_local_queue,
     }
 
 
-def local_queue_name(entry: PendingWorkload) -> str:
+def short_local_queue(entry: PendingWorkload) -> str:
     """Return the name of the LocalQueue; its namespace is the workload's."""
     return entry.local_queue.rpartition("/")[2]
 
 
 def created_text(entry: PendingWorkload) -> str:
     """Return when the workload was created, to the second, as Kubernetes writes it."""
-    moment = datetime.fromtimestamp(entry.created_ms // 1000, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment_text(entry.created_ms)

@@ -10,9 +10,10 @@ from fairlead.explain.kueue_job_view import KueueJobView
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.pending_report import PendingQueue, PendingWorkload, pending_workloads
 from fairlead.model.axes import WorkloadName
-from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.model.workload import Workload
 from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
 from fairlead.policy.kueue.pending_order import queued_ms
+from fairlead.policy.kueue.workload_facts import is_preempting
 
 SHOWN_BEFORE: Final = 10
 """How many of those before it are listed, the nearest ones."""
@@ -117,7 +118,7 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
     *uses* are those of LocalQueues if they order its queue.
     """
     other, settings = view.workload, view.settings
-    if _is_preempting(first) and not _is_preempting(other):
+    if is_preempting(first) and not is_preempting(other):
         return "others give way to it already"
     if uses is not None and uses.rank(first.name) != uses.rank(other.name):
         used = f"{_use_text(uses, first)} against {_use_text(uses, other)}"
@@ -133,7 +134,3 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
 def _use_text(uses: AdmissionUses, workload: Workload) -> str:
     has_no_weight, used = uses.rank(workload.name)
     return number_text(None if has_no_weight else used)
-
-
-def _is_preempting(workload: Workload) -> bool:
-    return isinstance(workload.extension, KueueWorkload) and workload.extension.preempting

@@ -11,7 +11,6 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import LocalQueue
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.local_queue_use import (
     Billionths,
@@ -23,6 +22,7 @@ from fairlead.policy.kueue.local_queue_use import (
 )
 from fairlead.policy.kueue.run_usage import run_usage
 from fairlead.policy.kueue.settings import AdmissionFairSharing, KueueSettings
+from fairlead.policy.kueue.workload_facts import local_queue_name
 
 _NO_USE: Final[UseRank] = (False, Fraction(0))
 
@@ -35,13 +35,6 @@ def admission_uses(
     if rules is None or not dict(settings.feature_gates).get("AdmissionFairSharing", True):
         return None
     return AdmissionUses(state, rules, now_ms)
-
-
-def local_queue_name(workload: Workload) -> str:
-    """Return the LocalQueue that *workload* names, as NAMESPACE/NAME."""
-    rules = workload.extension
-    assert isinstance(rules, KueueWorkload), workload.name
-    return f"{workload.namespace}/{rules.local_queue}"
 
 
 class AdmissionUses:

@@ -9,6 +9,7 @@ from fairlead.model.plan import Reason
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.policy.kueue.workload_facts import local_queue_name
 
 DEACTIVATED: Final = "Deactivated"
 MISCONFIGURED: Final = "Misconfigured"
@@ -54,15 +55,11 @@ class Door:
         elif not extension.local_queue:
             yield misconfigured("it names no LocalQueue")
         else:
-            name = f"{workload.namespace}/{extension.local_queue}"
-            yield misconfigured(f"LocalQueue {name} does not exist")
+            yield misconfigured(f"LocalQueue {local_queue_name(workload)} does not exist")
 
     def local_queue(self, workload: Workload) -> LocalQueue | None:
         """Return the LocalQueue that *workload* came through, if it is there."""
-        extension = workload.extension
-        assert isinstance(extension, KueueWorkload), workload.name
-        name = f"{workload.namespace}/{extension.local_queue}"
-        return self._state.catalogue.local_queues.get(name)
+        return self._state.catalogue.local_queues.get(local_queue_name(workload))
 
     def _of_cluster_queue(self, workload: Workload) -> Iterator[Reason]:
         queue = self._state.queues.get(workload.queue)

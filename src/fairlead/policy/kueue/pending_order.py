@@ -10,6 +10,7 @@ from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.admission_uses import AdmissionUses
 from fairlead.policy.kueue.local_queue_use import UseRank
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.workload_facts import is_preempting, local_queue_name
 
 
 def pending_order(
@@ -29,7 +30,7 @@ def pending_order(
     def place(name: WorkloadName) -> tuple[bool, UseRank | None, int, int, WorkloadName]:
         workload = state.workloads[name]
         return (
-            not _is_preempting(workload),
+            not is_preempting(workload),
             None if counted is None else counted.rank(name),
             -workload.priority,
             queued_ms(workload, settings),
@@ -60,9 +61,5 @@ def is_queued(state: ClusterState, workload: Workload) -> bool:
     rules = workload.extension
     if not workload.active or not isinstance(rules, KueueWorkload):
         return False
-    door = state.catalogue.local_queues.get(f"{workload.namespace}/{rules.local_queue}")
+    door = state.catalogue.local_queues.get(local_queue_name(workload))
     return door is None or not door.stopped
-
-
-def _is_preempting(workload: Workload) -> bool:
-    return isinstance(workload.extension, KueueWorkload) and workload.extension.preempting

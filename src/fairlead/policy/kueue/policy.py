@@ -23,6 +23,7 @@ from fairlead.policy.kueue.tree_decisions import TreeDecisions
 from fairlead.policy.kueue.tree_rounds import TreeRounds
 from fairlead.policy.kueue.use_ordered_line import UseOrderedLine
 from fairlead.policy.kueue.waits import Waits
+from fairlead.policy.kueue.workload_facts import is_preempting
 
 
 class KueuePolicy:
@@ -181,7 +182,4 @@ class _Planning:
 
 
 def _preempting(workloads: Sequence[Workload]) -> WorkloadName | None:
-    for each in workloads:
-        if isinstance(each.extension, KueueWorkload) and each.extension.preempting:
-            return each.name
-    return None
+    return next((each.name for each in workloads if is_preempting(each)), None)
