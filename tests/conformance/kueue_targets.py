@@ -16,10 +16,10 @@ from fairlead.model.queue import BorrowWithinCohort, ClusterQueue, QueuePreempti
 from fairlead.policy.kueue.classical_search import classical_targets
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.holder import Claimant, Holder, Usage
-from fairlead.policy.kueue.need import lacking_axes
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
+from tests.conformance.kueue_need import lacking_axes
 from tests.conformance.kueue_nodes import MALFORMED, World, requests_of, world_of
 from tests.conformance.outcome import Outcome
 

@@ -16,10 +16,10 @@ from fairlead.policy.kueue.classical_search import classical_targets
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import Demand, Waiting
 from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.need import lacking_axes
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
+from tests.conformance.kueue_need import lacking_axes
 from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
 from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import RULES, TargetWorld, story_world, target_worlds
