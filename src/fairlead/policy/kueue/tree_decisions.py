@@ -1,6 +1,6 @@
 """What the cycles of one tree come to, as decisions with their reasons."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
@@ -34,15 +34,19 @@ class TreeDecisions:
         done: list[Decision] = []
         for decided in self._rounds.run():
             done.extend(self._evictions(decided) if decided.targets else [self._start(decided)])
-        reserves = {turn.nomination.waiting.name: turn for turn in self._rounds.preempting()}
+        leaving = self._rounds.leaving()
+        reserves = {
+            turn.nomination.waiting.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
+            for turn in self._rounds.preempting()
+        }
         last = {each.beneficiary: at for at, each in enumerate(done) if isinstance(each, Evict)}
         placed: list[Decision] = []
         for at, each in enumerate(done):
             placed.append(each)
             if isinstance(each, Evict) and each.beneficiary and last[each.beneficiary] == at:
-                turn = reserves.pop(each.beneficiary, None)
-                placed += [] if turn is None else [self._reserve(turn)]
-        return [*placed, *map(self._reserve, reserves.values())]
+                reserve = reserves.pop(each.beneficiary, None)
+                placed += [] if reserve is None else [reserve]
+        return [*placed, *reserves.values()]
 
     def _start(self, turn: Turn) -> Start:
         nomination = turn.nomination
@@ -79,18 +83,17 @@ class TreeDecisions:
             return tuple(place.pod for place in started)
         return tuple(sorted(self._state.runs[name].pods))
 
-    def _reserve(self, turn: Turn) -> Reserve:
+    def _reserve(self, turn: Turn, awaited: Sequence[WorkloadName]) -> Reserve:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who preempts has flavors"
         name, queue = nomination.waiting.name, nomination.waiting.queue
-        leaving = tuple(self._rounds.awaited(turn))
         return Reserve(
             workload=name,
             placements=_placements(nomination),
             flavors=nomination.assignment.flavors,
             charged=tuple(self._state.path(queue)),
-            waits_for=leaving,
-            reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=leaving),
+            waits_for=tuple(awaited),
+            reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=tuple(awaited)),
         )
 
 

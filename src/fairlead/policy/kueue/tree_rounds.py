@@ -93,11 +93,14 @@ class TreeRounds:
         """Return the last turns of those that wait for others to leave."""
         return [turn for turn in self.last.values() if turn.outcome == "preempting"]
 
-    def awaited(self, turn: Turn) -> list[WorkloadName]:
-        """Return for whom one that is preempting waits, by name."""
-        leaving = {holder.name for holder in self.snapshot.leaving()}
+    def leaving(self) -> frozenset[WorkloadName]:
+        """Return who was told to leave, in this plan or before."""
+        return frozenset(holder.name for holder in self.snapshot.leaving())
+
+    def awaited(self, turn: Turn, leaving: frozenset[WorkloadName]) -> list[WorkloadName]:
+        """Return for whom of *leaving* one that is preempting waits, by name."""
         promise = self._promises.get(turn.nomination.waiting.name)
-        own = leaving.intersection(promise.waits_for) if promise is not None else set()
+        own = () if promise is None else leaving.intersection(promise.waits_for)
         return sorted(own or leaving)
 
     def keeping(self) -> list[Turn]:
@@ -109,7 +112,8 @@ class TreeRounds:
     def as_kept(self) -> Snapshot:
         """Return the tree as if heads had what they keep, and those had left whom they wait for."""
         snapshot = self.snapshot.copy()
-        awaited = {name for turn in self.preempting() for name in self.awaited(turn)}
+        leaving = self.leaving()
+        awaited = {name for turn in self.preempting() for name in self.awaited(turn, leaving)}
         for holder in self.snapshot.leaving():
             if holder.name in awaited:
                 snapshot.let_leave(holder)
