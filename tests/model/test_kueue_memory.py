@@ -1,5 +1,7 @@
 """What a workload under Kueue's rules remembers of the decisions about it."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -18,8 +20,8 @@ PLACES = (Placement(POD, None),)
 Q = QueueName("q")
 
 
-def workload(**memory: object) -> Workload:
-    extension = KueueWorkload(local_queue="q", **memory)  # type: ignore[arg-type]
+def workload(**memory: Any) -> Workload:
+    extension = KueueWorkload(local_queue="q", **memory)
     pods = PodSet(name="main", count=1, min_count=1, requests=(1, 0))
     return Workload(name=W, queue=Q, pod_sets=(pods,), min_count=1, extension=extension)
 

@@ -21,7 +21,7 @@ def evict_reason(
 ) -> Reason:
     """Return why *target* gives way to the workload of *nomination*.
 
-    *snapshot* is the one that they were found on: nobody has left, and the workload has nothing.
+    In *snapshot* nobody has left yet, and the workload has nothing; earlier turns count.
     """
     match target.reason:
         case "InClusterQueue":
