@@ -295,7 +295,7 @@ def test_a_waiting_pod_remembers_its_nominated_node() -> None:
         WorkloadName("a/p")
     ]
     assert isinstance(workload.extension, ElasticPods)
-    assert workload.extension.nominated_node == "node-1"
+    assert workload.extension.nominated == {PodId(0, 0): "node-1"}
 
 
 def test_namespaces_and_budgets_are_in_the_catalogue() -> None:

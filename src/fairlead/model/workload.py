@@ -119,12 +119,20 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
 
 
 class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"):
-    """What only pods under an ElasticQuota have."""
+    """What only pods under an ElasticQuota have, or pods without quota beside them.
+
+    A *nominated* pod waits for others to leave its node. The capacity-scheduling plugin adds up
+    requests otherwise than a node is charged; ``plugin_requests`` has that for a pod of each set,
+    by name, where a name with 0 matters too. Empty: the same as the requests.
+    """
 
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
-    nominated_node: str | None = None
+    nominated: dict[PodId, str] = {}  # to the node of each that has one
+    nominated_ms: int | None = None  # since when; None: not known
     min_resources: Amounts | None = None
     schedule_timeout_s: int | None = None
+    plugin_requests: tuple[dict[str, int], ...] = ()
+    not_running: frozenset[PodId] = frozenset()  # have a node, but have not come up there
 
 
 WorkloadExtension: TypeAlias = KaiJob | KueueWorkload | ElasticPods

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, run_events
+from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, pod_ids, run_events
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
@@ -61,11 +61,14 @@ class ElasticWorkload:
 
     def _extension(self) -> ElasticPods:
         group = self._gang.group
-        nominated = {pod.nominated_node for pod in self._gang.pods if not is_placed(pod)}
         least = group.min_resources if group else None
         return ElasticPods(
             preemption_policy=_preemption_policy(self._importance),
-            nominated_node=nominated.pop() if len(nominated) == 1 else None,
+            nominated={
+                pod: own.nominated_node
+                for pod, own in pod_ids(self._sets)
+                if own.nominated_node is not None and not is_placed(own)
+            },
             min_resources=None if least is None else amounts_on(self._resources, least),
             schedule_timeout_s=group.schedule_timeout_s if group else None,
         )
