@@ -158,13 +158,20 @@ def test_settings_alone_choose_no_rule_set() -> None:
     assert told(load_text(SETTINGS)) == ["error no-queues $"]
 
 
-def test_settings_beside_queues_of_another_rule_set_are_left_alone() -> None:
-    broken = SETTINGS.replace("minRunTime: 10m", "minRunTime: soon")
-    result = load_text(broken, KAI_QUEUE)
-    assert told(result) == ["advice left-alone $.kind"]
+def test_a_section_beside_queues_of_another_rule_set_has_no_effect() -> None:
+    result = load_text(SETTINGS, KAI_QUEUE)
+    assert told(result) == ["warning no-effect $.spec.kueue"]
     assert result.assembled is not None
     assert result.assembled.policy == "kai"
-    assert result.left_alone == {"Settings.fairlead": 1}
+    assert result.read["Settings.fairlead"] == 1
+
+
+def test_every_section_is_checked_whichever_rule_set_the_input_is_for() -> None:
+    broken = SETTINGS.replace("minRunTime: 10m", "minRunTime: soon")
+    assert told(load_text(broken, KAI_QUEUE)) == [
+        "error bad-duration $.spec.kueue.minRunTime",
+        "warning no-effect $.spec.kueue",
+    ]
 
 
 def test_where_no_queue_is_there_settings_do_not_speak_against_others() -> None:
@@ -199,7 +206,8 @@ def test_a_slip_of_the_pen_is_pointed_out(text: str, fix: str) -> None:
 
 def test_the_example_of_the_reference_names_every_option_that_the_page_lists() -> None:
     section = PAGE.partition("\n## Settings\n")[2].partition("\n## ")[0]
-    (example,) = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    examples = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    (example,) = [each for each in examples if "kueue:" in each]
     result = load_text(QUEUE, CONFIGURATION, "---\n", example)
     assert told(result) == []
     listed = re.findall(r"^\| `spec\.kueue\.(\w+)`", section, re.MULTILINE)

@@ -51,6 +51,6 @@ def choose_policy(
 def _first_of_each_family(objects: Sequence[Identified]) -> dict[PolicyName, Identified]:
     firsts: dict[PolicyName, Identified] = {}
     for each in objects:
-        if each.kind and each.kind.family and not each.kind.is_ours:
+        if each.kind and each.kind.family:
             firsts.setdefault(each.kind.family, each)
     return firsts

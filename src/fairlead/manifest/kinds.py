@@ -42,17 +42,15 @@ DocumentReader: TypeAlias = Callable[[Document, Findings], Sequence[Object]]
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """How one kind is read. ``family`` is None for what every rule set uses.
+    """How one kind is read. ``family`` is None for what several rule sets use.
 
-    ``is_queue``: an object of this kind shows which rule set the input is for. ``is_ours``: it
-    never does, because it only adds to what a rule set's own objects say.
+    ``is_queue``: an object of this kind shows which rule set the input is for.
     """
 
     read: DocumentReader
     versions: tuple[str, ...]
     family: PolicyName | None = None
     is_queue: bool = False
-    is_ours: bool = False
 
 
 def _single(read: Reader) -> DocumentReader:
@@ -65,7 +63,7 @@ def _single(read: Reader) -> DocumentReader:
     return read_document
 
 
-def _core(read: Reader, *versions: str) -> Kind:
+def _shared(read: Reader, *versions: str) -> Kind:
     return Kind(read=_single(read), versions=versions)
 
 
@@ -85,11 +83,11 @@ def _elastic(read: Reader, *, is_queue: bool = False) -> Kind:
 
 KINDS: Final = MappingProxyType(
     {
-        ("", "Namespace"): _core(read_namespace, "v1"),
-        ("", "Node"): _core(read_node, "v1"),
-        ("", "Pod"): _core(read_pod, "v1"),
-        ("policy", "PodDisruptionBudget"): _core(read_budget, "v1", "v1beta1"),
-        ("scheduling.k8s.io", "PriorityClass"): _core(
+        ("", "Namespace"): _shared(read_namespace, "v1"),
+        ("", "Node"): _shared(read_node, "v1"),
+        ("", "Pod"): _shared(read_pod, "v1"),
+        ("policy", "PodDisruptionBudget"): _shared(read_budget, "v1", "v1beta1"),
+        ("scheduling.k8s.io", "PriorityClass"): _shared(
             read_priority_class, "v1", "v1beta1", "v1alpha1"
         ),
         ("scheduling.run.ai", "Queue"): _kai(read_kai_queue, "v2", is_queue=True),
@@ -114,9 +112,7 @@ KINDS: Final = MappingProxyType(
         ("scheduling.x-k8s.io", "PodGroup"): _elastic(read_plugin_pod_group),
         ("scheduling.sigs.k8s.io", "ElasticQuota"): _elastic(read_elastic_quota, is_queue=True),
         ("scheduling.sigs.k8s.io", "PodGroup"): _elastic(read_plugin_pod_group),
-        ("fairlead", "Settings"): Kind(
-            read=_single(read_settings), versions=("v1",), family="kueue", is_ours=True
-        ),
+        ("fairlead", "Settings"): _shared(read_settings, "v1"),
     }
 )
 """By API group and kind."""

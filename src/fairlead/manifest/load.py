@@ -15,6 +15,8 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified, identify
 from fairlead.manifest.kai.assemble import assemble_kai
 from fairlead.manifest.kueue.assemble import assemble_kueue
+from fairlead.manifest.objects import OwnSettingsObject
+from fairlead.manifest.read_settings import warn_of_other_sections
 from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.documents import read_documents
 
@@ -61,6 +63,8 @@ def load(
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is told
         chosen = choose_policy(objects, paths[0] if paths else "-", findings)
     collection, read = _read(objects, chosen, findings)
+    if chosen:
+        warn_of_other_sections(collection.of(OwnSettingsObject), chosen, findings)
     assembled = ASSEMBLERS[chosen](collection, findings) if chosen else None
     assert findings.has_errors or assembled is not None
     return LoadResult(

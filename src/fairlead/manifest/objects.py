@@ -18,6 +18,7 @@ from fairlead.model.catalogue import DisruptionBudget, LocalQueue, ResourceFlavo
 from fairlead.model.queue import ClusterQueue, ResourceGroup
 from fairlead.model.selector import Taint
 from fairlead.model.workload import GpuShare, PodConstraints, SubGroup
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 
@@ -148,6 +149,8 @@ class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
 
     source: Source
     kueue: KueueOptions
+    elastic_quota: ElasticQuotaSettings
+    sections: tuple[str, ...] = ()  # those that it has, as they are written
 
 
 class KueuePodSet(msgspec.Struct, frozen=True, kw_only=True):

@@ -69,6 +69,24 @@ def refuse_duplicates(
     return list(firsts.values())
 
 
+def only_one(objects: Sequence[S], kind: str, findings: Findings) -> S | None:
+    """Return the first of *objects*, or None; every further one is an error that names both places.
+
+    For kinds of which a cluster has one, whatever its name.
+    """
+    for each in objects[1:]:
+        each.source.report(
+            findings,
+            "error",
+            "duplicate-object",
+            (),
+            f"found a second {kind}, expected one at most; "
+            f"the first is at {place(objects[0].source)}",
+            "remove one of the two",
+        )
+    return objects[0] if objects else None
+
+
 def refuse_cycles(
     objects: Sequence[T], kind: str, parent_path: Callable[[T], Path], findings: Findings
 ) -> bool:

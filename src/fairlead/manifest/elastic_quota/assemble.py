@@ -15,13 +15,13 @@ from fairlead.manifest.core.core_objects import CoreObjects, core_objects, full_
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.node_amounts import model_node, resource_names
 from fairlead.manifest.core.priorities import Priorities
-from fairlead.manifest.core.tree_checks import refuse_duplicates
+from fairlead.manifest.core.tree_checks import only_one, refuse_duplicates
 from fairlead.manifest.elastic_quota.assemble_checks import (
     advise_on_empty_pool,
     advise_on_overcommitment,
     one_per_namespace,
     refuse_min_above_max,
-    warn_where_plugin_differs,
+    warn_of_unlisted,
 )
 from fairlead.manifest.elastic_quota.assemble_gangs import gangs_of
 from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
@@ -30,6 +30,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     ByResource,
     ElasticQuotaObject,
+    OwnSettingsObject,
     PluginPodGroupObject,
     PodObject,
 )
@@ -46,12 +47,14 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
 
     Objects may be listed in any order. Cost: about one look at every object, and sorting.
     """
+    own = only_one(objects.of(OwnSettingsObject), "Settings", findings)
+    settings = own.elastic_quota if own else ElasticQuotaSettings()
     quotas = one_per_namespace(objects.of(ElasticQuotaObject), findings)
     parts = _Parts(objects, findings)
     asked = _asked_by_namespace(parts.pods, quotas)
     for namespace, quota in quotas.items():
         refuse_min_above_max(quota, findings)
-        warn_where_plugin_differs(quota, asked[namespace], findings)
+        warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
     priorities = Priorities(parts.core.priority_classes.values(), findings)
     gangs = gangs_of(parts.pods, parts.groups, findings)
     workloads = [ElasticWorkload(gang, parts.resources, priorities) for gang in gangs]
@@ -68,7 +71,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     for workload in workloads:
         for event in workload.events():
             state.apply(event)
-    return Assembled(state=state, settings=ElasticQuotaSettings())
+    return Assembled(state=state, settings=settings)
 
 
 class _Parts:

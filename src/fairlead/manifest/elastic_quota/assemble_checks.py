@@ -7,9 +7,17 @@ from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import ByResource, ElasticQuotaObject, NodeObject
 from fairlead.model.quantity import show_amount
+from fairlead.policy.elastic_quota.settings import PluginQuirks
 
 _NAMESPACE: Final = ("metadata", "namespace")
 _ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
+_UNLIMITED_HERE: Final = (
+    "it is unlimited here, while the capacity-scheduling plugin would take it for 0"
+)
+_ZERO_HERE: Final = (
+    "the settings want it to be 0, as for the capacity-scheduling plugin, "
+    "so no pod that asks for it can start"
+)
 
 
 def one_per_namespace(
@@ -48,26 +56,28 @@ def refuse_min_above_max(quota: ElasticQuotaObject, findings: Findings) -> None:
             )
 
 
-def warn_where_plugin_differs(
-    quota: ElasticQuotaObject, asked: ByResource, findings: Findings
+def warn_of_unlisted(
+    quota: ElasticQuotaObject, asked: ByResource, quirks: PluginQuirks, findings: Findings
 ) -> None:
     """Warn about a resource in use that a given max leaves out: unlimited here, 0 elsewhere.
 
     The proposal says unlimited; the capacity-scheduling plugin takes cpu, memory and
-    ephemeral-storage that are not listed for 0.
+    ephemeral-storage that are not listed for 0, and so do we where that quirk is wanted.
     """
     if quota.max is None:
         return
+    code, consequence = "peer-differs", _UNLIMITED_HERE
+    if quirks.max_core_zero:
+        code, consequence = "unusable", _ZERO_HERE
     for resource in _ZERO_UNLESS_LISTED:
         in_use = quota.min.get(resource, 0) or asked.get(resource, 0)
         if resource not in quota.max and in_use:
             quota.source.report(
                 findings,
                 "warning",
-                "peer-differs",
+                code,
                 ("spec", "max"),
-                f"found no {resource} in max; it is unlimited here, while the capacity-scheduling "
-                "plugin would take it for 0",
+                f"found no {resource} in max; {consequence}",
                 f"add {resource} to max, to mean the same everywhere",
             )
 

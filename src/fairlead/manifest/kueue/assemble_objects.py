@@ -1,13 +1,10 @@
 """The Kueue objects of one input by name, each name once."""
 
-from collections.abc import Sequence
-from typing import TypeVar
-
 import msgspec
 
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import CoreObjects, by_name, core_objects, full_name
-from fairlead.manifest.core.tree_checks import Sourced, place, refuse_cycles
+from fairlead.manifest.core.tree_checks import only_one, refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     ClusterQueueObject,
@@ -20,8 +17,6 @@ from fairlead.manifest.objects import (
     PriorityClassObject,
 )
 from fairlead.policy.kueue.settings import KueueSettings
-
-S = TypeVar("S", bound=Sourced)
 
 
 class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,24 +68,10 @@ def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
             findings,
         ),
         core=core_objects(objects, findings),
-        configuration=_only(objects.of(KueueSettingsObject), "Configuration", findings),
-        own_settings=_only(objects.of(OwnSettingsObject), "Settings", findings),
+        configuration=only_one(objects.of(KueueSettingsObject), "Configuration", findings),
+        own_settings=only_one(objects.of(OwnSettingsObject), "Settings", findings),
     )
 
 
 def _local_queue_name(found: LocalQueueObject) -> str:
     return f"{found.local_queue.namespace}/{found.local_queue.name}"
-
-
-def _only(found: Sequence[S], kind: str, findings: Findings) -> S | None:
-    for each in found[1:]:
-        each.source.report(
-            findings,
-            "error",
-            "duplicate-object",
-            (),
-            f"found a second {kind}, expected one at most; "
-            f"the first is at {place(found[0].source)}",
-            "remove one of the two",
-        )
-    return found[0] if found else None
