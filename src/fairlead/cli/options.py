@@ -17,6 +17,7 @@ from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
+from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.names import POLICY_NAMES, Settings
@@ -114,12 +115,17 @@ def faithful_option(command: Command) -> Command:
 
 
 def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
-    """Return *settings* as `faithful_option` wants them."""
+    """Return *settings* as `faithful_option` wants them.
+
+    The option only adds: what the input itself says about being faithful holds without it.
+    """
     match settings:
         case KaiSettings():
             return msgspec.structs.replace(settings, faithful=faithful)
         case KueueSettings() if faithful:
             return msgspec.structs.replace(settings, options=KueueOptions())
+        case ElasticQuotaSettings() if faithful:
+            return msgspec.structs.replace(FAITHFUL, scoring=settings.scoring)
         case _:
             return settings
 
@@ -180,10 +186,9 @@ def check_plannable(assembled: Assembled) -> None:
     if assembled.policy == "kueue":
         return
     if not state.nodes:
-        raise FairleadError(
-            "there is nowhere to run: the input has no Node, or the pool of the shard leaves all "
-            "of them out. Add the nodes"
-        )
+        is_kai = assembled.policy == "kai"
+        pool = ", or the pool of the shard leaves all of them out" if is_kai else ""
+        raise FairleadError(f"there is nowhere to run: the input has no Node{pool}. Add the nodes")
     if TOTAL_NODE in state.nodes:
         raise FairleadError(
             "a share simulation has no nodes, only a total: fairlead queues shows its shares"
