@@ -96,12 +96,28 @@ def reason_document(reason: Reason) -> dict[str, object]:
     }
 
 
+def decision_name(decision: Decision) -> str:
+    """Return what a decision is called: ``start``, ``reserve``, ``evict``, ``move``, ``wait``."""
+    return type(decision).__name__.lower()
+
+
+def pods_of(decision: Decision) -> Sequence[PodId]:
+    """Return the pods that a decision is about; none where the whole job waits."""
+    match decision:
+        case Evict():
+            return decision.pods
+        case Wait():
+            return ()
+        case _:
+            return [place.pod for place in decision.placements]
+
+
 def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
     decision = decisions[-1]
     workload = state.workloads[decision.workload]
-    pods = [pod for each in decisions for pod in _pods(each)]
+    pods = [pod for each in decisions for pod in pods_of(each)]
     return PlanRow(
-        decision=_name(decision),
+        decision=decision_name(decision),
         workload=workload.name,
         queue=workload.queue,
         pods=f"{len(pods)}/{workload.pod_count()}" if pods else "",
@@ -154,16 +170,6 @@ def _awaited(workload: Workload) -> str:
     return "its other pods can start"
 
 
-def _pods(decision: Decision) -> Sequence[PodId]:
-    match decision:
-        case Evict():
-            return decision.pods
-        case Wait():
-            return ()
-        case _:
-            return [place.pod for place in decision.placements]
-
-
 def _where(state: ClusterState, decisions: Sequence[Decision]) -> str:
     """Return the nodes or flavors that pods get, or leave; of those that move both."""
     got = [
@@ -187,14 +193,10 @@ def _for_whom(decision: Decision) -> WorkloadName | None:
     return decision.beneficiary if isinstance(decision, Evict | Move) else None
 
 
-def _name(decision: Decision) -> str:
-    return type(decision).__name__.lower()
-
-
 def _decision_document(state: ClusterState, decision: Decision) -> dict[str, object]:
     workload = state.workloads[decision.workload]
     document: dict[str, object] = {
-        "decision": _name(decision),
+        "decision": decision_name(decision),
         "workload": workload.name,
         "queue": workload.queue,
     }

@@ -22,10 +22,11 @@ class Places(NamedTuple):
 
     def spots(self) -> list[str]:
         """Return for each pod its node, else its flavors; pods that have neither are left out."""
-        spots = [place.node or self._flavors_text(place) for place in self.placements]
+        spots = [place.node or self.flavors_text(place) for place in self.placements]
         return [spot for spot in spots if spot]
 
-    def _flavors_text(self, place: Placement) -> str:
+    def flavors_text(self, place: Placement) -> str:
+        """Return the flavors that the pod of *place* has quota of; empty where it has none."""
         at = place.pod.pod_set
         return "+".join(dict.fromkeys(self.flavors[at].values())) if at < len(self.flavors) else ""
 
