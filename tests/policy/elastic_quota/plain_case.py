@@ -61,7 +61,6 @@ class PlainCase(msgspec.Struct, frozen=True, kw_only=True):
     budgets: tuple[PlainBudget, ...]
     incoming: PlainPod
     settings: ElasticQuotaSettings
-    says_hopeless: bool  # the row itself says so of the node that the pod is nominated to
 
 
 def read_case(case: Json, settings: ElasticQuotaSettings) -> PlainCase:
@@ -76,7 +75,6 @@ def read_case(case: Json, settings: ElasticQuotaSettings) -> PlainCase:
         budgets=tuple(_budget(budget) for budget in case["pdbs"]),
         incoming=_pod(incoming, incoming.get("nominatedNode"), own_charge),
         settings=settings,
-        says_hopeless=case.get("statusOfNominatedNode") == "UnschedulableAndUnresolvable",
     )
 
 

@@ -73,8 +73,6 @@ def why_not_eligible(case: PlainCase) -> str | None:
 
 def is_hopeless(case: PlainCase, node: str) -> bool:
     """Return whether no eviction can help there; not known if the pod was not even admitted."""
-    if case.says_hopeless:
-        return node == case.incoming.node
     allocatable = case.nodes[node]
     asks = case.incoming.node_charge.items()
     return refusal(case) is None and any(
