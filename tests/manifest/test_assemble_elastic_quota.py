@@ -298,6 +298,72 @@ def test_a_waiting_pod_remembers_its_nominated_node() -> None:
     assert workload.extension.nominated == {PodId(0, 0): "node-1"}
 
 
+SIDECAR = "initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}]"
+
+# What the plugin charges, by pod set: only where the node is charged otherwise, or 0 is named.
+CHARGES = {
+    "as the node is charged": ([pod("a/p")], ()),
+    "a sidecar": ([pod("a/p", more=SIDECAR)], ({"cpu": 2000},)),  # the node: 1 + 2
+    "a resource that is named with 0": (
+        [pod("a/p", "cpu: 1, nvidia.com/gpu: 0")],
+        ({"cpu": 1000, "nvidia.com/gpu": 0},),
+    ),
+    "only the pod as a whole asks for something": (
+        [pod("a/p", "", more="resources: {requests: {cpu: 5}}")],
+        ({},),
+    ),
+    "a name with 0 that no quota counts": ([pod("a/p", "cpu: 1, storage: 0")], ()),
+    "a difference in a name that no quota counts": (
+        [pod("a/p", more=SIDECAR.replace("cpu: 2", "storage: 2"), requests="storage: 1")],
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "expected"), CHARGES.values(), ids=CHARGES.keys())
+def test_what_the_plugin_charges_a_pod(
+    texts: list[str], expected: tuple[dict[str, int], ...]
+) -> None:
+    workload = state_of(*texts).workloads[WorkloadName("a/p")]
+    assert isinstance(workload.extension, ElasticPods)
+    assert workload.extension.plugin_requests == expected
+
+
+def test_pods_for_which_the_node_is_charged_alike_and_the_plugin_charges_otherwise_differ() -> None:
+    member = "scheduling.x-k8s.io/pod-group: train"
+    whole = "resources: {requests: {cpu: 3}}"
+    state = state_of(
+        GANG,
+        pod("a/p0", more=SIDECAR, labels=member),  # 1 + 2, for the plugin 2
+        pod("a/p1", more=whole, labels=member),  # 3, for the plugin 1
+        pod("a/p2", more=SIDECAR, labels=member),
+        pod("a/p3", "cpu: 3", labels=member),  # 3 for both
+    )
+    gang = state.workloads[WorkloadName("a/train")]
+    assert [each.pod_names for each in gang.pod_sets] == [("p0", "p2"), ("p1",), ("p3",)]
+    assert {each.requests for each in gang.pod_sets} == {(3000, 1)}  # cpu, pods
+    assert isinstance(gang.extension, ElasticPods)
+    assert gang.extension.plugin_requests == ({"cpu": 2000}, {"cpu": 1000}, {"cpu": 3000})
+
+
+def test_pods_that_have_a_node_and_are_not_up_are_known() -> None:
+    member = "scheduling.x-k8s.io/pod-group: train"
+    state = state_of(
+        NODE,
+        GANG,
+        pod("a/p0", labels=member, more="nodeName: node-1|phase: Running"),
+        pod("a/p1", labels=member, more="nodeName: node-1|phase: Pending"),
+        pod("a/p2", labels=member, more="nodeName: node-1|phase: Unknown"),
+        pod("a/p3", labels=member, more="nodeName: node-1"),
+        pod("a/p4", labels=member, more="nodeName: node-1|phase: Failed"),
+        pod("a/p5", labels=member, more="|phase: Pending"),
+        pod("a/p6", labels=member, more="|phase: Running"),
+    )
+    gang = state.workloads[WorkloadName("a/train")]
+    assert isinstance(gang.extension, ElasticPods)
+    assert {gang.pod_name(each) for each in gang.extension.not_running} == {"p1", "p2", "p3"}
+
+
 def test_namespaces_and_budgets_are_in_the_catalogue() -> None:
     state = state_of("""
         ---

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.core.pod_requests import pod_requests, with_pod_level
+from fairlead.manifest.core.pod_requests import plugin_requests, pod_requests, with_pod_level
 from fairlead.manifest.core.read_containers import Container
 from fairlead.manifest.core.read_pod_spec import PodSpecRead, read_pod_spec
 from fairlead.model.selector import LabelRequirement, LabelSelector, NodeTerm, PodTerm, Toleration
@@ -70,6 +70,58 @@ def test_the_peak_equals_walking_through_the_life_of_the_pod(
     for resource in ("cpu", "memory", "x.org/a"):
         needs = [sum(one.requests.get(resource, 0) for one in now) for now in moments]
         assert got.get(resource, 0) == max(needs)
+
+
+# What the capacity-scheduling plugin adds up instead: a sidecar is one more init container.
+AS_THE_PLUGIN = {
+    "a sidecar is gone before the main containers": ("side 2, main 3", 3),
+    "unless it alone is more than they": ("side 4, main 3", 4),
+    "and before the next init container": ("side 2, init 7, main 3", 7),
+    "sidecars do not add up": ("side 1, side 2", 2),
+    "main containers do": ("side 2, main 1, main 2", 1 + 2),
+}
+
+
+@pytest.mark.parametrize(("story", "cpu"), AS_THE_PLUGIN.values(), ids=AS_THE_PLUGIN.keys())
+def test_what_the_plugin_adds_up_where_there_are_sidecars(story: str, cpu: int) -> None:
+    assert plugin_requests(*containers(story)) == {"cpu": cpu}
+
+
+@given(main=some, init=some)
+def test_the_plugin_adds_up_the_same_names_and_without_sidecars_the_same_amounts(
+    main: list[Container], init: list[Container]
+) -> None:
+    assert plugin_requests(main, init).keys() == pod_requests(main, init).keys()
+    init = [Container(requests=each.requests) for each in init]
+    assert plugin_requests(main, init) == pod_requests(main, init)
+
+
+SIDE = "{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}"
+INIT = "{name: i, resources: {requests: {cpu: 9}}}"
+SPECS = {
+    "no init containers": ("", None),
+    "an init container": (f"initContainers: [{INIT}]", None),
+    "a sidecar": (f"initContainers: [{SIDE}]", {"cpu": 3000 + 100}),  # the node: 3 + 2 and 100m
+    "a sidecar beside a larger init container before it": (
+        f"initContainers: [{INIT}, {SIDE}]",
+        None,  # the node: at most 9 at any one time, and so for the plugin
+    ),
+    "requests of the pod as a whole": ("resources: {requests: {cpu: 5}}", {"cpu": 3000 + 100}),
+    "requests of the pod as a whole that say the same": ("resources: {requests: {cpu: 3}}", None),
+    "a limit of the pod as a whole": ("resources: {limits: {memory: 1}}", {"cpu": 3000 + 100}),
+}
+
+
+@pytest.mark.parametrize(("more", "expected"), SPECS.values(), ids=SPECS.keys())
+def test_what_the_plugin_adds_up_is_kept_only_where_it_is_something_else(
+    more: str, expected: dict[str, int] | None
+) -> None:
+    spec = read(f"""
+        containers: [{{name: a, resources: {{requests: {{cpu: 3}}}}}}]
+        overhead: {{cpu: 100m}}
+        {more}
+    """)
+    assert spec.plugin_requests == expected
 
 
 def test_requests_written_for_the_pod_replace_those_of_its_containers() -> None:

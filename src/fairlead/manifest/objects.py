@@ -216,7 +216,10 @@ class PluginPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodObject(msgspec.Struct, frozen=True, kw_only=True):
-    """A core ``Pod`` as far as scheduling reads it; ``requests`` is what its node is charged."""
+    """A core ``Pod`` as far as scheduling reads it; ``requests`` is what its node is charged.
+
+    ``plugin_requests`` is what the capacity-scheduling plugin adds up instead; None: nothing else.
+    """
 
     source: Source
     namespace: str
@@ -225,6 +228,7 @@ class PodObject(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, str]
     scheduler: str
     requests: ByResource
+    plugin_requests: ByResource | None = None
     constraints: PodConstraints
     gpu_share: GpuShare | None = None
     node: str | None = None

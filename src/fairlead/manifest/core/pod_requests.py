@@ -34,6 +34,20 @@ def pod_requests(main: Sequence[Container], init: Sequence[Container]) -> dict[s
     return lasting
 
 
+def plugin_requests(main: Sequence[Container], init: Sequence[Container]) -> dict[str, int]:
+    """Return what the capacity-scheduling plugin adds up for the containers, by resource.
+
+    It takes a sidecar for an init container that is gone before the main ones start. Law: without
+    sidecars it is what `pod_requests` gives.
+    """
+    total: dict[str, int] = {}
+    for container in main:
+        _add(total, container.requests)
+    for container in init:
+        _raise_to(total, container.requests)
+    return total
+
+
 def with_pod_level(
     by_containers: Mapping[str, int], requests: Mapping[str, int], limits: Mapping[str, int]
 ) -> dict[str, int]:

@@ -59,6 +59,7 @@ def read_pod(top: Cursor) -> PodObject | None:
         annotations=metadata.annotations,
         scheduler=spec.scheduler,
         requests=spec.requests,
+        plugin_requests=spec.plugin_requests,
         constraints=spec.constraints,
         gpu_share=gpu_share,
         node=spec.node,

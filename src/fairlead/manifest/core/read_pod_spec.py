@@ -6,7 +6,12 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.manifest.core.extended_resources import refuse_part
-from fairlead.manifest.core.pod_requests import plus, pod_requests, with_pod_level
+from fairlead.manifest.core.pod_requests import (
+    plugin_requests,
+    plus,
+    pod_requests,
+    with_pod_level,
+)
 from fairlead.manifest.core.read_containers import Container, read_containers
 from fairlead.manifest.core.read_pod_constraints import read_pod_constraints
 from fairlead.manifest.text.cursor import Cursor
@@ -51,9 +56,13 @@ _IGNORED: Final = (
 
 
 class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod's spec. ``requests`` is what its node is charged: overhead included, and one pod."""
+    """A pod's spec. ``requests`` is what its node is charged: overhead included, and one pod.
+
+    ``plugin_requests`` is what the capacity-scheduling plugin adds up instead; None: nothing else.
+    """
 
     requests: Mapping[str, int]
+    plugin_requests: Mapping[str, int] | None
     constraints: PodConstraints
     priority: int | None
     priority_class: str
@@ -71,8 +80,13 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
     init = read_containers(spec, "initContainers", on_host_network=on_host_network)
     lasting = [*main, *(container for container in init if container.is_sidecar)]
     overhead = spec.quantities("overhead", refuse_part)
+    requests = plus(_requests(spec, main, init), overhead)
+    as_plugin = None
+    if len(lasting) > len(main) or spec.has("resources"):  # else both are the same
+        as_plugin = plus(plugin_requests(main, init), overhead)
     return PodSpecRead(
-        requests={**plus(_requests(spec, main, init), overhead), PODS: 1},
+        requests={**requests, PODS: 1},
+        plugin_requests=None if as_plugin == requests else as_plugin,
         constraints=read_pod_constraints(spec, lasting, namespace=namespace, labels=labels),
         priority=spec.integer("priority", None),
         priority_class=spec.text("priorityClassName", ""),

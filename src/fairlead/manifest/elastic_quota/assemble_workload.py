@@ -8,6 +8,7 @@ from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, pod_ids
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
+from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.events import Event, WorkloadAdded
@@ -22,7 +23,7 @@ class ElasticWorkload:
         self._gang = gang
         self._resources = resources
         self._importance = [priorities.of(pod) for pod in gang.pods]
-        self._sets = alike(gang.pods, also=_labels)
+        self._sets = alike(gang.pods, also=_likeness)
 
     def events(self) -> Iterator[Event]:
         """Yield what happened to the workload so far."""
@@ -71,7 +72,16 @@ class ElasticWorkload:
             },
             min_resources=None if least is None else amounts_on(self._resources, least),
             schedule_timeout_s=group.schedule_timeout_s if group else None,
+            plugin_requests=plugin_charges([pods[0] for pods in self._sets]),
+            not_running=frozenset(
+                pod for pod, own in pod_ids(self._sets) if is_placed(own) and own.phase != "Running"
+            ),
         )
+
+
+def _likeness(pod: PodObject) -> object:
+    own = pod.plugin_requests
+    return _labels(pod), None if own is None else tuple(sorted(own.items()))
 
 
 def _labels(pod: PodObject) -> Labels:
