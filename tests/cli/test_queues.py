@@ -122,9 +122,9 @@ def test_diff_says_when_the_capacity_differs(tmp_path: Path) -> None:
 def test_diff_of_equal_objects_is_empty(tmp_path: Path) -> None:
     file = write(tmp_path, "c.yaml", *CLUSTER)
     ran = run_cli("queues", "--diff", file, file)
-    assert ran.out == "no queue's numbers differ\n"
-    ran = run_cli("queues", "--diff", file, file, "-o", "json")
-    assert json.loads(ran.out)["changes"] == []
+    assert ran.out == "no queue's numbers differ\n\nno job's decision differs\n"
+    document = json.loads(run_cli("queues", "--diff", file, file, "-o", "json").out)
+    assert (document["changes"], document["decisions"]) == ([], [])
 
 
 def test_diff_for_programs_names_the_number_and_both_values(tmp_path: Path) -> None:

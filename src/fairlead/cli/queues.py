@@ -7,17 +7,18 @@ import click
 from fairlead.cli.options import (
     capacity_option,
     load_files,
+    now_option,
     output_option,
     read_capacity,
     reads_manifests,
     states_or_exit,
 )
+from fairlead.cli.queue_changes import Side, print_changes
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.table import table_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.printable import printable
 from fairlead.explain.queue_answers import share_report
-from fairlead.explain.share_diff import Change, changes_document, share_changes
 from fairlead.explain.share_report import (
     Cell,
     Column,
@@ -48,8 +49,10 @@ Examples:
     nargs=2,
     type=click.Path(allow_dash=True),
     metavar="OLD NEW",
-    help="Show what differs between two sets of objects; -f adds to both.",
+    help="Show what differs between two sets of objects, and who is evicted, starts or waits only "
+    "with one of them; -f adds to both.",
 )
+@now_option
 @output_option("table", "wide", "json", "yaml")
 def command(
     files: tuple[str, ...],
@@ -58,6 +61,7 @@ def command(
     strict: bool,
     capacity: str | None,
     diff: tuple[str, str] | None,
+    now: int,
     output: str,
 ) -> None:
     """Show the tree of queues with what each has, wants and is entitled to.
@@ -77,12 +81,14 @@ def command(
         (only,) = states_or_exit(loaded())
         _print_report(report(only), output)
         return
-    old, new = map(report, states_or_exit(loaded(diff[0]), loaded(diff[1])))
-    if old.policy != new.policy:
+    both = states_or_exit(loaded(diff[0]), loaded(diff[1]))
+    old, new = (Side(name, each, report(each)) for name, each in zip(diff, both, strict=True))
+    if old.report.policy != new.report.policy:
         raise click.UsageError(
-            f"{diff[0]} is for {old.policy} and {diff[1]} for {new.policy}: choose with --policy"
+            f"{old.name} is for {old.report.policy} and {new.name} for {new.report.policy}: "
+            "choose with --policy"
         )
-    _print_changes(old, new, output)
+    print_changes(old, new, now, output, has_own_capacity=capacity is not None)
 
 
 def _print_report(report: ShareReport, output: str) -> None:
@@ -127,28 +133,3 @@ def _row(
         *(numbers if axis else ["" for _ in columns]),
         *(cell_text(column, None, entry.cells.get(column.key)) for column in own),
     )
-
-
-def _print_changes(old: ShareReport, new: ShareReport, output: str) -> None:
-    changes = share_changes(old, new)
-    if output in ("json", "yaml"):
-        from fairlead.cli.output import print_document
-
-        print_document(changes_document(old, new, changes), output)
-        return
-    if old.capacity != new.capacity:
-        click.echo(printable(f"capacity: {capacity_text(old)} -> {capacity_text(new)}") + "\n")
-    shown = [change for change in changes if output == "wide" or not change.column.wide]
-    if not shown:
-        click.echo("no queue's numbers differ")
-        return
-    head = ("QUEUE", "", "RESOURCE", "NUMBER", "OLD", "NEW")
-    click.echo(table_text([head, *map(_change_row, shown)], left=4))
-
-
-def _change_row(change: Change) -> tuple[str, ...]:
-    old = cell_text(change.column, change.axis, change.old) if change.fate != "added" else ""
-    new = cell_text(change.column, change.axis, change.new) if change.fate != "removed" else ""
-    fate = "" if change.fate == "changed" else change.fate
-    axis = str(change.axis) if change.axis else "-"
-    return (change.queue, fate, axis, change.column.title.lower(), old, new)
