@@ -298,6 +298,28 @@ def test_a_waiting_pod_remembers_its_nominated_node() -> None:
     assert workload.extension.nominated == {PodId(0, 0): "node-1"}
 
 
+STARTED = GANG.replace("}}\n", '}, status: {scheduleStartTime: "1970-01-01T00:00:09Z"}}\n')
+
+
+@pytest.mark.parametrize(
+    ("group", "status", "expected"),
+    [
+        (STARTED, "|nominatedNodeName: node-1", 9000),
+        (STARTED, "", None),
+        (STARTED, "nodeName: node-1|nominatedNodeName: node-1", None),  # it has arrived there
+        (GANG, "|nominatedNodeName: node-1", None),
+    ],
+)
+def test_since_when_a_gang_waits_for_others_to_leave(
+    group: str, status: str, expected: int | None
+) -> None:
+    member = "scheduling.x-k8s.io/pod-group: train"
+    pods = [pod("a/p0", labels=member), pod("a/p1", labels=member, more=status)]
+    workload = state_of(NODE, group, *pods).workloads[WorkloadName("a/train")]
+    assert isinstance(workload.extension, ElasticPods)
+    assert workload.extension.nominated_ms == expected
+
+
 SIDECAR = "initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}]"
 
 # What the plugin charges, by pod set: only where the node is charged otherwise, or 0 is named.

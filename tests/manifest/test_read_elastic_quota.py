@@ -123,13 +123,21 @@ def test_a_pod_group() -> None:
     cursor, findings = cursor_of("""
         metadata: {name: gang, namespace: a}
         spec: {minMember: 3, minResources: {cpu: 2}, scheduleTimeoutSeconds: 10}
-        status: {phase: Pending}
+        status:
+          phase: Scheduling
+          occupiedBy: batch/train
+          running: 1
+          succeeded: 0
+          failed: 0
+          scheduled: 2
+          scheduleStartTime: "1970-01-01T00:00:07Z"
     """)
     found = read_plugin_pod_group(cursor)
     assert remarks(findings) == []
     assert found is not None
     assert (found.namespace, found.name, found.min_member) == ("a", "gang", 3)
     assert (found.min_resources, found.schedule_timeout_s) == ({"cpu": 2000}, 10)
+    assert found.schedule_started_ms == 7000
 
 
 def test_a_pod_group_that_says_nothing_needs_one_member() -> None:
@@ -138,12 +146,19 @@ def test_a_pod_group_that_says_nothing_needs_one_member() -> None:
     assert remarks(findings) == []
     assert found is not None
     assert (found.min_member, found.min_resources, found.schedule_timeout_s) == (1, None, None)
+    assert found.schedule_started_ms is None
 
 
 def test_what_is_wrong_with_a_pod_group() -> None:
-    cursor, findings = cursor_of("metadata: {name: gang}\nspec: {minMember: 0, minMembers: 3}")
+    cursor, findings = cursor_of("""
+        metadata: {name: gang}
+        spec: {minMember: 0, minMembers: 3}
+        status: {scheduleStartTime: noon, scheduleStart: 1}
+    """)
     read_plugin_pod_group(cursor)
     assert remarks(findings) == [
+        "error bad-timestamp $.status.scheduleStartTime",
         "error out-of-range $.spec.minMember",
         "warning unknown-field $.spec.minMembers",
+        "warning unknown-field $.status.scheduleStart",
     ]

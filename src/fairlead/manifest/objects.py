@@ -212,6 +212,7 @@ class PluginPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
     min_member: int
     min_resources: ByResource | None = None
     schedule_timeout_s: int | None = None
+    schedule_started_ms: int | None = None  # when its pods were last tried, as its status says
     created_ms: int = 0
 
 

@@ -63,13 +63,15 @@ class ElasticWorkload:
     def _extension(self) -> ElasticPods:
         group = self._gang.group
         least = group.min_resources if group else None
+        nominated = {
+            pod: own.nominated_node
+            for pod, own in pod_ids(self._sets)
+            if own.nominated_node is not None and not is_placed(own)
+        }
         return ElasticPods(
             preemption_policy=_preemption_policy(self._importance),
-            nominated={
-                pod: own.nominated_node
-                for pod, own in pod_ids(self._sets)
-                if own.nominated_node is not None and not is_placed(own)
-            },
+            nominated=nominated,
+            nominated_ms=group.schedule_started_ms if group and nominated else None,
             min_resources=None if least is None else amounts_on(self._resources, least),
             schedule_timeout_s=group.schedule_timeout_s if group else None,
             plugin_requests=plugin_charges([pods[0] for pods in self._sets]),
