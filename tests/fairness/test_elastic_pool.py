@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from fairlead.fairness.elastic_pool import (
     Excess,
     NamespaceQuota,
+    PoolSums,
     borrowed,
-    over_max_with,
+    exceeds,
+    first_excess,
     over_min,
-    over_min_with,
-    pool_exhausted_with,
     pool_sums,
 )
 
@@ -25,6 +25,28 @@ def quota(
     used: tuple[int, ...],
 ) -> NamespaceQuota:
     return NamespaceQuota(namespace=namespace, guaranteed=guaranteed, ceiling=ceiling, used=used)
+
+
+def over_max_with(
+    of: NamespaceQuota, nominated: tuple[int, ...], request: tuple[int, ...]
+) -> Excess | None:
+    return first_excess(of.used, nominated, request, of.ceiling, asked_for(request))
+
+
+def over_min_with(
+    of: NamespaceQuota, nominated: tuple[int, ...], request: tuple[int, ...]
+) -> Excess | None:
+    return first_excess(of.used, nominated, request, of.guaranteed, asked_for(request))
+
+
+def pool_exhausted_with(
+    pool: PoolSums, nominated: tuple[int, ...], request: tuple[int, ...]
+) -> Excess | None:
+    return first_excess(pool.used, nominated, request, pool.guaranteed, asked_for(request))
+
+
+def asked_for(request: tuple[int, ...]) -> list[int]:
+    return [axis for axis, amount in enumerate(request) if amount]
 
 
 # One axis; columns: guaranteed, used per namespace -> pool, used, borrowed, lent.
@@ -136,3 +158,14 @@ def test_a_refusal_shows_numbers_that_break_the_bound(
     assert (excess.axis if excess else None) == (broken[0] if broken else None)
     if excess:
         assert excess.used + excess.nominated + excess.request > excess.bound
+
+
+@given(quotas, pairs, pairs)
+def test_the_short_check_agrees_with_the_one_that_says_where(
+    of: NamespaceQuota, nominated: tuple[int, int], request: tuple[int, int]
+) -> None:
+    more = tuple(n + r for n, r in zip(nominated, request, strict=True))
+    for bounds in (of.ceiling, of.guaranteed):
+        for axes in ((), (0,), (1,), (0, 1)):
+            found = first_excess(of.used, nominated, request, bounds, axes)
+            assert exceeds(of.used, more, bounds, axes) == (found is not None)

@@ -4,11 +4,11 @@ All guarantees together form the pool. A namespace above its guarantee borrows f
 one below it lends, as far as somebody borrows. Two rules admit a request: it must stay under
 the ceiling of its own namespace, and the use of all namespaces must stay within the pool.
 
-Only axes that the request asks for are looked at: a resource that somebody overuses stops
-nobody who does not ask for it. The peer's stricter reading is a matter of policy.
+Which axes are looked at is a matter of policy: a resource that somebody overuses need not stop
+those who do not ask for it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -69,43 +69,41 @@ def over_min(quota: NamespaceQuota) -> tuple[int, ...]:
     return tuple(axis for axis, amount in enumerate(borrowed(quota)) if amount > 0)
 
 
-def over_min_with(
-    quota: NamespaceQuota, nominated: Sequence[int], request: Sequence[int]
-) -> Excess | None:
-    """Where the request would take its namespace above the guarantee; None: nowhere."""
-    return next(_excesses(quota.used, nominated, request, quota.guaranteed), None)
-
-
-def over_max_with(
-    quota: NamespaceQuota, nominated: Sequence[int], request: Sequence[int]
-) -> Excess | None:
-    """First rule: where the request would break its namespace's ceiling; None: nowhere.
-
-    *nominated* counts the namespace's own pods that wait for a node before this one.
-    """
-    return next(_excesses(quota.used, nominated, request, quota.ceiling), None)
-
-
-def pool_exhausted_with(
-    pool: PoolSums, nominated: Sequence[int], request: Sequence[int]
-) -> Excess | None:
-    """Second rule: where the request would need more than the whole pool; None: nowhere.
-
-    *nominated* counts the pods of all namespaces that wait for a node before this one.
-    """
-    return next(_excesses(pool.used, nominated, request, pool.guaranteed), None)
-
-
-def _excesses(
+def first_excess(
     used: Sequence[int],
     nominated: Sequence[int],
     request: Sequence[int],
     bounds: Sequence[int | None],
-) -> Iterator[Excess]:
-    rows = enumerate(zip(used, nominated, request, bounds, strict=True))
-    for axis, (using, waiting, asked, bound) in rows:
-        if asked > 0 and bound is not None and using + waiting + asked > bound:
-            yield Excess(axis=axis, used=using, nominated=waiting, request=asked, bound=bound)
+    axes: Iterable[int],
+) -> Excess | None:
+    """Return where used + nominated + request is more than the bound first; None: nowhere.
+
+    Both rules are this one: of a namespace, with its own pods that wait for a node as *nominated*
+    and its ceiling (or its guarantee) as bounds; of the pool, with everybody's. Only *axes* are
+    looked at.
+    """
+    for axis in axes:
+        bound = bounds[axis]
+        if bound is not None and used[axis] + nominated[axis] + request[axis] > bound:
+            return Excess(
+                axis=axis,
+                used=used[axis],
+                nominated=nominated[axis],
+                request=request[axis],
+                bound=bound,
+            )
+    return None
+
+
+def exceeds(
+    used: Sequence[int], more: Sequence[int], bounds: Sequence[int | None], axes: Iterable[int]
+) -> bool:
+    """Return whether used + more is above a bound on one of *axes*: `first_excess` in short."""
+    for axis in axes:
+        bound = bounds[axis]
+        if bound is not None and used[axis] + more[axis] > bound:
+            return True
+    return False
 
 
 def _sums(rows: Sequence[Sequence[int]], axes: int) -> Amounts:

@@ -1,0 +1,114 @@
+"""May a pod be admitted: the two rules of a quota, with the numbers that decide.
+
+A pod must leave its namespace under its max, and all namespaces together within the sum of all
+mins. Pods of a namespace without a quota pass, and count nowhere.
+"""
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from fairlead.fairness.elastic_pool import Excess, exceeds, first_excess
+from fairlead.model.axes import Amounts
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.charges import CORE
+from fairlead.policy.elastic_quota.nominations import Nominated, Nominations
+from fairlead.policy.elastic_quota.quota_books import QuotaBooks, QuotaUse
+from fairlead.policy.elastic_quota.settings import PluginQuirks
+
+Rule: TypeAlias = Literal["OverMax", "PoolExhausted"]
+
+
+class Refusal(NamedTuple):
+    """Which rule a pod would break, and by which numbers."""
+
+    rule: Rule
+    excess: Excess
+
+
+class Standing(NamedTuple):
+    """How a pod stands to its quota and to the pool at one time, others' claims included."""
+
+    use: QuotaUse
+    nominated: Nominated  # others that count before it
+    in_quota: Amounts  # those of its quota, and the pod
+    everywhere: Amounts  # those of all quotas, and the pod
+    own_axes: tuple[int, ...]  # on which it is held against the min and max of its quota
+    pool_axes: tuple[int, ...]  # on which everybody is held against the pool
+
+
+class Admission:
+    """Judges pods of one state by its quotas, as they are when it is asked."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        books: QuotaBooks,
+        nominations: Nominations,
+        quirks: PluginQuirks,
+    ) -> None:
+        """Judge by *books* and *nominations*, with the plugin's quirks or without."""
+        self._books: Final = books
+        self._nominations: Final = nominations
+        self._quirks: Final = quirks
+        self._all_axes = tuple(range(len(state.axes)))
+        self._core = frozenset(
+            [at for at, axis in enumerate(state.axes.axes) if axis.resource in CORE]
+        )
+
+    def standing(self, asker: Asker, *, later: bool) -> Standing:
+        """Return how *asker* stands now, or once everybody has left who is leaving.
+
+        Now, what is nominated counts of quotas within their min. Later, what those leave counts as
+        free, so whoever waits for it counts. Cost: the axes, and the quotas with nominated pods.
+        """
+        use = self._books.later if later else self._books.now
+        found = self._nominations.counted(asker, use, also_over_min=later)
+        asked = tuple([axis for axis, amount in enumerate(asker.charge) if amount > 0])
+        own_axes = asked
+        if self._quirks.scalar_if_asked:
+            own_axes = tuple(sorted(self._core | asker.named | found.named))
+        return Standing(
+            use=use,
+            nominated=found,
+            in_quota=_plus(found.in_quota, asker.charge),
+            everywhere=_plus(found.everywhere, asker.charge),
+            own_axes=own_axes,
+            pool_axes=self._all_axes if self._quirks.pool_all else asked,
+        )
+
+    def refusal(self, asker: Asker, standing: Standing) -> Refusal | None:
+        """Return which rule *asker* would break first; None: it may be admitted."""
+        queue = asker.queue
+        if queue is None:
+            return None
+        found = first_excess(
+            standing.use.used[queue],
+            standing.nominated.in_quota,
+            asker.charge,
+            self._books.ceiling[queue],
+            standing.own_axes,
+        )
+        if found is not None:
+            return Refusal("OverMax", found)
+        found = first_excess(
+            standing.use.pool,
+            standing.nominated.everywhere,
+            asker.charge,
+            self._books.pool,
+            standing.pool_axes,
+        )
+        return None if found is None else Refusal("PoolExhausted", found)
+
+    def is_over_min(self, asker: Asker, standing: Standing) -> bool:
+        """Return whether *asker* would take its quota over its min."""
+        queue = asker.queue
+        return queue is not None and exceeds(
+            standing.use.used[queue],
+            standing.in_quota,
+            self._books.guaranteed[queue],
+            standing.own_axes,
+        )
+
+
+def _plus(one: Amounts, other: Amounts) -> Amounts:
+    return tuple([a + b for a, b in zip(one, other, strict=True)])

@@ -1,0 +1,50 @@
+"""A pod that wants a place, with all that the rules look at."""
+
+from typing import NamedTuple
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.node_books import PodKey
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.policy.elastic_quota.charges import Charges
+
+
+class Asker(NamedTuple):
+    """One pod that waits; ``queue`` is None in a namespace without a quota."""
+
+    workload: Workload
+    pod: PodId
+    queue: QueueName | None
+    priority: int
+    requests: Amounts  # at its node
+    charge: Amounts  # to its quota
+    named: frozenset[int]  # the axes that it names
+
+    @property
+    def key(self) -> PodKey:
+        """How the books of nodes know it."""
+        return (self.workload.name, self.pod)
+
+    @property
+    def pod_set(self) -> PodSet:
+        """The set that it belongs to."""
+        return self.workload.pod_sets[self.pod.pod_set]
+
+
+def asker_of(state: ClusterState, charges: Charges, workload: Workload, pod: PodId) -> Asker:
+    """Return what *pod* asks for."""
+    charge = charges.of(workload, pod.pod_set)
+    return Asker(
+        workload=workload,
+        pod=pod,
+        queue=workload.queue if workload.queue in state.queues else None,
+        priority=workload.priority,
+        requests=workload.pod_sets[pod.pod_set].requests,
+        charge=charge.amounts,
+        named=charge.named,
+    )
+
+
+def pod_title(workload: Workload, pod: PodId) -> str:
+    """Return what people call a pod: ``namespace/name``."""
+    return f"{workload.namespace}/{workload.pod_name(pod)}"

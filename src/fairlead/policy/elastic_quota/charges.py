@@ -1,0 +1,69 @@
+"""What a pod costs its quota, and which resources it names.
+
+Mostly that is what its node is charged. The plugin adds requests up in a way of its own, and looks
+at a resource that a pod names even if it names it with 0.
+"""
+
+from typing import Final, NamedTuple
+
+from fairlead.model.axes import Amounts, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import ElasticPods, Workload
+
+CORE: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+class Charge(NamedTuple):
+    """What one pod of a set costs, an entry per axis, and the axes that it names."""
+
+    amounts: Amounts
+    named: frozenset[int]
+
+
+class Charges:
+    """The charges of all workloads of one state, worked out once for each."""
+
+    def __init__(self, state: ClusterState, *, as_plugin: bool) -> None:
+        """Charge as the plugin does, or what a node is charged."""
+        self._state = state
+        self._as_plugin = as_plugin
+        self._known: dict[WorkloadName, tuple[Workload, tuple[Charge, ...]]] = {}
+
+    def of(self, workload: Workload, pod_set: int) -> Charge:
+        """Return what a pod of a set of *workload* costs."""
+        known = self._known.get(workload.name)
+        if known is None or known[0] is not workload:
+            charges = tuple([self._charge(workload, at) for at in range(len(workload.pod_sets))])
+            known = self._known[workload.name] = (workload, charges)
+        return known[1][pod_set]
+
+    def beyond_node(self, workload: Workload, pod_set: int) -> Amounts | None:
+        """Return by how much the charge is more than the node's; None: it is the same."""
+        if not self._as_plugin or not _plugin_requests(workload, pod_set):
+            return None
+        state = self._state
+        node = state.axes.charge(state.resources, workload.pod_sets[pod_set].requests)
+        own = self.of(workload, pod_set).amounts
+        return tuple([a - b for a, b in zip(own, node, strict=True)])
+
+    def _charge(self, workload: Workload, pod_set: int) -> Charge:
+        axes = self._state.axes
+        written = _plugin_requests(workload, pod_set) if self._as_plugin else {}
+        if written:
+            found = [0] * len(axes)
+            named = set()
+            for resource, amount in written.items():
+                at = axes.index(resource)
+                if at is not None:
+                    found[at] += amount
+                    named.add(at)
+            return Charge(tuple(found), frozenset(named))
+        amounts = axes.charge(self._state.resources, workload.pod_sets[pod_set].requests)
+        return Charge(amounts, frozenset([at for at, amount in enumerate(amounts) if amount]))
+
+
+def _plugin_requests(workload: Workload, pod_set: int) -> dict[str, int]:
+    own = workload.extension
+    if isinstance(own, ElasticPods) and own.plugin_requests:
+        return own.plugin_requests[pod_set]
+    return {}

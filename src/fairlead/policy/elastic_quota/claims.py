@@ -1,0 +1,101 @@
+"""A pod that found no place takes one from others: whether it may, from whom, and on which node."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from fairlead.model.workload import ElasticPods
+from fairlead.policy.elastic_quota.admission import Refusal, Standing
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim, NodeOutcome
+from fairlead.policy.elastic_quota.node_search import NodeSearch
+
+NEVER_PREEMPTS: Final = "NeverPreempts"
+STILL_LEAVING: Final = "WaitsForLeaving"
+
+
+class Claim:
+    """The try of one pod, as things are when it is made."""
+
+    def __init__(self, desk: Desk, asker: Asker, refusal: Refusal | None) -> None:
+        """Claim for *asker*, whom a quota refused, or who was admitted and fits no node."""
+        self._desk = desk
+        self._was_admitted = refusal is None
+        self.asker: Final = asker
+        self.standing: Final[Standing] = desk.admission.standing(asker, later=desk.looks_later)
+        self.asked: Final[Asked] = _asked(desk, asker, self.standing)
+
+    def why_not(self) -> str | None:
+        """Return why the pod may not even try; None: it may."""
+        own = self.asker.workload.extension
+        if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
+            return NEVER_PREEMPTS
+        node = self._desk.nominations.node_of(self.asker.key)
+        if node is None:
+            return None
+        if self._desk.looks_later:
+            search = self._search(protects_min=False)
+            return STILL_LEAVING if search.judge(node).outcome == "no-victim-needed" else None
+        return STILL_LEAVING if self._victim_is_leaving(node) else None
+
+    def best(self) -> NodeOutcome | None:
+        """Return the node where it does the least harm; None if it cannot be helped."""
+        for search in self._searches():
+            found = search.best()
+            if found is not None:
+                return found
+        return None
+
+    def outcomes(self) -> dict[str, NodeOutcome]:
+        """Return what came of every node by the rule that was applied last."""
+        found: dict[str, NodeOutcome] = {}
+        for search in self._searches():
+            found = search.outcomes()
+            if any(each.is_choice(self._desk.looks_later) for each in found.values()):
+                break
+        return found
+
+    def _searches(self) -> Iterator[NodeSearch]:
+        """Yield the rules to try: first without taking anybody below its min, if that is asked."""
+        settings = self._desk.settings
+        prefers = self.asked == "borrowers" and not settings.quirks.below_min
+        if prefers:
+            yield self._search(protects_min=True)
+        if not (prefers and settings.protect_min):
+            yield self._search(protects_min=False)
+
+    def _search(self, *, protects_min: bool) -> NodeSearch:
+        desk = self._desk
+        claim = NodeClaim(
+            self.asker,
+            self.standing,
+            desk.books,
+            desk.budgets,
+            desk.settings.quirks,
+            asked=self.asked,
+            protects_min=protects_min,
+        )
+        return NodeSearch(desk, claim, was_admitted=self._was_admitted)
+
+    def _victim_is_leaving(self, node: str) -> bool:
+        """Return whether one is leaving the nominated node whom the pod could have taken."""
+        desk, asker = self._desk, self.asker
+        if self._was_admitted and desk.is_hopeless(asker, node):
+            return False
+        for holder in desk.holders.leaving(node):
+            if holder.queue == asker.queue:
+                is_takeable = holder.priority < asker.priority
+            elif holder.queue is None:
+                is_takeable = False
+            else:
+                is_over_min = self.standing.use.is_over_min[holder.queue]
+                is_takeable = self.asked == "borrowers" and is_over_min
+            if is_takeable:
+                return True
+        return False
+
+
+def _asked(desk: Desk, asker: Asker, standing: Standing) -> Asked:
+    if asker.queue is None:
+        return "without quota"
+    return "own namespace" if desk.admission.is_over_min(asker, standing) else "borrowers"

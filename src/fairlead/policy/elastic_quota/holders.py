@@ -1,0 +1,125 @@
+"""The pods that hold nodes, by node and by importance, kept up to date as they come and go.
+
+Who has to give way is looked for among the least important first. So nodes are also kept in the
+order of their least important pod with a quota: a search for the cheapest node mostly ends at the
+first of them.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.node_books import PodKey
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.asker import pod_title
+from fairlead.policy.elastic_quota.charges import Charges
+
+Cheapest: TypeAlias = tuple[int, int, str]  # priority, start (negative), and the node
+
+
+class Holder(NamedTuple):
+    """A pod that has a node; sorted, the most important comes first.
+
+    That is the one with the highest priority, then the one that started first, then by name.
+    """
+
+    order: tuple[int, int, str]
+    key: PodKey
+    queue: QueueName | None
+    priority: int
+    started_ms: int
+    requests: Amounts
+    charge: Amounts
+    is_leaving: bool
+
+    @property
+    def title(self) -> str:
+        """What people call it: ``namespace/name``."""
+        return self.order[2]
+
+
+class HolderIndex:
+    """The holders of one state on each of its nodes, through all its changes."""
+
+    def __init__(self, state: ClusterState, charges: Charges, *, with_leaving: bool) -> None:
+        """Follow *state*; who is leaving is a holder still, or not."""
+        self._state = state
+        self._charges = charges
+        self._with_leaving = with_leaving
+        self._on_node: dict[str, tuple[Holder, ...]] = {}
+        self._leaving: dict[str, tuple[Holder, ...]] = {}
+        self._nodes_of: dict[QueueName | None, dict[str, int]] = {}
+        self._cheapest: list[Cheapest] = []
+        self._cheapest_of: dict[str, Cheapest] = {}
+        self._read_at = 0
+
+    def on(self, node: str) -> tuple[Holder, ...]:
+        """Return who holds *node*, the most important first."""
+        self._catch_up()
+        return self._on_node.get(node, ())
+
+    def leaving(self, node: str) -> tuple[Holder, ...]:
+        """Return who is leaving *node*."""
+        self._catch_up()
+        return self._leaving.get(node, ())
+
+    def nodes_of(self, queue: QueueName | None) -> Sequence[str]:
+        """Return the nodes on which pods of a quota (None: pods without one) are, by name."""
+        self._catch_up()
+        return sorted(self._nodes_of.get(queue, ()))
+
+    def cheapest_first(self) -> Sequence[Cheapest]:
+        """Return the nodes that hold pods with a quota, that of the least important pod first."""
+        self._catch_up()
+        return self._cheapest
+
+    def _catch_up(self) -> None:
+        changes = self._state.books.changes
+        if self._read_at != changes.moment:
+            for node in changes.since(self._read_at):
+                self._read(node)
+            self._read_at = changes.moment
+
+    def _read(self, node: str) -> None:
+        self._forget(node)
+        if node not in self._state.nodes:
+            return
+        there = [self._holder(key) for key in self._state.books.use(node).pods]
+        holders = tuple(
+            sorted([each for each in there if self._with_leaving or not each.is_leaving])
+        )
+        self._leaving[node] = tuple([each for each in there if each.is_leaving])
+        self._on_node[node] = holders
+        for each in holders:
+            nodes = self._nodes_of.setdefault(each.queue, {})
+            nodes[node] = nodes.get(node, 0) + 1
+        for each in reversed(holders):
+            if each.queue is not None:
+                key = (each.priority, -each.started_ms, node)
+                self._cheapest_of[node] = key
+                insort(self._cheapest, key)
+                break
+
+    def _forget(self, node: str) -> None:
+        self._leaving.pop(node, None)
+        for each in self._on_node.pop(node, ()):
+            self._nodes_of[each.queue].pop(node, None)
+        key = self._cheapest_of.pop(node, None)
+        if key is not None:
+            del self._cheapest[bisect_left(self._cheapest, key)]
+
+    def _holder(self, key: PodKey) -> Holder:
+        name, pod = key
+        workload = self._state.workloads[name]
+        placed = self._state.runs[name].pods[pod]
+        return Holder(
+            order=(-workload.priority, placed.started_ms, pod_title(workload, pod)),
+            key=key,
+            queue=workload.queue if workload.queue in self._state.queues else None,
+            priority=workload.priority,
+            started_ms=placed.started_ms,
+            requests=workload.pod_sets[pod.pod_set].requests,
+            charge=self._charges.of(workload, pod.pod_set).amounts,
+            is_leaving=placed.phase == "leaving",
+        )

@@ -1,0 +1,255 @@
+"""What it takes to make room for a pod on one node: who of those there has to give way.
+
+Everybody on the node who may be asked is taken off, the least important first. If the pod then fits
+and breaks no rule, they are put back one by one, those first that a disruption budget protects,
+then the most important. Whoever cannot be put back is a victim.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import add, sub
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from fairlead.fairness.elastic_pool import exceeds
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.policy.elastic_quota.admission import Standing
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.budgets import Budgets
+from fairlead.policy.elastic_quota.holders import Holder
+from fairlead.policy.elastic_quota.quota_books import QuotaBooks, is_over
+from fairlead.policy.elastic_quota.settings import PluginQuirks
+
+Asked: TypeAlias = Literal["own namespace", "borrowers", "without quota"]
+"""Among whom victims are looked for."""
+
+Outcome: TypeAlias = Literal[
+    "victims", "no-victim-needed", "no-victims", "does-not-fit", "quota", "error"
+]
+HarmKey: TypeAlias = tuple[int, int, int, int, int, str]
+
+PRIORITY_OFFSET: Final = 2**31  # makes every priority positive, so that fewer victims weigh less
+
+
+class NodeOutcome(NamedTuple):
+    """What came of one node; victims are listed the most important first."""
+
+    node: str
+    outcome: Outcome
+    victims: tuple[Holder, ...] = ()
+    violations: int = 0
+
+    def is_choice(self, looks_later: bool) -> bool:
+        """Return whether the pod may wait here; with nobody to leave only for who *looks_later*."""
+        return self.outcome == "victims" or (looks_later and self.outcome == "no-victim-needed")
+
+    @property
+    def key(self) -> HarmKey:
+        """By what nodes are compared, the least harm first."""
+        if not self.victims:
+            return (0, -PRIORITY_OFFSET, 0, 0, 0, self.node)
+        top = self.victims[0].priority
+        return (
+            self.violations,
+            top,
+            sum([each.priority + PRIORITY_OFFSET for each in self.victims]),
+            len(self.victims),
+            -min([each.started_ms for each in self.victims if each.priority == top]),
+            self.node,
+        )
+
+
+class Ground(NamedTuple):
+    """A node as far as it matters to one pod: who may be asked there, and what is free besides.
+
+    *fits* tells whether the pod may be there beyond room, without the holders it is given; None
+    where only room matters.
+    """
+
+    node: str
+    holders: Sequence[Holder]  # the most important first
+    free: Amounts  # less what others need who are nominated to it before the pod
+    fits: Callable[[Sequence[Holder]], bool] | None = None
+
+
+class NodeClaim:
+    """Looks for victims of one pod, node by node, by one rule."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        standing: Standing,
+        books: QuotaBooks,
+        budgets: Budgets,
+        quirks: PluginQuirks,
+        *,
+        asked: Asked,
+        protects_min: bool,
+    ) -> None:
+        """Look among *asked*; with *protects_min* no quota gives what takes it below its min."""
+        self.asker: Final = asker
+        self.standing: Final = standing
+        self.asked: Final = asked
+        self.protects_min: Final = protects_min
+        self._books = books
+        self._budgets = budgets
+        self._quirks = quirks
+        self._needed = [(at, need) for at, need in enumerate(asker.requests) if need > 0]
+
+    def judge(self, ground: Ground) -> NodeOutcome:
+        """Return who has to leave a node, or why nobody's leaving helps."""
+        trial = _Trial(self, ground)
+        if not self._quirks.leaving_counts and trial.holds():
+            return NodeOutcome(ground.node, "no-victim-needed")
+        taken = self.take_all(trial)
+        if not taken:
+            return NodeOutcome(ground.node, "no-victims")
+        if not trial.fits():
+            return NodeOutcome(ground.node, "does-not-fit")
+        if self._breaks_rule_at_first(trial):
+            return NodeOutcome(ground.node, "quota")
+        return self._put_back(trial, taken)
+
+    def may_give(self, holder: Holder, used: Sequence[int] | None) -> bool:
+        """Return whether *holder* may be asked while its quota uses *used*.
+
+        None: as much as it does at present.
+        """
+        if self.asked == "own namespace":
+            return holder.queue == self.asker.queue and holder.priority < self.asker.priority
+        if self.asked == "without quota":
+            return holder.queue is None and holder.priority < self.asker.priority
+        return self._is_borrower(holder, used)
+
+    def _is_borrower(self, holder: Holder, used: Sequence[int] | None) -> bool:
+        queue = holder.queue
+        if queue is None or queue == self.asker.queue:
+            return False
+        use, least = self.standing.use, self._books.guaranteed[queue]
+        if not (use.is_over_min[queue] if used is None else is_over(used, least)):
+            return False
+        return not self.protects_min or keeps_min(used or use.used[queue], holder.charge, least)
+
+    def take_all(self, trial: "_Trial") -> list[Holder]:
+        """Take everybody off who may be asked, the least important first."""
+        taken = []
+        for holder in reversed(trial.ground.holders):
+            if self.may_give(holder, trial.lowered.get(holder.queue)):
+                trial.take_off(holder)
+                taken.append(holder)
+        return taken
+
+    def breaks_rule(self, trial: "_Trial", in_quota: Amounts, everywhere: Amounts) -> bool:
+        """Return whether the pod breaks a rule of its quota beside those who are left."""
+        queue = self.asker.queue
+        if queue is None:
+            return False
+        used = trial.lowered.get(queue) or self.standing.use.used[queue]
+        standing = self.standing
+        return exceeds(used, in_quota, self._books.ceiling[queue], standing.own_axes) or exceeds(
+            trial.pool, everywhere, self._books.pool, standing.pool_axes
+        )
+
+    def breaks_rule_with_all(self) -> bool:
+        """Return whether the pod breaks a rule of its quota if nobody is asked to leave."""
+        queue, standing = self.asker.queue, self.standing
+        return queue is not None and (
+            exceeds(
+                standing.use.used[queue],
+                standing.in_quota,
+                self._books.ceiling[queue],
+                standing.own_axes,
+            )
+            or exceeds(standing.use.pool, standing.everywhere, self._books.pool, standing.pool_axes)
+        )
+
+    def pool_excess(self) -> list[tuple[int, int]]:
+        """Return how much of the pool must be given back for a node to pass, by axis."""
+        if self.asker.queue is None:
+            return []
+        standing = self.standing
+        asked = self.asker.charge if self._quirks.bare_first_check else standing.everywhere
+        over = [
+            (at, standing.use.pool[at] + asked[at] - self._books.pool[at])
+            for at in standing.pool_axes
+        ]
+        return [(at, excess) for at, excess in over if excess > 0]
+
+    def has_room(self, free: Sequence[int]) -> bool:
+        """Return whether *free* is enough for the pod; what it asks nothing of is not looked at."""
+        return all(free[at] >= need for at, need in self._needed)
+
+    def _breaks_rule_at_first(self, trial: "_Trial") -> bool:
+        if self._quirks.bare_first_check:
+            bare = self.asker.charge
+            return self.breaks_rule(trial, bare, bare)
+        return self.breaks_rule(trial, self.standing.in_quota, self.standing.everywhere)
+
+    def _put_back(self, trial: "_Trial", taken: list[Holder]) -> NodeOutcome:
+        node, standing, quirks = trial.ground.node, self.standing, self._quirks
+        taken.reverse()
+        protected = self._budgets.protected(taken)
+        victims: list[Holder] = []
+        violations = 0
+        for holder in sorted(taken, key=lambda each: each not in protected):
+            trial.put_back(holder)
+            fits = trial.fits()
+            if not fits:
+                trial.take_off(holder)
+            if self.breaks_rule(trial, standing.in_quota, standing.everywhere):
+                if fits:
+                    trial.take_off(holder)
+                elif quirks.double_remove:
+                    return NodeOutcome(node, "error")
+            elif fits:
+                continue
+            victims.append(holder)
+            if holder in protected and not (fits and quirks.pdb_undercount):
+                violations += 1
+        if not victims:
+            return NodeOutcome(node, "no-victim-needed")
+        return NodeOutcome(node, "victims", tuple(sorted(victims)), violations)
+
+
+class _Trial:
+    """A node, the quotas and the pool while some holders are taken off."""
+
+    def __init__(self, claim: NodeClaim, ground: Ground) -> None:
+        self.ground = ground
+        self.lowered: dict[QueueName | None, list[int]] = {}
+        self.pool = list(claim.standing.use.pool)
+        self._claim = claim
+        self._free = list(ground.free)
+        self._off: dict[Holder, None] = {}
+
+    def take_off(self, holder: Holder) -> None:
+        self._free = list(map(add, self._free, holder.requests))
+        self._off[holder] = None
+        if holder.queue is not None:
+            self.pool = list(map(sub, self.pool, holder.charge))
+            used = self.lowered.get(holder.queue) or self._claim.standing.use.used[holder.queue]
+            self.lowered[holder.queue] = list(map(sub, used, holder.charge))
+
+    def put_back(self, holder: Holder) -> None:
+        self._free = list(map(sub, self._free, holder.requests))
+        del self._off[holder]
+        if holder.queue is not None:
+            self.pool = list(map(add, self.pool, holder.charge))
+            used = self.lowered[holder.queue]
+            self.lowered[holder.queue] = list(map(add, used, holder.charge))
+
+    def fits(self) -> bool:
+        if not self._claim.has_room(self._free):
+            return False
+        beyond_room = self.ground.fits
+        return beyond_room is None or beyond_room(tuple(self._off))
+
+    def holds(self) -> bool:
+        standing = self._claim.standing
+        return self.fits() and not self._claim.breaks_rule(
+            self, standing.in_quota, standing.everywhere
+        )
+
+
+def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) -> bool:
+    """Return whether a quota stays at its *least* in all that the pod has, if it gives it."""
+    rows = zip(used, charge, least, strict=True)
+    return not any(amount and using - amount < bound for using, amount, bound in rows)

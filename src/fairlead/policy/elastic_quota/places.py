@@ -1,0 +1,91 @@
+"""Where a pod may start now, and what speaks against each node where it may not."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from fairlead.model.axes import Amounts
+from fairlead.model.node import Node
+from fairlead.model.state import ClusterState
+from fairlead.placement.room_defect import POD_SLOTS
+from fairlead.placement.scored_nodes import ScoredNodes
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.nominations import Nominations
+from fairlead.policy.elastic_quota.surroundings import Surroundings
+
+
+class Places:
+    """Finds nodes in one state, through all its changes."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        nominations: Nominations,
+        surroundings: Surroundings,
+        scored: ScoredNodes,
+    ) -> None:
+        """Leave to nominated pods what they wait for, if they are as important."""
+        self._state = state
+        self._nominations = nominations
+        self._surroundings = surroundings
+        self._scored: Final = scored
+
+    def find(self, asker: Asker) -> str | None:
+        """Return the node where *asker* starts: its nominated one if it can, else the best."""
+        own = self._nominations.node_of(asker.key)
+        if own is not None and self.defect(asker, own) is None:
+            return own
+        for name in self._scored.best_first(asker.pod_set):
+            if self.defect(asker, name) is None:
+                return name
+        return None
+
+    def defect(self, asker: Asker, name: str) -> str | None:
+        """Return what keeps *asker* from starting on a node; the text goes on after "3 nodes"."""
+        node = self._state.nodes[name]
+        defect = self._surroundings.node_defect(asker, node)
+        if defect is not None:
+            return defect
+        return self.room_defect(asker, name) or self._surroundings.defect(asker, node)
+
+    def room_defect(self, asker: Asker, name: str) -> str | None:
+        """Return what a node has too little of, with the nominated pods that come before."""
+        free = self.free(asker, name)
+        lacking = [
+            "room for another pod" if resource == POD_SLOTS else resource
+            for resource, need, there in zip(
+                self._state.resources, asker.requests, free, strict=True
+            )
+            if need > 0 and need > there
+        ]
+        if lacking:
+            return f"lack {' and '.join(lacking)}"
+        return "have a host port promised" if self._port_is_promised(asker, name) else None
+
+    def free(self, asker: Asker, name: str, *, later: bool = False) -> Amounts:
+        """Return what is free on a node for *asker*, now or once those have left who are leaving.
+
+        It may be less than nothing, where a node lost something.
+        """
+        use = self._state.books.use(name)
+        node = self._state.nodes[name]
+        free = [
+            a - o - h for a, o, h in zip(node.allocatable, node.occupied, use.held, strict=True)
+        ]
+        if later:
+            free = [f + gone for f, gone in zip(free, use.leaving, strict=True)]
+        for other in self._nominations.before(asker, name):
+            free = [f - need for f, need in zip(free, other.requests, strict=True)]
+        return tuple(free)
+
+    def could_ever_hold(self, asker: Asker, node: Node) -> bool:
+        """Return whether the empty node would be enough."""
+        pairs = zip(asker.requests, node.allocatable, strict=True)
+        return all(need <= there for need, there in pairs if need > 0)
+
+    def _port_is_promised(self, asker: Asker, name: str) -> bool:
+        ports: Sequence[tuple[str, int]] = asker.pod_set.constraints.host_ports
+        return bool(ports) and any(
+            port in ports
+            for other in self._nominations.before(asker, name)
+            for port in other.pod_set.constraints.host_ports
+        )
