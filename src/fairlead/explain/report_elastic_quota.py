@@ -11,6 +11,7 @@ AXIS_COLUMNS = (
     Column(key="used", title="USED", form="amount"),
     Column(key="requested", title="REQUESTED", form="amount"),
     Column(key="borrowed", title="BORROWED", form="amount"),
+    Column(key="lent", title="LENT", form="amount"),
     Column(key="unused", title="UNUSED", form="amount"),
 )
 POOL = QueueName("(pool)")
@@ -19,7 +20,7 @@ POOL = QueueName("(pool)")
 def elastic_quota_report(
     state: ClusterState, shares: ElasticShares, capacity: Amounts
 ) -> ShareReport:
-    """Return min, max, use and borrowing of every namespace, after the pool of all mins."""
+    """Return what every namespace has, uses, borrows and lends, after the pool of all mins."""
     return ShareReport(
         policy="elastic-quota",
         capacity=dict(zip(state.axes.axes, capacity, strict=True)),
@@ -41,6 +42,7 @@ def _pool(state: ClusterState, shares: ElasticShares) -> QueueEntry:
                 "used": pool.used[at],
                 "requested": sum(row.requested[at] for row in rows),
                 "borrowed": pool.borrowed[at],
+                "lent": pool.lent[at],
                 "unused": max(0, pool.guaranteed[at] - pool.used[at]),
             },
         )
@@ -60,6 +62,7 @@ def _entry(state: ClusterState, row: ElasticShare) -> QueueEntry:
                 "used": row.used[at],
                 "requested": row.requested[at],
                 "borrowed": row.borrowed[at],
+                "lent": row.lent[at],
                 "unused": row.unused[at],
             },
         )

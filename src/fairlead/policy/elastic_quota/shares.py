@@ -1,6 +1,7 @@
-"""What each namespace has, uses and borrows, and what is left of the pool of all guarantees."""
+"""What each namespace has, uses, borrows and lends, and what is left of the pool of guarantees."""
 
-from operator import add
+from collections.abc import Sequence
+from operator import add, sub
 
 import msgspec
 
@@ -17,6 +18,7 @@ class ElasticShare(msgspec.Struct, frozen=True, kw_only=True):
     requested: Amounts  # used and waiting
     borrowed: Amounts
     unused: Amounts  # guaranteed and free to lend
+    lent: Amounts  # its part of what others borrow
 
 
 class ElasticShares:
@@ -29,8 +31,20 @@ class ElasticShares:
         self.pool: PoolSums = pool_sums(list(self.quotas.values()), len(state.axes))
 
     def rows(self) -> list[ElasticShare]:
-        """Return the numbers of every namespace, by name."""
-        return [self._row(name, quota) for name, quota in self.quotas.items()]
+        """Return the numbers of every namespace, by name.
+
+        On every axis what they lend adds up to what the pool lends.
+        """
+        unused = [_unused(quota) for quota in self.quotas.values()]
+        columns = [
+            lent_by_each(lent, column)
+            for lent, *column in zip(self.pool.lent, *unused, strict=True)
+        ]
+        lent = zip(*columns, strict=True) if columns else [()] * len(unused)
+        return [
+            self._row(quota, *idle)
+            for quota, *idle in zip(self.quotas.values(), unused, lent, strict=True)
+        ]
 
     def _quota(self, name: QueueName) -> NamespaceQuota:
         queue = self._state.queues[name]
@@ -42,12 +56,37 @@ class ElasticShares:
             used=tuple(a + e for a, e in zip(sums.allocated, sums.leaving, strict=True)),
         )
 
-    def _row(self, name: QueueName, quota: NamespaceQuota) -> ElasticShare:
-        pairs = zip(quota.guaranteed, quota.used, strict=True)
+    def _row(self, quota: NamespaceQuota, unused: Amounts, lent: Amounts) -> ElasticShare:
+        name = QueueName(quota.namespace)
         return ElasticShare(
             queue=name,
             used=quota.used,
             requested=tuple(map(add, self._state.requested(name), self._state.sums[name].leaving)),
             borrowed=borrowed(quota),
-            unused=tuple(max(0, guaranteed - used) for guaranteed, used in pairs),
+            unused=unused,
+            lent=lent,
         )
+
+
+def lent_by_each(lent: int, unused: Sequence[int]) -> list[int]:
+    """Return whose *unused* guarantee is lent: of each in proportion, exact to one base unit.
+
+    The pool is one, so nobody knows whose it was that others borrow. These books treat all who
+    leave something alike, as Kueue's do (`policy.kueue.lent_quota`): the parts add up to *lent*,
+    which is at most all that is unused, and nobody lends more than it leaves. No decision depends
+    on it.
+    """
+    total = sum(unused)
+    assert 0 <= lent <= total
+    # Rounding the running total, not each part, keeps every error below one unit.
+    parts, seen, given = [], 0, 0
+    for amount in unused:
+        seen += amount
+        part = lent * seen // total - given if seen else 0
+        parts.append(part)
+        given += part
+    return parts
+
+
+def _unused(quota: NamespaceQuota) -> Amounts:
+    return tuple([max(0, left) for left in map(sub, quota.guaranteed, quota.used)])
