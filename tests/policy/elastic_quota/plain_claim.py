@@ -35,20 +35,19 @@ def claim(case: PlainCase) -> ClaimAnswer:
     if not choices:
         erred = any(_erred(answer) for answer in judged.values())
         return ClaimAnswer(nodes=judged, code="Error" if erred else "Unschedulable")
+    leaving = {pod.full_name for pod in case.pods if pod.is_leaving}
     chosen = min(choices, key=lambda node: _harm(case, node, judged[node]))
     return ClaimAnswer(
         nodes=judged,
         code="Success",
         chosen=chosen,
-        deleted=tuple(
-            pod.full_name
-            for pod in case.pods
-            if pod.full_name in judged[chosen].victims and not pod.is_leaving
-        ),
+        deleted=tuple(name for name in judged[chosen].victims if name not in leaving),
         cleared=tuple(
-            pod.full_name
-            for pod in case.nominated
-            if pod.node == chosen and pod.priority < case.incoming.priority
+            sorted(
+                pod.full_name
+                for pod in case.nominated
+                if pod.node == chosen and pod.priority < case.incoming.priority
+            )
         ),
     )
 
