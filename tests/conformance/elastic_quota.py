@@ -21,8 +21,8 @@ import msgspec
 from fairlead.errors import FairleadError
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import Answer, CaseAnswer, ClaimAnswer, NodeAnswer
+from tests.conformance.elastic_engine import engine_answer
 from tests.conformance.outcome import Outcome
-from tests.policy.elastic_quota.plain_rule import plain_answer
 
 Json = Mapping[str, Any]
 Rights = list[object]
@@ -48,7 +48,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def check(case: Any) -> list[Outcome]:
     """Compare every kind with the record of the plugin; a malformed case fails, with why."""
-    return compared(case, FAITHFUL, plain_answer)
+    return compared(case, FAITHFUL, engine_answer)
 
 
 def compared(case: Any, settings: ElasticQuotaSettings, answer: Answer) -> list[Outcome]:

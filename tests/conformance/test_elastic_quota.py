@@ -12,7 +12,7 @@ import pytest
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import CaseAnswer, ClaimAnswer
 from tests.conformance.elastic_quirks import main
-from tests.conformance.elastic_quota import compared
+from tests.conformance.elastic_quota import check, compared
 from tests.policy.elastic_quota.plain_rule import plain_answer
 
 Json = dict[str, Any]
@@ -158,6 +158,7 @@ def test_any_node_that_was_chosen_with_some_order_is_right_with_what_follows_fro
 @pytest.mark.parametrize("case", [{}, {"name": "x"}, {"name": "x", "nodes": 7}, 7, None, []])
 def test_a_malformed_case_fails_without_a_crash(case: object) -> None:
     assert failed(case) == ["case"]
+    assert [(outcome.kind, outcome.status) for outcome in check(case)] == [("case", "failed")]
 
 
 def test_the_runner_names_what_differs_without_the_tag_and_says_why(
