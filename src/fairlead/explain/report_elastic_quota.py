@@ -3,6 +3,7 @@
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.published_status import published_used
 from fairlead.policy.elastic_quota.shares import ElasticShare, ElasticShares
 
 AXIS_COLUMNS = (
@@ -21,12 +22,16 @@ def elastic_quota_report(
     state: ClusterState, shares: ElasticShares, capacity: Amounts
 ) -> ShareReport:
     """Return what every namespace has, uses, borrows and lends, after the pool of all mins."""
+    published = published_used(state)
     return ShareReport(
         policy="elastic-quota",
         capacity=dict(zip(state.axes.axes, capacity, strict=True)),
         queue_columns=(),
         axis_columns=AXIS_COLUMNS,
-        queues=(_pool(state, shares), *(_entry(state, row) for row in shares.rows())),
+        queues=(
+            _pool(state, shares),
+            *(_entry(state, row, published[row.queue]) for row in shares.rows()),
+        ),
     )
 
 
@@ -51,7 +56,7 @@ def _pool(state: ClusterState, shares: ElasticShares) -> QueueEntry:
     return QueueEntry(name=POOL, parent=None, depth=0, kind="Pool", cells={}, lines=tuple(lines))
 
 
-def _entry(state: ClusterState, row: ElasticShare) -> QueueEntry:
+def _entry(state: ClusterState, row: ElasticShare, published: dict[str, int]) -> QueueEntry:
     queue = state.queues[row.queue]
     lines = [
         AxisLine(
@@ -75,4 +80,5 @@ def _entry(state: ClusterState, row: ElasticShare) -> QueueEntry:
         kind="ElasticQuota",
         cells={},
         lines=tuple(lines),
+        published=published,
     )

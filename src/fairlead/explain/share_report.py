@@ -37,7 +37,11 @@ class AxisLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue with its numbers."""
+    """One queue with its numbers.
+
+    ``published`` is the use that the peer writes into the status of its object, by resource; only
+    programs get it.
+    """
 
     name: QueueName
     parent: QueueName | None
@@ -45,6 +49,7 @@ class QueueEntry(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     cells: dict[str, Cell]
     lines: tuple[AxisLine, ...]
+    published: dict[str, int] | None = None  # None: the peer's status has no such use
 
 
 class ShareReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +133,7 @@ def report_document(report: ShareReport) -> dict[str, object]:
 
 def queue_document(report: ShareReport, entry: QueueEntry) -> dict[str, object]:
     """Return the part of the report that is about one queue."""
-    return {
+    document: dict[str, object] = {
         "name": entry.name,
         "parent": entry.parent,
         "depth": entry.depth,
@@ -141,3 +146,6 @@ def queue_document(report: ShareReport, entry: QueueEntry) -> dict[str, object]:
             for line in entry.lines
         },
     }
+    if entry.published is not None:
+        document["status"] = {"used": quantities(entry.published)}
+    return document
