@@ -15,6 +15,7 @@ from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.manifest.text.documents import Document
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -286,7 +287,7 @@ def test_the_example_tells_its_story() -> None:
     assert load([str(EXAMPLES / "elastic-quota")]).findings == ()
     gpu = state.axes.index("nvidia.com/gpu")
     assert gpu is not None
-    shares = ElasticShares(state)
+    shares = ElasticShares(state, ElasticQuotaSettings())
     for line in STORY.strip().splitlines()[1:]:
         namespace, *numbers = line.split()
         (row,) = [each for each in shares.rows() if each.queue == namespace]

@@ -33,7 +33,8 @@ def share_report(state: ClusterState, settings: Settings, capacity: Amounts | No
         case KueueSettings():
             return kueue_report(state, KueueShares(state))
         case ElasticQuotaSettings():
-            return elastic_quota_report(state, ElasticShares(state), capacity or state.total())
+            shares = ElasticShares(state, settings)
+            return elastic_quota_report(state, shares, capacity or state.total())
 
 
 def explain_queue(
@@ -46,7 +47,7 @@ def explain_queue(
         case KueueSettings():
             return explain_kueue_queue(state, KueueShares(state), queue)
         case ElasticQuotaSettings():
-            return explain_elastic_quota(state, ElasticShares(state), queue)
+            return explain_elastic_quota(state, ElasticShares(state, settings), queue)
 
 
 def queue_named(state: ClusterState, text: str) -> QueueName:

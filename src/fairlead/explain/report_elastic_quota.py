@@ -1,6 +1,7 @@
 """The namespaces and the pool under ElasticQuota's rules."""
 
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
+from fairlead.fairness.elastic_pool import NamespaceQuota
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.published_status import published_used
@@ -30,7 +31,10 @@ def elastic_quota_report(
         axis_columns=AXIS_COLUMNS,
         queues=(
             _pool(state, shares),
-            *(_entry(state, row, published[row.queue]) for row in shares.rows()),
+            *(
+                _entry(state, row, shares.quotas[row.queue], published[row.queue])
+                for row in shares.rows()
+            ),
         ),
     )
 
@@ -56,14 +60,15 @@ def _pool(state: ClusterState, shares: ElasticShares) -> QueueEntry:
     return QueueEntry(name=POOL, parent=None, depth=0, kind="Pool", cells={}, lines=tuple(lines))
 
 
-def _entry(state: ClusterState, row: ElasticShare, published: dict[str, int]) -> QueueEntry:
-    queue = state.queues[row.queue]
+def _entry(
+    state: ClusterState, row: ElasticShare, quota: NamespaceQuota, published: dict[str, int]
+) -> QueueEntry:
     lines = [
         AxisLine(
             axis=axis,
             cells={
-                "guaranteed": queue.guaranteed[at],
-                "limit": queue.ceiling[at],
+                "guaranteed": quota.guaranteed[at],
+                "limit": quota.ceiling[at],
                 "used": row.used[at],
                 "requested": row.requested[at],
                 "borrowed": row.borrowed[at],
@@ -74,7 +79,7 @@ def _entry(state: ClusterState, row: ElasticShare, published: dict[str, int]) ->
         for at, axis in enumerate(state.axes.axes)
     ]
     return QueueEntry(
-        name=queue.name,
+        name=row.queue,
         parent=None,
         depth=0,
         kind="ElasticQuota",

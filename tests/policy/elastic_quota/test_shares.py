@@ -7,11 +7,21 @@ from hypothesis import strategies as st
 
 from fairlead.fairness.elastic_pool import borrowed, pool_sums
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
-from fairlead.model.events import Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.events import (
+    Placement,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadLeaving,
+    WorkloadStarted,
+)
+from fairlead.model.queue import ElasticQuota
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares, lent_by_each
 from tests.model.worlds import queue
+
+OURS = ElasticQuotaSettings()
 
 # lent and what each leaves unused -> what each lends
 LENT = {
@@ -54,7 +64,7 @@ def state_of(many: list[tuple[int, int, int, int]]) -> ClusterState:
 
 @given(many=namespaces)
 def test_what_namespaces_lend_is_what_the_pool_lends(many: list[tuple[int, int, int, int]]) -> None:
-    shares = ElasticShares(state_of(many))
+    shares = ElasticShares(state_of(many), OURS)
     rows = shares.rows()
     assert [row.queue for row in rows] == [f"q{number}" for number in range(len(many))]
     for axis in range(2):
@@ -72,7 +82,7 @@ def test_what_namespaces_lend_is_what_the_pool_lends(many: list[tuple[int, int, 
 def test_the_pool_lends_what_is_borrowed_while_it_is_not_overdrawn(
     many: list[tuple[int, int, int, int]],
 ) -> None:
-    shares = ElasticShares(state_of(many))
+    shares = ElasticShares(state_of(many), OURS)
     assert shares.pool == pool_sums(list(shares.quotas.values()), 2)
     for axis in range(2):
         if sum(used[2 + axis] for used in many) <= sum(least[axis] for least in many):
@@ -82,6 +92,64 @@ def test_the_pool_lends_what_is_borrowed_while_it_is_not_overdrawn(
 
 def test_a_namespace_that_uses_nothing_lends_what_another_one_has() -> None:
     # a: min 4, uses 6; b: min 6, uses 1, so 5 are unused, of which 2 are lent
-    (a, b) = ElasticShares(state_of([(4, 0, 6, 0), (6, 0, 1, 0)])).rows()
+    (a, b) = ElasticShares(state_of([(4, 0, 6, 0), (6, 0, 1, 0)]), OURS).rows()
     assert (a.queue, a.borrowed, a.lent) == (QueueName("q0"), (2, 0), (0, 0))
     assert (b.queue, b.borrowed, b.lent) == (QueueName("q1"), (0, 0), (2, 0))
+
+
+# Two pods run and one waits, each of 1 core beside a sidecar of 3, so that a node is charged 4. The
+# plugin takes a sidecar for an init container and charges the larger of the two.
+MODES = {
+    "what the node is charged": (OURS, 8_000, 12_000),
+    "as the plugin charges": (FAITHFUL, 6_000, 9_000),
+}
+
+
+def with_sidecars(*, gated: bool = False, active: bool = True) -> ClusterState:
+    state = state_of([(10_000, 0, 0, 0)])
+    pods = PodSet(name="main", count=2, min_count=2, requests=(4_000, 0))
+    other = PodSet(name="other", count=1, min_count=1, requests=(4_000, 0), gated=gated)
+    gang = Workload(
+        name=WorkloadName("gang"),
+        queue=QueueName("q0"),
+        pod_sets=(pods, other),
+        min_count=3,
+        active=active,
+        extension=ElasticPods(plugin_requests=({"cpu": 3_000}, {"cpu": 3_000})),
+    )
+    state.apply(WorkloadAdded(gang))
+    placed = tuple(Placement(PodId(0, at), None) for at in range(2))
+    state.apply(WorkloadStarted(workload=gang.name, placements=placed, at_ms=0))
+    return state
+
+
+@pytest.mark.parametrize(("settings", "used", "requested"), MODES.values(), ids=MODES.keys())
+def test_use_is_what_decisions_rest_on(
+    settings: ElasticQuotaSettings, used: int, requested: int
+) -> None:
+    (row,) = ElasticShares(with_sidecars(), settings).rows()
+    assert (row.used[0], row.requested[0]) == (used, requested)
+    assert row.unused[0] == 10_000 - used
+    for held_back in (with_sidecars(gated=True), with_sidecars(active=False)):
+        (row,) = ElasticShares(held_back, settings).rows()
+        assert (row.used[0], row.requested[0]) == (used, used)
+
+
+def test_pods_that_leave_count_until_they_have_left() -> None:
+    state = with_sidecars()
+    state.apply(WorkloadLeaving(workload=WorkloadName("gang"), pods=(PodId(0, 0),)))
+    for settings, used, requested in MODES.values():
+        (row,) = ElasticShares(state, settings).rows()
+        assert (row.used[0], row.requested[0]) == (used, requested)
+
+
+def test_a_max_that_leaves_cpu_out_forbids_it_where_the_plugin_is_followed() -> None:
+    state = state_of([(10_000, 0, 0, 0)])
+    own = msgspec.structs.replace(
+        state.queues[QueueName("q0")],
+        ceiling=(None, 8),
+        extension=ElasticQuota(max_listed=frozenset({"gpu"})),
+    )
+    state.apply(QueueChanged(own))
+    ceilings = [ElasticShares(state, each).quotas[own.name].ceiling for each in (OURS, FAITHFUL)]
+    assert ceilings == [(None, 8), (0, 8)]

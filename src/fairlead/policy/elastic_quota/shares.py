@@ -1,5 +1,6 @@
 """What each namespace has, uses, borrows and lends, and what is left of the pool of guarantees."""
 
+from collections import Counter
 from collections.abc import Sequence
 from operator import add, sub
 
@@ -8,6 +9,10 @@ import msgspec
 from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, borrowed, pool_sums
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
+from fairlead.policy.elastic_quota.charges import Charges
+from fairlead.policy.elastic_quota.quota_books import QuotaBooks
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
 class ElasticShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,11 +27,17 @@ class ElasticShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ElasticShares:
-    """The numbers of every namespace with a quota, and of the pool."""
+    """The numbers that decisions rest on: of every namespace with a quota, and of the pool."""
 
-    def __init__(self, state: ClusterState):
-        """Add up the quotas of *state*. Cost: O(namespaces x axes)."""
+    def __init__(self, state: ClusterState, settings: ElasticQuotaSettings):
+        """Read the books of *state*, kept as *settings* have it.
+
+        Cost: O(namespaces x axes), and a look at each pod if pods are charged as the plugin does.
+        """
         self._state = state
+        self._quirks = settings.quirks
+        self._charges = Charges(state, as_plugin=settings.quirks.own_charge)
+        self._books = QuotaBooks(state, self._charges, settings.quirks)
         self.quotas = {name: self._quota(name) for name in state.tree_order()}
         self.pool: PoolSums = pool_sums(list(self.quotas.values()), len(state.axes))
 
@@ -47,13 +58,11 @@ class ElasticShares:
         ]
 
     def _quota(self, name: QueueName) -> NamespaceQuota:
-        queue = self._state.queues[name]
-        sums = self._state.sums[name]
         return NamespaceQuota(
             namespace=name,
-            guaranteed=tuple(amount or 0 for amount in queue.guaranteed),
-            ceiling=queue.ceiling,
-            used=tuple(a + e for a, e in zip(sums.allocated, sums.leaving, strict=True)),
+            guaranteed=self._books.guaranteed[name],
+            ceiling=self._books.ceiling[name],
+            used=tuple(self._books.now.used[name]),
         )
 
     def _row(self, quota: NamespaceQuota, unused: Amounts, lent: Amounts) -> ElasticShare:
@@ -61,11 +70,31 @@ class ElasticShares:
         return ElasticShare(
             queue=name,
             used=quota.used,
-            requested=tuple(map(add, self._state.requested(name), self._state.sums[name].leaving)),
+            requested=tuple(map(add, quota.used, self._waiting(name))),
             borrowed=borrowed(quota),
             unused=unused,
             lent=lent,
         )
+
+    def _waiting(self, name: QueueName) -> Amounts:
+        """Return what the pods without a place would cost that are not held back."""
+        state = self._state
+        waiting = state.axes.charge(state.resources, tuple(state.sums[name].pending))
+        if self._quirks.own_charge:
+            for job in state.waiting(name):
+                waiting = self._recharged(waiting, state.workloads[job])
+        return waiting
+
+    def _recharged(self, waiting: Amounts, workload: Workload) -> Amounts:
+        """Return *waiting* with what the plugin charges pods of *workload* beyond their nodes."""
+        run = self._state.runs.get(workload.name)
+        placed = Counter(pod.pod_set for pod in run.pods) if run else Counter[int]()
+        for at, pod_set in enumerate(workload.pod_sets):
+            more = self._charges.beyond_node(workload, at)
+            if more is not None and workload.active and not pod_set.gated:
+                count = pod_set.count - placed[at]
+                waiting = tuple(map(add, waiting, [count * amount for amount in more]))
+        return waiting
 
 
 def lent_by_each(lent: int, unused: Sequence[int]) -> list[int]:
