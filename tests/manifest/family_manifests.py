@@ -116,6 +116,16 @@ apiVersion: scheduling.x-k8s.io/v1alpha1
 kind: PodGroup
 metadata: {name: gang, namespace: team-a}
 spec: {minMember: 2, minResources: {cpu: 2}, scheduleTimeoutSeconds: 10}
+status: {phase: Scheduling, scheduleStartTime: "2026-01-01T00:00:00Z"}
+---
+apiVersion: fairlead/v1
+kind: Settings
+spec:
+  elasticQuota:
+    crossNodePreemption: false
+    protectMin: true
+    nodeScoring: MostAllocated
+    pluginQuirks: {maxCoreZero: true}
 """
 
 KAI = """

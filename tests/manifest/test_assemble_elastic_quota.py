@@ -1,10 +1,7 @@
 """ElasticQuotas, pods and nodes become one cluster state, whatever the order of the files."""
 
-from textwrap import dedent
-
 import pytest
 
-from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
 from fairlead.manifest.finding import Findings
@@ -13,52 +10,18 @@ from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.queue import ElasticQuota
-from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId
-from tests.manifest.yaml_text import remarks
-
-EQ = "apiVersion: scheduling.x-k8s.io/v1alpha1, kind: ElasticQuota"
-GROUP = "apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup"
-NODE = """
-    ---
-    {apiVersion: v1, kind: Node, metadata: {name: node-1},
-     status: {allocatable: {cpu: 16, memory: 64Gi, nvidia.com/gpu: 10, pods: 110}}}
-"""
-
-
-def quota(namespace: str, spec: str) -> str:
-    return f"---\n{{{EQ}, metadata: {{name: quota, namespace: {namespace}}}, spec: {spec}}}\n"
-
-
-def pod(name: str, requests: str = "cpu: 1", *, more: str = "", labels: str = "") -> str:
-    """Return a pod; *name* is namespace/name, *more* is any further part of it."""
-    namespace, _, own = name.partition("/")
-    containers = f"[{{name: c, resources: {{requests: {{{requests}}}}}}}]"
-    spec, _, status = more.partition("|")
-    return (
-        f"---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {own}, namespace: {namespace}, "
-        f"labels: {{{labels}}}}}, spec: {{containers: {containers}, {spec}}}, "
-        f"status: {{{status}}}}}\n"
-    )
-
-
-def assemble(*texts: str) -> tuple[Assembled | None, list[str]]:
-    findings = Findings()
-    collection = Collection()
-    for document in read_bytes("".join(map(dedent, texts)).encode(), "test.yaml", findings):
-        api_version, kind = document.value["apiVersion"], document.value["kind"]
-        group = str(api_version).rpartition("/")[0]
-        for found in KINDS[group, str(kind)].read(document, findings):
-            collection.add(found)
-    return assemble_elastic_quota(collection, findings), remarks(findings)
-
-
-def state_of(*texts: str) -> ClusterState:
-    """Assemble what has no errors; warnings are another test's matter."""
-    assembled, _ = assemble(*texts)
-    assert assembled is not None
-    check_invariants(assembled.state)
-    return assembled.state
+from tests.manifest.elastic_world import (
+    CLASSES,
+    EQ,
+    GANG,
+    MEMBER,
+    NODE,
+    assemble,
+    pod,
+    quota,
+    state_of,
+)
 
 
 def test_a_quota_is_a_queue_named_after_its_namespace() -> None:
@@ -165,14 +128,6 @@ def test_start_and_creation_of_a_pod() -> None:
     assert state.runs[name].started_ms() == 2_000
 
 
-GANG = """
-    ---
-    {apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup,
-     metadata: {name: train, namespace: a, creationTimestamp: "1970-01-01T00:00:01Z"},
-     spec: {minMember: 3, minResources: {cpu: 5}, scheduleTimeoutSeconds: 60}}
-"""
-
-
 @pytest.mark.parametrize(
     "label", ["scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io"]
 )
@@ -204,10 +159,9 @@ def test_pods_of_a_group_are_one_workload(label: str) -> None:
 
 
 def test_each_pod_of_a_gang_has_started_when_it_says() -> None:
-    member = "scheduling.x-k8s.io/pod-group: train"
     starts = {"p0": 9, "p1": 4, "p2": 9}
     pods = [
-        pod(f"a/{name}", labels=member, more=f"nodeName: node-1|startTime: {at}")
+        pod(f"a/{name}", labels=MEMBER, more=f"nodeName: node-1|startTime: {at}")
         for name, at in ((name, f'"1970-01-01T00:00:0{at}Z"') for name, at in starts.items())
     ]
     state = state_of(NODE, GANG, quota("a", "{min: {cpu: 8}}"), *pods)
@@ -226,6 +180,22 @@ def test_a_group_may_have_the_name_of_a_lone_pod() -> None:
     assert sorted(state.workloads) == ["a/podgroup/train", "a/train"]
 
 
+@pytest.mark.parametrize("group", ["scheduling.x-k8s.io", "scheduling.sigs.k8s.io"])
+def test_both_api_groups_mean_the_same(group: str) -> None:
+    koordinator = "labels: {quota.scheduling.koordinator.sh/parent: root}, namespace: a"
+    assembled, told = assemble(
+        quota("a", "{min: {cpu: 8}}")
+        .replace("scheduling.x-k8s.io", group)
+        .replace("namespace: a", koordinator),
+        GANG.replace("scheduling.x-k8s.io", group),
+        pod("a/p0", labels=MEMBER),
+    )
+    assert told == ['warning no-effect $.metadata.labels["quota.scheduling.koordinator.sh/parent"]']
+    assert assembled is not None
+    assert assembled.state.queues[QueueName("a")].guaranteed == (8000,)
+    assert assembled.state.workloads[WorkloadName("a/train")].min_count == 3
+
+
 def test_a_pod_whose_group_is_missing_stands_alone() -> None:
     label = "scheduling.x-k8s.io/pod-group: train"
     assembled, told = assemble(GANG, pod("b/p", labels=label))
@@ -233,15 +203,6 @@ def test_a_pod_whose_group_is_missing_stands_alone() -> None:
     assert list(assembled.state.workloads) == ["b/p"]
     assert told == ['warning missing-reference $.metadata.labels["scheduling.x-k8s.io/pod-group"]']
 
-
-CLASSES = """
-    ---
-    {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000,
-     preemptionPolicy: Never}
-    ---
-    {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 7,
-     globalDefault: true}
-"""
 
 # priority, and whether the pod may push others aside
 PRIORITIES = {
@@ -298,94 +259,6 @@ def test_a_waiting_pod_remembers_its_nominated_node() -> None:
     assert workload.extension.nominated == {PodId(0, 0): "node-1"}
 
 
-STARTED = GANG.replace("}}\n", '}, status: {scheduleStartTime: "1970-01-01T00:00:09Z"}}\n')
-
-
-@pytest.mark.parametrize(
-    ("group", "status", "expected"),
-    [
-        (STARTED, "|nominatedNodeName: node-1", 9000),
-        (STARTED, "", None),
-        (STARTED, "nodeName: node-1|nominatedNodeName: node-1", None),  # it has arrived there
-        (GANG, "|nominatedNodeName: node-1", None),
-    ],
-)
-def test_since_when_a_gang_waits_for_others_to_leave(
-    group: str, status: str, expected: int | None
-) -> None:
-    member = "scheduling.x-k8s.io/pod-group: train"
-    pods = [pod("a/p0", labels=member), pod("a/p1", labels=member, more=status)]
-    workload = state_of(NODE, group, *pods).workloads[WorkloadName("a/train")]
-    assert isinstance(workload.extension, ElasticPods)
-    assert workload.extension.nominated_ms == expected
-
-
-SIDECAR = "initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}]"
-
-# What the plugin charges, by pod set: only where the node is charged otherwise, or 0 is named.
-CHARGES = {
-    "as the node is charged": ([pod("a/p")], ()),
-    "a sidecar": ([pod("a/p", more=SIDECAR)], ({"cpu": 2000},)),  # the node: 1 + 2
-    "a resource that is named with 0": (
-        [pod("a/p", "cpu: 1, nvidia.com/gpu: 0")],
-        ({"cpu": 1000, "nvidia.com/gpu": 0},),
-    ),
-    "only the pod as a whole asks for something": (
-        [pod("a/p", "", more="resources: {requests: {cpu: 5}}")],
-        ({},),
-    ),
-    "a name with 0 that no quota counts": ([pod("a/p", "cpu: 1, storage: 0")], ()),
-    "a difference in a name that no quota counts": (
-        [pod("a/p", more=SIDECAR.replace("cpu: 2", "storage: 2"), requests="storage: 1")],
-        (),
-    ),
-}
-
-
-@pytest.mark.parametrize(("texts", "expected"), CHARGES.values(), ids=CHARGES.keys())
-def test_what_the_plugin_charges_a_pod(
-    texts: list[str], expected: tuple[dict[str, int], ...]
-) -> None:
-    workload = state_of(*texts).workloads[WorkloadName("a/p")]
-    assert isinstance(workload.extension, ElasticPods)
-    assert workload.extension.plugin_requests == expected
-
-
-def test_pods_for_which_the_node_is_charged_alike_and_the_plugin_charges_otherwise_differ() -> None:
-    member = "scheduling.x-k8s.io/pod-group: train"
-    whole = "resources: {requests: {cpu: 3}}"
-    state = state_of(
-        GANG,
-        pod("a/p0", more=SIDECAR, labels=member),  # 1 + 2, for the plugin 2
-        pod("a/p1", more=whole, labels=member),  # 3, for the plugin 1
-        pod("a/p2", more=SIDECAR, labels=member),
-        pod("a/p3", "cpu: 3", labels=member),  # 3 for both
-    )
-    gang = state.workloads[WorkloadName("a/train")]
-    assert [each.pod_names for each in gang.pod_sets] == [("p0", "p2"), ("p1",), ("p3",)]
-    assert {each.requests for each in gang.pod_sets} == {(3000, 1)}  # cpu, pods
-    assert isinstance(gang.extension, ElasticPods)
-    assert gang.extension.plugin_requests == ({"cpu": 2000}, {"cpu": 1000}, {"cpu": 3000})
-
-
-def test_pods_that_have_a_node_and_are_not_up_are_known() -> None:
-    member = "scheduling.x-k8s.io/pod-group: train"
-    state = state_of(
-        NODE,
-        GANG,
-        pod("a/p0", labels=member, more="nodeName: node-1|phase: Running"),
-        pod("a/p1", labels=member, more="nodeName: node-1|phase: Pending"),
-        pod("a/p2", labels=member, more="nodeName: node-1|phase: Unknown"),
-        pod("a/p3", labels=member, more="nodeName: node-1"),
-        pod("a/p4", labels=member, more="nodeName: node-1|phase: Failed"),
-        pod("a/p5", labels=member, more="|phase: Pending"),
-        pod("a/p6", labels=member, more="|phase: Running"),
-    )
-    gang = state.workloads[WorkloadName("a/train")]
-    assert isinstance(gang.extension, ElasticPods)
-    assert {gang.pod_name(each) for each in gang.extension.not_running} == {"p1", "p2", "p3"}
-
-
 def test_namespaces_and_budgets_are_in_the_catalogue() -> None:
     state = state_of("""
         ---
@@ -398,6 +271,8 @@ def test_namespaces_and_budgets_are_in_the_catalogue() -> None:
     assert state.catalogue.budgets["a/keep"].disruptions_allowed == 1
 
 
+OLD_GROUP = quota("a", "{min: {cpu: 1}}").replace("x-k8s.io", "sigs.k8s.io")
+
 REFUSED = {
     "min above max": (
         [quota("a", "{min: {cpu: 3, memory: 1}, max: {cpu: 2, memory: 1}}")],
@@ -406,6 +281,14 @@ REFUSED = {
     "two quotas in a namespace": (
         [quota("a", "{min: {cpu: 1}}"), quota("a", "{min: {cpu: 1}}").replace("quota,", "other,")],
         ["error duplicate-object $.metadata.namespace"],
+    ),
+    "quotas of both API groups in a namespace": (
+        [quota("a", "{min: {cpu: 1}}"), OLD_GROUP],
+        ["error duplicate-object $.metadata.namespace"],
+    ),
+    "a max that cannot be read": (
+        [quota("a", "{min: {cpu: 1}, max: {cpu: 4 cores}}")],
+        ["error bad-quantity $.spec.max.cpu"],
     ),
     "the only min cannot be read, which is no advice on quotas without min": (
         [quota("a", "{min: {cpu: x}}")],

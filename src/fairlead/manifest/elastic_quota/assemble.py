@@ -24,6 +24,7 @@ from fairlead.manifest.elastic_quota.assemble_checks import (
     warn_of_unlisted,
 )
 from fairlead.manifest.elastic_quota.assemble_gangs import gangs_of
+from fairlead.manifest.elastic_quota.assemble_pod_checks import warn_of_gpu_shares
 from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.finding import Findings
@@ -52,14 +53,16 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     quotas = one_per_namespace(objects.of(ElasticQuotaObject), findings)
     parts = _Parts(objects, findings)
     asked = _asked_by_namespace(parts.pods, quotas)
-    for namespace, quota in quotas.items():
+    for quota in quotas.values():
         refuse_min_above_max(quota, findings)
-        warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
     priorities = Priorities(parts.core.priority_classes.values(), findings)
+    warn_of_gpu_shares(parts.pods, findings)
     gangs = gangs_of(parts.pods, parts.groups, findings)
-    workloads = [ElasticWorkload(gang, parts.resources, priorities) for gang in gangs]
+    workloads = [ElasticWorkload(gang, parts.resources, priorities, findings) for gang in gangs]
     if findings.has_errors:
         return None
+    for namespace, quota in quotas.items():
+        warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
     advise_on_empty_pool(list(quotas.values()), asked, findings)
     advise_on_overcommitment(list(quotas.values()), parts.nodes, findings)
     state = ClusterState(parts.resources, _axes(quotas.values(), asked.values()))

@@ -8,7 +8,9 @@ from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, pod_ids
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
+from fairlead.manifest.elastic_quota.assemble_pod_checks import warn_of_unequal_priorities
 from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
+from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.events import Event, WorkloadAdded
@@ -18,11 +20,18 @@ from fairlead.model.workload import ElasticPods, PodSet, Workload
 class ElasticWorkload:
     """A gang as a workload: pods that are alike form a set, sets and pods in the order of names."""
 
-    def __init__(self, gang: Gang, resources: tuple[str, ...], priorities: Priorities) -> None:
+    def __init__(
+        self,
+        gang: Gang,
+        resources: tuple[str, ...],
+        priorities: Priorities,
+        findings: Findings,
+    ) -> None:
         """Sort the pods of *gang* into sets, with amounts on *resources*."""
         self._gang = gang
         self._resources = resources
         self._importance = [priorities.of(pod) for pod in gang.pods]
+        warn_of_unequal_priorities(gang, [each.priority for each in self._importance], findings)
         self._sets = alike(gang.pods, also=_likeness)
 
     def events(self) -> Iterator[Event]:
