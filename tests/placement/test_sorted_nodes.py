@@ -45,3 +45,16 @@ def test_the_order_is_that_of_sorting_anew(
             if (least is None or plain[each] >= least) and (most is None or plain[each] <= most)
         ]
         assert list(nodes.between(least, most)) == expected
+
+
+def test_an_order_being_read_stays_that_of_the_moment_it_was_asked_for() -> None:
+    nodes = SortedNodes()
+    for name, number in (("a", 1), ("b", 2), ("c", 3)):
+        nodes.put(name, number)
+    order = nodes.in_order()
+    nodes.drop("b")
+    assert next(order) == "a"
+    nodes.put("d", 0)
+    nodes.put("c", -1)
+    assert list(order) == ["b", "c"]
+    assert list(nodes.in_order()) == ["c", "d", "a"]

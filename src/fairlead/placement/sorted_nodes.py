@@ -35,3 +35,7 @@ class SortedNodes:
         end = len(keys) if most is None else bisect_left(keys, (most + 1, ""))
         for at in range(start, end):
             yield keys[at][1]
+
+    def in_order(self) -> Iterator[str]:
+        """Yield all names in the order of this moment, whatever moves while they are read."""
+        return (name for _, name in self._keys.copy())
