@@ -62,8 +62,6 @@ def _obstacle(old: Side, new: Side, *, has_own_capacity: bool) -> str | None:
     if has_own_capacity:
         return "--capacity stands in for the nodes, and a plan is for those that are there"
     for side in (old, new):
-        if side.assembled.policy == "elastic-quota":
-            return "planning under the rules of elastic-quota is not built yet"
         try:
             check_plannable(side.assembled)
         except FairleadError as refusal:

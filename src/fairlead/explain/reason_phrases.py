@@ -10,11 +10,18 @@ PHRASES: Final = {
     "Preempts": "is more important than others in {queue}: {all}",
     "Consolidates": "fits if others move",
     "MovedAlong": "fits if others move",
+    "WithinMin": "within the min of {queue}: {first}",
+    "Borrows": "borrows what others leave of their mins: {scarcest}",
+    "WithoutQuota": "its namespace has no quota",
+    "TakesBack": "takes back, within the min of {queue}: {scarcest}",
+    "WaitsForLeaving": "has a place once others have left",
     # Of jobs that give way.
     "ReclaimedByFairShare": "{queue} holds more than it may: {scarcest}",
     "ReclaimedByQuota": "{queue} is beyond its quota: {scarcest}",
     "PreemptedByPriority": "is less important: {all}",
     "Consolidated": "moves to make room",
+    "MinTakenBack": "{queue} is over its min: {scarcest}",
+    "TakenBelowMin": "{queue} is over its min, and falls below it: {all}",
     "StaleGang": "incomplete for too long: {tallies}",
     "InClusterQueue": "gives way within {queue}: {all}",
     "InCohortReclamation": "{queue} holds what was lent to it: {scarcest}",
@@ -24,6 +31,9 @@ PHRASES: Final = {
     "LocalQueueStopped": "its LocalQueue was stopped, and what came through it must leave",
     # Of jobs that wait.
     "OverLimit": "over the limit: {all} at {queue}",
+    "OverMax": "over the max of {queue}: {all}",
+    "PoolExhausted": "the mins of all are used up: {all}; over their min: {held}",
+    "ScheduleTimedOut": "gives up its places: not all were free within scheduleTimeoutSeconds",
     "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
     "NoNodeFits": "fits no node: {tallies}",
     "UnsupportedConstraint": "has a constraint that is not supported: {names}",
@@ -52,6 +62,10 @@ PHRASES: Final = {
     "NotPreemptible": "nobody moves for a job that cannot be preempted itself",
     "TooFewFreeGpus": "too few are free in the cluster: {all}",
     "NobodyLessImportant": "nobody less important runs in {queue}: {all}",
+    "NeverPreempts": "its preemptionPolicy is Never",
+    "BeyondMin": "{queue} would be over its min, so only less important pods there may give way: "
+    "{all}; {tallies}",
+    "NobodyBorrows": "no other namespace is over its min",
     "NobodyToAsk": "there are no {names}",
     "NoRoomWithVictims": "no attempt made room for it: {tallies}",
     "NotAllCanMove": "not all have another place: {tallies}",
@@ -69,6 +83,10 @@ PHRASES: Final = {
 }
 
 BARE_PHRASES: Final = {
+    "PoolExhausted": ("the mins of all are used up: {all}",),
+    "BeyondMin": ("{queue} would be over its min, and no pod there is less important: {all}",),
+    "NobodyLessImportant": ("nobody less important runs outside the quotas",),
+    "NoRoomWithVictims": ("nobody's leaving makes enough room",),
     "WouldBeEvicted": ("held back from a place that the next cycle would take away again",),
     "QueueDoesNotExist": ("it names no queue",),
     "Suspended": ("held back by its owner",),

@@ -6,6 +6,7 @@ and reports what really happened as events.
 
 from collections.abc import Iterator
 
+from fairlead.model.elastic_memory import remember_nominations
 from fairlead.model.events import (
     Event,
     WorkloadChanged,
@@ -23,7 +24,10 @@ def apply(state: ClusterState, plan: Plan) -> None:
     for decision in plan.decisions:
         for event in list(_events(state, decision, plan.taken_ms)):
             state.apply(event)
-        changed = remember(state.workloads[decision.workload], decision, state.workloads)
+        workload = state.workloads[decision.workload]
+        changed = remember(workload, decision, state.workloads) or remember_nominations(
+            workload, decision, plan.taken_ms
+        )
         if changed is not None:
             state.apply(WorkloadChanged(changed))
 

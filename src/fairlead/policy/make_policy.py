@@ -2,14 +2,15 @@
 
 from typing import Protocol
 
-from fairlead.errors import FairleadError
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.names import Settings, policy_of
+from fairlead.policy.names import Settings
 
 
 class Policy(Protocol):
@@ -26,7 +27,5 @@ def make_policy(settings: Settings) -> Policy:
             return KaiPolicy(settings)
         case KueueSettings():
             return KueuePolicy(settings)
-        case _:
-            raise FairleadError(
-                f"planning under the rules of {policy_of(settings)} is not built yet"
-            )
+        case ElasticQuotaSettings():
+            return ElasticQuotaPolicy(settings)

@@ -39,7 +39,7 @@ class Charges:
 
     def beyond_node(self, workload: Workload, pod_set: int) -> Amounts | None:
         """Return by how much the charge is more than the node's; None: it is the same."""
-        if not self._as_plugin or not _plugin_requests(workload, pod_set):
+        if not self._as_plugin or _plugin_requests(workload, pod_set) is None:
             return None
         state = self._state
         node = state.axes.charge(state.resources, workload.pod_sets[pod_set].requests)
@@ -47,23 +47,20 @@ class Charges:
         return tuple([a - b for a, b in zip(own, node, strict=True)])
 
     def _charge(self, workload: Workload, pod_set: int) -> Charge:
-        axes = self._state.axes
-        written = _plugin_requests(workload, pod_set) if self._as_plugin else {}
-        if written:
-            found = [0] * len(axes)
-            named = set()
-            for resource, amount in written.items():
-                at = axes.index(resource)
-                if at is not None:
-                    found[at] += amount
-                    named.add(at)
-            return Charge(tuple(found), frozenset(named))
-        amounts = axes.charge(self._state.resources, workload.pod_sets[pod_set].requests)
-        return Charge(amounts, frozenset([at for at, amount in enumerate(amounts) if amount]))
+        state, axes = self._state, self._state.axes
+        amounts = axes.charge(state.resources, workload.pod_sets[pod_set].requests)
+        written = _plugin_requests(workload, pod_set)
+        if written is None:
+            return Charge(amounts, frozenset([at for at, amount in enumerate(amounts) if amount]))
+        on_axis = {axes.index(resource): amount for resource, amount in written.items()}
+        named = frozenset([at for at in on_axis if at is not None])
+        if self._as_plugin:
+            amounts = tuple([on_axis.get(at, 0) for at in range(len(axes))])
+        return Charge(amounts, named)
 
 
-def _plugin_requests(workload: Workload, pod_set: int) -> dict[str, int]:
+def _plugin_requests(workload: Workload, pod_set: int) -> dict[str, int] | None:
     own = workload.extension
     if isinstance(own, ElasticPods) and own.plugin_requests:
-        return own.plugin_requests[pod_set]
-    return {}
+        return own.plugin_requests[pod_set]  # may name nothing: then it costs nothing
+    return None

@@ -17,13 +17,19 @@ STILL_LEAVING: Final = "WaitsForLeaving"
 class Claim:
     """The try of one pod, as things are when it is made."""
 
-    def __init__(self, desk: Desk, asker: Asker, refusal: Refusal | None) -> None:
-        """Claim for *asker*, whom a quota refused, or who was admitted and fits no node."""
+    def __init__(
+        self, desk: Desk, asker: Asker, refusal: Refusal | None, asked: Asked | None = None
+    ) -> None:
+        """Claim for *asker*, whom a quota refused, or who was admitted and fits no node.
+
+        Who may be asked follows from how the pod stands to its min, unless *asked* says it for
+        the gang that it belongs to.
+        """
         self._desk = desk
         self._was_admitted = refusal is None
         self.asker: Final = asker
         self.standing: Final[Standing] = desk.admission.standing(asker, later=desk.looks_later)
-        self.asked: Final[Asked] = _asked(desk, asker, self.standing)
+        self.asked: Final[Asked] = asked or asked_for(desk, asker, self.standing)
 
     def why_not(self) -> str | None:
         """Return why the pod may not even try; None: it may."""
@@ -40,6 +46,8 @@ class Claim:
 
     def best(self) -> NodeOutcome | None:
         """Return the node where it does the least harm; None if it cannot be helped."""
+        if not self.has_candidates() and not self._desk.looks_later:
+            return None
         for search in self._searches():
             found = search.best()
             if found is not None:
@@ -54,6 +62,15 @@ class Claim:
             if any(each.is_choice(self._desk.looks_later) for each in found.values()):
                 break
         return found
+
+    def has_candidates(self) -> bool:
+        """Return whether anybody may be asked at all, on whichever node."""
+        asker = self.asker
+        if self.asked == "borrowers":
+            over = self.standing.use.is_over_min.items()
+            return any(is_over for queue, is_over in over if queue != asker.queue)
+        lowest = self._desk.holders.lowest_priority(asker.queue)
+        return lowest is not None and lowest < asker.priority
 
     def _searches(self) -> Iterator[NodeSearch]:
         """Yield the rules to try: first without taking anybody below its min, if that is asked."""
@@ -95,7 +112,8 @@ class Claim:
         return False
 
 
-def _asked(desk: Desk, asker: Asker, standing: Standing) -> Asked:
+def asked_for(desk: Desk, asker: Asker, standing: Standing) -> Asked:
+    """Return among whom victims for *asker* are looked for."""
     if asker.queue is None:
         return "without quota"
     return "own namespace" if desk.admission.is_over_min(asker, standing) else "borrowers"

@@ -3,9 +3,13 @@
 Each change is made on the state and in the books together, and can be taken back.
 """
 
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
 
+from fairlead.model.axes import QueueName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
+from fairlead.model.journal import Mark
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.placement.scored_nodes import ScoredNodes
@@ -62,6 +66,9 @@ class Desk:
         self.nominations: Final = Nominations(state.nodes.keys(), len(state.axes))
         self.admission: Final = Admission(state, self.books, self.nominations, settings.quirks)
         self.places: Final = Places(state, self.nominations, known.surroundings, known.scored)
+        self.looked_at_the_clock = False  # whether another moment might give another plan
+        self._undo: list[Callable[[], None]] = []
+        self._quota_facts: tuple[int, object] | None = None
         self.changes = 0  # how often anything was started, evicted or nominated so far
 
     def asker(self, workload: Workload, pod: PodId) -> Asker:
@@ -83,6 +90,43 @@ class Desk:
             or self.surroundings.node_defect(asker, node) is not None
         )
 
+    def quota_facts(self, queue: QueueName) -> object:
+        """Return all that is known of one quota, and who waits for it."""
+        books = self.books
+        used = (tuple(books.now.used[queue]), tuple(books.later.used[queue]))
+        return (self.state.queues[queue], used, self.nominations.of_queue(queue))
+
+    def all_quota_facts(self) -> object:
+        """Return all that is known of the quotas, and who waits; worked out once a change."""
+        if self._quota_facts is None or self._quota_facts[0] != self.changes:
+            books = self.books
+            facts = (
+                tuple(self.state.queues.values()),
+                *[tuple(map(tuple, use.used.values())) for use in (books.now, books.later)],
+                self.nominations.everywhere(),
+            )
+            self._quota_facts = (self.changes, facts)
+        return self._quota_facts[1]
+
+    def node_facts(self) -> object:
+        """Return what tells whether anything happened on a node, or to what protects pods."""
+        return (self.state.books.changes.moment, self.state.catalogue)
+
+    def mark(self) -> "DeskMark":
+        """Remember this moment, to roll back to."""
+        return DeskMark(self.state.mark(), len(self._undo))
+
+    def roll_back(self, mark: "DeskMark") -> None:
+        """Undo everything since *mark*."""
+        while len(self._undo) > mark.done:
+            self._undo.pop()()
+        self.state.roll_back(mark.state)
+        self.changes += 1
+
+    def keep(self, mark: "DeskMark") -> None:
+        """Let everything since *mark* stand."""
+        self.state.keep(mark.state)
+
     def start(self, asker: Asker, node: str) -> None:
         """Let a pod start."""
         self.state.apply(
@@ -93,21 +137,38 @@ class Desk:
             )
         )
         self.books.start(asker.queue, asker.charge)
-        self.nominations.drop(asker.key)
-        self.changes += 1
+        self._undo.append(partial(self.books.undo_start, asker.queue, asker.charge))
+        self.withdraw(asker)
 
     def evict(self, holder: Holder) -> None:
         """Tell a pod to leave."""
         name, pod = holder.key
         self.state.apply(WorkloadLeaving(workload=name, pods=(pod,)))
         self.books.leave(holder.queue, holder.charge)
+        self._undo.append(partial(self.books.undo_leave, holder.queue, holder.charge))
         self.changes += 1
 
     def nominate(self, asker: Asker, node: str) -> list[Asker]:
         """Let a pod wait on *node*; returns those less important who may wait there no more."""
         displaced = self.nominations.behind(asker, node)
-        for other in displaced:
-            self.nominations.drop(other.key)
+        for other in (*displaced, asker):
+            self.withdraw(other)
         self.nominations.put(asker, node)
+        self._undo.append(partial(self.nominations.drop, asker.key))
         self.changes += 1
         return displaced
+
+    def withdraw(self, asker: Asker) -> None:
+        """Let a pod wait on no node any more."""
+        before = self.nominations.node_of(asker.key)
+        if before is not None:
+            self.nominations.drop(asker.key)
+            self._undo.append(partial(self.nominations.put, asker, before))
+        self.changes += 1
+
+
+class DeskMark(NamedTuple):
+    """A moment of a desk."""
+
+    state: Mark
+    done: int

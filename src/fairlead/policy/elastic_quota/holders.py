@@ -6,6 +6,7 @@ first of them.
 """
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -49,7 +50,8 @@ class HolderIndex:
         self._with_leaving = with_leaving
         self._on_node: dict[str, tuple[Holder, ...]] = {}
         self._leaving: dict[str, tuple[Holder, ...]] = {}
-        self._nodes_of: dict[QueueName | None, dict[str, int]] = {}
+        self._nodes_of: dict[QueueName | None, dict[str, None]] = {}
+        self._priorities: dict[QueueName | None, Counter[int]] = {}
         self._cheapest: list[Cheapest] = []
         self._cheapest_of: dict[str, Cheapest] = {}
         self._read_at = 0
@@ -63,6 +65,11 @@ class HolderIndex:
         """Return who is leaving *node*."""
         self._catch_up()
         return self._leaving.get(node, ())
+
+    def lowest_priority(self, queue: QueueName | None) -> int | None:
+        """Return the priority of the least important pod of a quota; None if it has no pod."""
+        self._catch_up()
+        return min(self._priorities.get(queue, ()), default=None)
 
     def nodes_of(self, queue: QueueName | None) -> Sequence[str]:
         """Return the nodes on which pods of a quota (None: pods without one) are, by name."""
@@ -92,8 +99,8 @@ class HolderIndex:
         self._leaving[node] = tuple([each for each in there if each.is_leaving])
         self._on_node[node] = holders
         for each in holders:
-            nodes = self._nodes_of.setdefault(each.queue, {})
-            nodes[node] = nodes.get(node, 0) + 1
+            self._nodes_of.setdefault(each.queue, {})[node] = None
+            self._priorities.setdefault(each.queue, Counter())[each.priority] += 1
         for each in reversed(holders):
             if each.queue is not None:
                 key = (each.priority, -each.started_ms, node)
@@ -105,6 +112,10 @@ class HolderIndex:
         self._leaving.pop(node, None)
         for each in self._on_node.pop(node, ()):
             self._nodes_of[each.queue].pop(node, None)
+            priorities = self._priorities[each.queue]
+            priorities[each.priority] -= 1
+            if not priorities[each.priority]:
+                del priorities[each.priority]
         key = self._cheapest_of.pop(node, None)
         if key is not None:
             del self._cheapest[bisect_left(self._cheapest, key)]

@@ -5,7 +5,7 @@ and breaks no rule, they are put back one by one, those first that a disruption 
 then the most important. Whoever cannot be put back is a victim.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import add, sub
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -137,29 +137,23 @@ class NodeClaim:
                 taken.append(holder)
         return taken
 
-    def breaks_rule(self, trial: "_Trial", in_quota: Amounts, everywhere: Amounts) -> bool:
-        """Return whether the pod breaks a rule of its quota beside those who are left."""
-        queue = self.asker.queue
-        if queue is None:
-            return False
-        used = trial.lowered.get(queue) or self.standing.use.used[queue]
-        standing = self.standing
-        return exceeds(used, in_quota, self._books.ceiling[queue], standing.own_axes) or exceeds(
-            trial.pool, everywhere, self._books.pool, standing.pool_axes
-        )
-
-    def breaks_rule_with_all(self) -> bool:
-        """Return whether the pod breaks a rule of its quota if nobody is asked to leave."""
+    def breaks_rule(
+        self, used: Sequence[int], pool: Sequence[int], in_quota: Amounts, everywhere: Amounts
+    ) -> bool:
+        """Return whether the pod breaks a rule where its quota uses *used*, and all *pool*."""
         queue, standing = self.asker.queue, self.standing
         return queue is not None and (
-            exceeds(
-                standing.use.used[queue],
-                standing.in_quota,
-                self._books.ceiling[queue],
-                standing.own_axes,
-            )
-            or exceeds(standing.use.pool, standing.everywhere, self._books.pool, standing.pool_axes)
+            exceeds(used, in_quota, self._books.ceiling[queue], standing.own_axes)
+            or exceeds(pool, everywhere, self._books.pool, standing.pool_axes)
         )
+
+    def breaks_rule_without(self, off: Iterable[Holder]) -> bool:
+        """Return whether the pod breaks a rule of its quota once *off*, wherever, have left."""
+        return self.rules_without(off).is_broken()
+
+    def rules_without(self, off: Iterable[Holder]) -> "RulesLeft":
+        """Return how the pod stands to the rules once *off*, wherever, have left."""
+        return RulesLeft(self, off)
 
     def pool_excess(self) -> list[tuple[int, int]]:
         """Return how much of the pool must be given back for a node to pass, by axis."""
@@ -180,8 +174,8 @@ class NodeClaim:
     def _breaks_rule_at_first(self, trial: "_Trial") -> bool:
         if self._quirks.bare_first_check:
             bare = self.asker.charge
-            return self.breaks_rule(trial, bare, bare)
-        return self.breaks_rule(trial, self.standing.in_quota, self.standing.everywhere)
+            return trial.breaks_rule(bare, bare)
+        return trial.breaks_rule(self.standing.in_quota, self.standing.everywhere)
 
     def _put_back(self, trial: "_Trial", taken: list[Holder]) -> NodeOutcome:
         node, standing, quirks = trial.ground.node, self.standing, self._quirks
@@ -194,7 +188,7 @@ class NodeClaim:
             fits = trial.fits()
             if not fits:
                 trial.take_off(holder)
-            if self.breaks_rule(trial, standing.in_quota, standing.everywhere):
+            if trial.breaks_rule(standing.in_quota, standing.everywhere):
                 if fits:
                     trial.take_off(holder)
                 elif quirks.double_remove:
@@ -244,9 +238,54 @@ class _Trial:
 
     def holds(self) -> bool:
         standing = self._claim.standing
-        return self.fits() and not self._claim.breaks_rule(
-            self, standing.in_quota, standing.everywhere
-        )
+        return self.fits() and not self.breaks_rule(standing.in_quota, standing.everywhere)
+
+    def breaks_rule(self, in_quota: Amounts, everywhere: Amounts) -> bool:
+        queue = self._claim.asker.queue
+        if queue is None:
+            return False
+        used = self.lowered.get(queue) or self._claim.standing.use.used[queue]
+        return self._claim.breaks_rule(used, self.pool, in_quota, everywhere)
+
+
+class RulesLeft:
+    """How a pod stands to the rules of its quota while some holders, wherever, are gone."""
+
+    def __init__(self, claim: NodeClaim, off: Iterable[Holder]) -> None:
+        """Let *off* be gone."""
+        self._claim = claim
+        self._queue = claim.asker.queue
+        use = claim.standing.use
+        self._pool = list(use.pool)
+        self._used = list(use.used[self._queue]) if self._queue is not None else []
+        for holder in off:
+            self._pool, self._used = self._changed(holder, sub)
+
+    def is_broken(self) -> bool:
+        """Return whether the pod breaks a rule."""
+        return self._breaks(self._pool, self._used)
+
+    def breaks_with(self, holder: Holder) -> bool:
+        """Return whether it does if *holder* is there again; if not, it is from now on."""
+        pool, used = self._changed(holder, add)
+        if self._breaks(pool, used):
+            return True
+        self._pool, self._used = pool, used
+        return False
+
+    def _breaks(self, pool: list[int], used: list[int]) -> bool:
+        standing = self._claim.standing
+        return self._claim.breaks_rule(used, pool, standing.in_quota, standing.everywhere)
+
+    def _changed(
+        self, holder: Holder, by: Callable[[int, int], int]
+    ) -> tuple[list[int], list[int]]:
+        pool, used = self._pool, self._used
+        if holder.queue is not None:
+            pool = list(map(by, pool, holder.charge))
+            if holder.queue == self._queue:
+                used = list(map(by, used, holder.charge))
+        return pool, used
 
 
 def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) -> bool:

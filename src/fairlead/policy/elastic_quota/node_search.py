@@ -62,7 +62,7 @@ class NodeSearch:
 
     def _without_victims(self) -> NodeOutcome | None:
         """Return the first node where the pod needs nobody to leave but who is leaving already."""
-        if self._claim.breaks_rule_with_all():
+        if self._claim.breaks_rule_without(()):
             return None
         for name in sorted(self._nodes):
             if self._is_tried(name):

@@ -59,6 +59,14 @@ class Nominations:
         """Return the node to which a pod is nominated."""
         return self._node_of.get(key)
 
+    def everywhere(self) -> frozenset[tuple[PodKey, str]]:
+        """Return who is nominated to which node."""
+        return frozenset(self._node_of.items())
+
+    def of_queue(self, queue: QueueName) -> frozenset[PodKey]:
+        """Return the nominated pods of a quota."""
+        return frozenset([key for own in self._by_priority.get(queue, {}).values() for key in own])
+
     def before(self, asker: Asker, node: str) -> Iterator[Asker]:
         """Yield those on *node* that are as important as *asker*, or more; not itself."""
         for key, other in self._on_node.get(node, {}).items():

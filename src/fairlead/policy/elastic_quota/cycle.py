@@ -1,0 +1,170 @@
+"""One plan: every workload that waits has its turn, the most important first.
+
+That is the order of Kubernetes' default scheduler: by priority, then by age. Changes are made on
+the desk as they are decided, so that each turn finds what the turns before it left.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Placement
+from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
+from fairlead.model.workload import ElasticPods, PodId, Workload
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.gang_turn import GangPromised, GangStarted, GangTurns
+from fairlead.policy.elastic_quota.holders import Holder
+from fairlead.policy.elastic_quota.pod_turn import Loss, PodTurns, Promised, Refused, Started
+from fairlead.policy.elastic_quota.refusals import Refusals
+from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
+
+NOT_READY: Final = "NotReady"
+SCHEDULING_GATED: Final = "SchedulingGated"
+SCHEDULE_TIMED_OUT: Final = "ScheduleTimedOut"
+
+
+class Cycle:
+    """Decides about everything that waits in one state."""
+
+    def __init__(self, desk: Desk, refusals: Refusals) -> None:
+        """Work on *desk*, which is used up afterwards."""
+        self._desk = desk
+        self._pods = PodTurns(desk, refusals)
+        self._gangs = GangTurns(desk, self._pods)
+
+    def decisions(self) -> Iterator[Decision]:
+        """Yield what to do, in the order in which to do it."""
+        state = self._desk.state
+        waiting = [
+            state.workloads[name] for queue in state.waited_for() for name in state.waiting(queue)
+        ]
+        waiting.sort(key=lambda each: (-each.priority, each.created_ms, each.name))
+        for workload in waiting:
+            if not self._is_timed_out(workload):
+                self._desk.nominate_all(workload)
+        for workload in waiting:
+            yield from self._decide(workload)
+
+    def _decide(self, workload: Workload) -> Iterator[Decision]:
+        run = self._desk.state.runs.get(workload.name)
+        placed = run.pods if run else {}
+        waiting = [pod for pod in workload.pods() if pod not in placed]
+        ready = [pod for pod in waiting if not workload.pod_sets[pod.pod_set].gated]
+        staying = sum(1 for each in placed.values() if each.phase == "running")
+        needed = workload.min_count - staying if workload.min_count > 1 else 0
+        reason = self._not_to_be_tried(workload, ready, staying)
+        if reason is not None:
+            yield Wait(workload=workload.name, reason=reason)
+        elif needed > 0:
+            yield from self._decide_gang(workload, ready[:needed], ready[needed:])
+        else:
+            yield from self._decide_pods(workload, ready)
+
+    def _not_to_be_tried(
+        self, workload: Workload, ready: Sequence[PodId], staying: int
+    ) -> Reason | None:
+        """Return why a workload has no turn: pods are missing or held back, or cannot be placed."""
+        queue = workload.queue if workload.queue in self._desk.state.queues else None
+        sets = workload.pod_sets
+        there = staying + sum(each.count for each in sets) - self._placed(workload)
+        if there < workload.min_count:
+            missing = Tally(
+                count=there, of=workload.min_count, things="pods that it needs", what="are there"
+            )
+            return Reason(code=NOT_READY, queue=queue, tallies=(missing,))
+        if not ready or len(ready) + staying < workload.min_count:
+            gated = there - staying - len(ready)
+            held_back = Tally(
+                count=gated, of=workload.pod_count(), things="pods", what="have a scheduling gate"
+            )
+            return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
+        unknown = {name for pod in ready for name in sets[pod.pod_set].constraints.unsupported}
+        if unknown:
+            return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
+        if self._is_timed_out(workload):
+            return Reason(code=SCHEDULE_TIMED_OUT, queue=queue)
+        return None
+
+    def _placed(self, workload: Workload) -> int:
+        run = self._desk.state.runs.get(workload.name)
+        return len(run.pods) if run else 0
+
+    def _decide_gang(
+        self, workload: Workload, needed: Sequence[PodId], more: Sequence[PodId]
+    ) -> Iterator[Decision]:
+        match self._gangs.take(workload, needed):
+            case GangStarted() as turn:
+                yield _start(workload, turn.pods, turn.reason)
+                yield from self._decide_pods(workload, more)
+            case GangPromised() as turn:
+                yield from _promise(workload, turn.pods)
+            case Refused() as turn:
+                yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
+
+    def _decide_pods(self, workload: Workload, pods: Iterable[PodId]) -> Iterator[Decision]:
+        """Let each pod have its turn; a reservation tells of all that wait for a node at once."""
+        promised: list[Promised] = []
+        refused: Refused | None = None
+        for pod in pods:
+            turn = self._pods.take(self._desk.asker(workload, pod))
+            match turn:
+                case Started():
+                    yield _start(workload, (turn,), turn.reason)
+                case Promised():
+                    promised.append(turn)
+                case Refused():
+                    refused = refused or turn
+        if promised:
+            yield from _promise(workload, promised)
+        elif refused is not None:
+            yield Wait(workload=workload.name, reason=refused.reason, claims=refused.claims)
+
+    def _is_timed_out(self, workload: Workload) -> bool:
+        """Return whether a gang has waited for its nodes for too long, and gives them up."""
+        own = workload.extension
+        if not isinstance(own, ElasticPods) or not own.nominated:
+            return False
+        if own.schedule_timeout_s is None or own.nominated_ms is None:
+            return False
+        self._desk.looked_at_the_clock = True
+        return self._desk.now_ms >= own.nominated_ms + own.schedule_timeout_s * 1000
+
+
+def _start(workload: Workload, pods: Sequence[Started], reason: Reason) -> Start:
+    return Start(
+        workload=workload.name,
+        placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
+        charged=_charged(pods[0].asker.queue),
+        reason=reason,
+    )
+
+
+def _promise(workload: Workload, pods: Sequence[Promised]) -> Iterator[Decision]:
+    """Yield who has to leave, those of one workload together, and for which nodes pods wait."""
+    losses: dict[WorkloadName, list[Loss]] = {}
+    for each in pods:
+        for loss in each.losses:
+            losses.setdefault(loss.holder.key[0], []).append(loss)
+    for name, own in losses.items():
+        yield Evict(
+            workload=name,
+            pods=tuple(sorted([loss.holder.key[1] for loss in own])),
+            beneficiary=workload.name,
+            reason=own[0].reason,
+        )
+    telling = next((each for each in pods if each.losses), pods[0])
+    yield Reserve(
+        workload=workload.name,
+        placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
+        charged=_charged(pods[0].asker.queue),
+        waits_for=_names([holder for each in pods for holder in each.waits_for]),
+        reason=telling.reason,
+    )
+
+
+def _names(holders: Iterable[Holder]) -> tuple[WorkloadName, ...]:
+    return tuple(sorted({holder.key[0] for holder in holders}))
+
+
+def _charged(queue: QueueName | None) -> tuple[QueueName, ...]:
+    return () if queue is None else (queue,)

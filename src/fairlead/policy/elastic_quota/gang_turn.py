@@ -1,0 +1,182 @@
+"""The turn of a gang: as many pods as it needs start together, or none does.
+
+Both rules of a quota look at the sum of those pods. If not all of them can start, each takes the
+place it can get, from nobody or from others by the rule for one pod; and if that is not enough for
+all, places are looked for jointly. What is taken for a gang that does not get all it needs is given
+back at once.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from fairlead.model.axes import Amounts
+from fairlead.model.plan import FailedClaim, Reason, Tally
+from fairlead.model.workload import ElasticPods, PodId, Workload
+from fairlead.policy.elastic_quota.admission import Refusal
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.gain_reasons import reason_to_start
+from fairlead.policy.elastic_quota.holders import Holder
+from fairlead.policy.elastic_quota.joint_claim import JointClaim, JointOutcome, least_harm
+from fairlead.policy.elastic_quota.node_claim import Asked
+from fairlead.policy.elastic_quota.pod_turn import PodTurns, Promised, Refused, Started
+from fairlead.policy.elastic_quota.wait_reasons import (
+    NO_NODE_FITS,
+    NO_ROOM_WITH_VICTIMS,
+    PREEMPTION,
+    defects,
+    refusal_reason,
+)
+
+
+class GangStarted(NamedTuple):
+    """All pods that a gang needs run now, by one right."""
+
+    pods: tuple[Started, ...]
+    reason: Reason
+
+
+class GangPromised(NamedTuple):
+    """All pods that a gang needs wait for their nodes."""
+
+    pods: tuple[Promised, ...]
+
+
+GangTurn: TypeAlias = GangStarted | GangPromised | Refused
+
+
+class GangTurns:
+    """Lets gangs have their turns on one desk."""
+
+    def __init__(self, desk: Desk, pod_turns: PodTurns) -> None:
+        """Work on *desk*, with the rules for single pods."""
+        self._desk: Final = desk
+        self._pods: Final = pod_turns
+
+    def take(self, workload: Workload, pods: Sequence[PodId]) -> GangTurn:
+        """Give a gang its turn, which needs all of *pods*."""
+        desk = self._desk
+        askers = [desk.asker(workload, pod) for pod in pods]
+        charge = _charge(desk, workload, askers)
+        whole = askers[0]._replace(
+            charge=charge, named=frozenset([at for each in askers for at in each.named])
+        )
+        before = [desk.nominations.node_of(asker.key) for asker in askers]
+        for asker in askers:
+            desk.withdraw(asker)  # what its own pods wait for is not in their way
+        refusal = desk.admission.refusal(whole, desk.admission.standing(whole, later=False))
+        placed = None if refusal else self._start(askers, before, whole)
+        if placed is not None:
+            return placed
+        promised = self._claim(askers, before, charge)
+        if promised is not None:
+            return promised
+        return self._refused(workload, whole, askers, refusal)
+
+    def _start(
+        self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker
+    ) -> GangStarted | None:
+        desk = self._desk
+        reason = reason_to_start(desk, whole)
+        mark = desk.mark()
+        started = []
+        for asker, own in zip(askers, before, strict=True):
+            is_free = own is not None and desk.places.defect(asker, own) is None
+            node = own if is_free else desk.places.find(asker)
+            if node is None:
+                desk.roll_back(mark)
+                return None
+            desk.start(asker, node)
+            started.append(Started(asker, node, reason))
+        desk.keep(mark)
+        return GangStarted(tuple(started), reason)
+
+    def _claim(
+        self, askers: Sequence[Asker], before: Sequence[str | None], charge: Amounts
+    ) -> GangPromised | None:
+        """Take places from others: one after the other, and if that fails, jointly."""
+        desk = self._desk
+        own = askers[0].workload.extension
+        if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
+            return None
+        joint = self._one_by_one(askers, before, charge)
+        if joint is None and desk.settings.cross_node_preemption:
+            joint = least_harm(desk, askers, charge)
+        return None if joint is None else self._promised(askers, joint)
+
+    def _one_by_one(
+        self, askers: Sequence[Asker], before: Sequence[str | None], charge: Amounts
+    ) -> JointOutcome | None:
+        """Return what comes of one claim after the other, without those who leave in vain."""
+        desk = self._desk
+        whole = JointClaim(desk, askers, charge, protects_min=False)
+        mark = desk.mark()
+        found = []
+        for asker, own in zip(askers, before, strict=True):
+            promised = self._one(asker, own, whole.asked)
+            if promised is None:
+                break
+            found.append(promised)
+        desk.roll_back(mark)
+        if len(found) < len(askers):
+            return None
+        nodes = tuple([each.node for each in found])
+        losses = [loss.holder for each in found for loss in each.losses]
+        victims = tuple(sorted(whole.spare(losses, nodes)))
+        return JointOutcome(whole.asked, nodes, victims)
+
+    def _one(self, asker: Asker, own: str | None, asked: Asked) -> Promised | None:
+        desk = self._desk
+        if own is not None:
+            desk.nominate(asker, own)  # if it may wait on there, it does
+        standing = desk.admission.standing(asker, later=False)
+        refusal = desk.admission.refusal(asker, standing)
+        node = None if refusal else desk.places.find(asker)
+        if node is not None:
+            return self._pods.promise(asker, node, asked, ())
+        return self._pods.claim_on_one_node(Claim(desk, asker, refusal, asked))
+
+    def _promised(self, askers: Sequence[Asker], joint: JointOutcome) -> GangPromised:
+        """Let all who give way leave, for the first pod, and each pod wait for its node."""
+        found = []
+        victims: Sequence[Holder] = joint.victims
+        for asker, node in zip(askers, joint.nodes, strict=True):
+            found.append(self._pods.promise(asker, node, joint.asked, victims))
+            victims = ()
+        return GangPromised(tuple(found))
+
+    def _refused(
+        self, workload: Workload, whole: Asker, askers: Sequence[Asker], refusal: Refusal | None
+    ) -> Refused:
+        desk = self._desk
+        if refusal is not None:
+            reason = refusal_reason(desk, whole, refusal)
+        else:
+            needed = Tally(count=len(askers), of=len(askers), things="pods", what="start together")
+            reason = Reason(
+                code=NO_NODE_FITS, queue=whole.queue, tallies=(*defects(desk, askers[0]), needed)
+            )
+        own = workload.extension
+        is_never = isinstance(own, ElasticPods) and own.preemption_policy == "Never"
+        code = NEVER_PREEMPTS if is_never else NO_ROOM_WITH_VICTIMS
+        claim = FailedClaim(action=PREEMPTION, reason=Reason(code=code, queue=whole.queue))
+        return Refused(reason, (claim,))
+
+
+def _charge(desk: Desk, workload: Workload, askers: Sequence[Asker]) -> Amounts:
+    """Return what the pods cost together, and no less than the group's minResources says.
+
+    What its pods have already counts towards that.
+    """
+    total = [sum(amounts) for amounts in zip(*[each.charge for each in askers], strict=True)]
+    own = workload.extension
+    if isinstance(own, ElasticPods) and own.min_resources is not None:
+        state = desk.state
+        least = list(state.axes.charge(state.resources, own.min_resources))
+        run = state.runs.get(workload.name)
+        for pod in run.pods if run else ():
+            held = desk.charges.of(workload, pod.pod_set).amounts
+            least = [a - b for a, b in zip(least, held, strict=True)]
+        total = list(map(max, total, least))
+    return tuple(total)

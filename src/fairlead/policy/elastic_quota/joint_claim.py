@@ -1,0 +1,211 @@
+"""Room for one pod or a whole gang, taken on several nodes at once, with the least harm.
+
+One node may not be enough: a guarantee that others borrowed in small pieces comes back only if
+pieces on several nodes are given up. Harm is compared in this order: budgets violated, the highest
+priority, the sum of priorities, the number of pods, the work that is lost.
+
+Up to `EXACT` pods that may be asked, every set of them is looked at. Beyond that the search is
+bounded: the shortest prefix that is enough, the least important first, then everybody goes back
+who is not needed for the places found there. That gives the lowest possible highest priority, and
+nobody leaves in vain; a set with a smaller sum may exist.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import add
+from typing import Final, NamedTuple, TypeAlias
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.claims import asked_for
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.holders import Holder
+from fairlead.policy.elastic_quota.joint_places import JointPlaces
+from fairlead.policy.elastic_quota.node_claim import PRIORITY_OFFSET, Asked, NodeClaim, keeps_min
+from fairlead.policy.elastic_quota.quota_books import is_over
+
+EXACT: Final = 12
+Harm: TypeAlias = tuple[int, int, int, int, int]
+Places: TypeAlias = tuple[str, ...]
+
+
+class JointOutcome(NamedTuple):
+    """A place for each pod, in their order, and who has to leave, the most important first."""
+
+    asked: Asked
+    nodes: Places
+    victims: tuple[Holder, ...]
+
+
+def least_harm(desk: Desk, askers: Sequence[Asker], charge: Amounts) -> JointOutcome | None:
+    """Return how room for all *askers* does the least harm; None if there is no way.
+
+    They are all of one workload, and their quota is charged *charge* for them together. Nobody is
+    taken below its min if that can be avoided.
+    """
+    settings = desk.settings
+    for protects_min in (True, False):
+        if protects_min and settings.quirks.below_min:
+            continue
+        if not protects_min and settings.protect_min:
+            continue
+        claim = JointClaim(desk, askers, charge, protects_min=protects_min)
+        found = claim.solve()
+        if found is not None:
+            return found
+    return None
+
+
+class JointClaim:
+    """The search for all pods of one workload that want a place, by one rule."""
+
+    def __init__(
+        self, desk: Desk, askers: Sequence[Asker], charge: Amounts, *, protects_min: bool
+    ) -> None:
+        """Look for places for *askers*; with *protects_min* nobody falls below its min."""
+        self._desk = desk
+        named = frozenset([at for each in askers for at in each.named])
+        whole = askers[0]._replace(charge=charge, named=named)
+        standing = desk.admission.standing(whole, later=desk.looks_later)
+        self.asked: Final[Asked] = asked_for(desk, whole, standing)
+        self._claim = NodeClaim(
+            whole,
+            standing,
+            desk.books,
+            desk.budgets,
+            desk.settings.quirks,
+            asked=self.asked,
+            protects_min=protects_min,
+        )
+        self._protects_min = protects_min
+        self._places = JointPlaces(desk, askers)
+        self._order = self._least_important_first()
+
+    def solve(self) -> JointOutcome | None:
+        """Return the least harmful way, exact or as far as the bound goes."""
+        if not self._order:
+            return None
+        everybody = self._as_many_as_may()
+        if self._feasible(everybody) is None:
+            return None
+        if len(self._order) <= EXACT:
+            return self._exact()
+        return self._bounded(everybody)
+
+    def harm(self, victims: Sequence[Holder]) -> Harm:
+        """Return by what sets of victims are compared; *victims* is not empty."""
+        protected = self._desk.budgets.protected(sorted(victims))
+        return (
+            len(protected),
+            max([each.priority for each in victims]),
+            sum([each.priority + PRIORITY_OFFSET for each in victims]),
+            len(victims),
+            sum(map(self._lost_work, victims)),
+        )
+
+    def _exact(self) -> JointOutcome | None:
+        sets = [
+            tuple([each for at, each in enumerate(self._order) if mask >> at & 1])
+            for mask in range(1, 1 << len(self._order))
+        ]
+        by_harm = sorted([(self.harm(them), at) for at, them in enumerate(sets)])
+        for _, at in by_harm:
+            victims = sets[at]
+            if self._may_give_together(victims):
+                nodes = self._feasible(victims)
+                if nodes is not None:
+                    return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
+        return None
+
+    def _bounded(self, everybody: Sequence[Holder]) -> JointOutcome | None:
+        low, high = 1, len(everybody)
+        while low < high:
+            middle = (low + high) // 2
+            if self._feasible(everybody[:middle]) is None:
+                low = middle + 1
+            else:
+                high = middle
+        nodes = self._feasible(everybody[:high])
+        assert nodes is not None, "everybody was enough"
+        victims = self.spare(everybody[:high], nodes)
+        return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
+
+    def spare(self, victims: Iterable[Holder], nodes: Places) -> list[Holder]:
+        """Return *victims* without those who are not needed for places on *nodes*.
+
+        Those are spared first whom a budget protects, then the most important.
+        """
+        least_important_first = sorted(victims, reverse=True)
+        protected = self._desk.budgets.protected(reversed(least_important_first))
+        order = sorted(least_important_first, key=lambda each: each in protected)
+        left = self._claim.rules_without(order)
+        return self._places.spare(nodes, order, left.breaks_with)
+
+    def _feasible(self, off: Sequence[Holder]) -> Places | None:
+        """Return places for all pods once *off* have left; None if a rule or room forbids it."""
+        return None if self._claim.breaks_rule_without(off) else self._places.find(off)
+
+    def _least_important_first(self) -> list[Holder]:
+        """Return all who may be asked; those whom a budget protects come after all others."""
+        found = [
+            holder
+            for node in self._nodes()
+            for holder in self._desk.holders.on(node)
+            if self._claim.may_give(holder, None)
+        ]
+        found.sort(reverse=True)
+        protected = self._desk.budgets.protected(reversed(found))
+        return sorted(found, key=lambda each: each in protected)
+
+    def _nodes(self) -> Iterator[str]:
+        if self.asked == "borrowers":
+            for _, _, node in self._desk.holders.cheapest_first():
+                yield node
+        else:
+            yield from self._desk.holders.nodes_of(self._claim.asker.queue)
+
+    def _as_many_as_may(self) -> list[Holder]:
+        """Return who leaves if everybody is asked, in order; a quota gives while it is over min."""
+        lowered: dict[QueueName | None, list[int]] = {}
+        found = []
+        for holder in self._order:
+            if not self._claim.may_give(holder, lowered.get(holder.queue)):
+                continue
+            found.append(holder)
+            if holder.queue is not None:
+                used = lowered.get(holder.queue) or self._claim.standing.use.used[holder.queue]
+                rest = [u - c for u, c in zip(used, holder.charge, strict=True)]
+                lowered[holder.queue] = rest
+        return found
+
+    def _may_give_together(self, victims: Sequence[Holder]) -> bool:
+        """Return whether each quota may give what *victims* hold, in whichever order is best.
+
+        Each but the last one leaves a quota over its min; with protection, all together leave it
+        at its min in all that they have.
+        """
+        if self.asked != "borrowers":
+            return True
+        by_queue: dict[QueueName, list[Holder]] = {}
+        for each in victims:
+            if each.queue is not None:
+                by_queue.setdefault(each.queue, []).append(each)
+        return all(self._may_give(queue, them) for queue, them in by_queue.items())
+
+    def _may_give(self, queue: QueueName, victims: Sequence[Holder]) -> bool:
+        used, least = self._claim.standing.use.used[queue], self._desk.books.guaranteed[queue]
+        total = [sum(amounts) for amounts in zip(*[v.charge for v in victims], strict=True)]
+        if self._protects_min and not keeps_min(used, total, least):
+            return False
+        rest = [u - t for u, t in zip(used, total, strict=True)]
+        return any(is_over(list(map(add, rest, last.charge)), least) for last in victims)
+
+    def _lost_work(self, holder: Holder) -> int:
+        """Return what is lost: the largest part of the cluster that a pod has, times how long."""
+        self._desk.looked_at_the_clock = True
+        capacity = self._desk.state.capacity
+        parts = [
+            10**6 * need // there
+            for need, there in zip(holder.requests, capacity, strict=True)
+            if there > 0
+        ]
+        return max(parts, default=0) * max(0, self._desk.now_ms - holder.started_ms)

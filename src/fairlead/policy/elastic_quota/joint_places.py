@@ -1,0 +1,157 @@
+"""Places for several pods at once, once some holders have left.
+
+Pods are put one after the other, the largest first, on nodes by name, and taken back where that
+leads nowhere. After `STEPS` tries the search gives up; pods that are alike need no second try.
+Rules beyond room are checked at the end, with the pods in their places.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import add, sub
+from typing import Final, TypeAlias
+
+from fairlead.model.events import Placement, WorkloadStarted, WorkloadStopped
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.holders import Holder
+
+STEPS: Final = 2_000
+Rooms: TypeAlias = dict[str, list[int]]
+
+
+class JointPlaces:
+    """Looks for nodes for the pods of one workload."""
+
+    def __init__(self, desk: Desk, askers: Sequence[Asker]) -> None:
+        """Look for *askers*. Cost: a look at each node."""
+        self._desk = desk
+        self._askers = askers
+        self._largest_first = sorted(
+            range(len(askers)), key=lambda at: askers[at].requests, reverse=True
+        )
+        self._free = {
+            name: desk.places.free(askers[0], name, later=desk.looks_later)
+            for name in sorted(desk.state.nodes)
+        }
+        self._surroundings_matter = any(desk.surroundings.matter(each) for each in askers)
+        self._open = self._open_nodes()
+        self._steps_left = STEPS
+
+    def find(self, off: Collection[Holder]) -> tuple[str, ...] | None:
+        """Return a node for each pod once *off* have left; None if none was found."""
+        rooms = self._rooms(off)
+        found: dict[int, str] = {}
+        self._steps_left = STEPS
+        if not self._put(0, sorted(rooms), rooms, found):
+            return None
+        nodes = tuple([found[at] for at in range(len(self._askers))])
+        return nodes if self._is_allowed(nodes, off) else None
+
+    def spare(
+        self,
+        nodes: Sequence[str],
+        victims: Sequence[Holder],
+        is_needed: Callable[[Holder], bool],
+    ) -> list[Holder]:
+        """Return *victims* without those who can stay while the pods are on *nodes*.
+
+        The last is spared first. *is_needed* says whether one must leave for another reason, and
+        hears of each once; who is not needed stays. Cost: a look at each victim.
+        """
+        rooms = self._rooms(victims)
+        asked: Rooms = {}
+        for asker, node in zip(self._askers, nodes, strict=True):
+            rooms.setdefault(node, list(self._free[node]))
+            before = asked.get(node) or [0] * len(asker.requests)
+            asked[node] = list(map(add, before, asker.requests))
+        off = dict.fromkeys(victims)
+        for holder in reversed(victims):
+            node = self._node_of(holder)
+            room = list(map(sub, rooms[node], holder.requests)) if node in asked else None
+            if room is not None and not _is_enough(asked[node], room):
+                continue
+            del off[holder]
+            if not self._is_allowed(nodes, off) or is_needed(holder):
+                off[holder] = None
+            elif room is not None:
+                rooms[node] = room
+        return list(off)
+
+    def _rooms(self, off: Iterable[Holder]) -> Rooms:
+        """Return what is free on nodes where a pod may fit, *off* being gone."""
+        rooms = {name: list(self._free[name]) for name in self._open}
+        for holder in off:
+            node = self._node_of(holder)
+            room = rooms.get(node) or self._free[node]
+            rooms[node] = list(map(add, room, holder.requests))
+        return rooms
+
+    def _node_of(self, holder: Holder) -> str:
+        name, pod = holder.key
+        node = self._desk.state.runs[name].pods[pod].node
+        assert node is not None, "who holds a node has one"
+        return node
+
+    def _open_nodes(self) -> list[str]:
+        """Return nodes with room as they are: as many as there are pods, which is always enough."""
+        found: dict[str, None] = {}
+        kinds = {(each.requests, each.pod_set.constraints): each for each in self._askers}
+        for asker in kinds.values():
+            fitting = [name for name, room in self._free.items() if self._fits(asker, name, room)]
+            found.update(dict.fromkeys(fitting[: len(self._askers)]))
+        return list(found)
+
+    def _put(self, done: int, names: Sequence[str], rooms: Rooms, found: dict[int, str]) -> bool:
+        """Put the pods from the one at *done* on; True if all have a node in *found*."""
+        if done == len(self._largest_first):
+            return True
+        at = self._largest_first[done]
+        asker = self._askers[at]
+        for name in names:
+            if self._steps_left <= 0:
+                return False
+            room = rooms[name]
+            if not self._fits(asker, name, room):
+                continue
+            self._steps_left -= 1
+            rooms[name] = list(map(sub, room, asker.requests))
+            found[at] = name
+            if self._put(done + 1, names, rooms, found):
+                return True
+            rooms[name] = room
+        return False
+
+    def _fits(self, asker: Asker, name: str, room: Sequence[int]) -> bool:
+        node = self._desk.state.nodes[name]
+        return (
+            _is_enough(asker.requests, room)
+            and self._desk.surroundings.node_defect(asker, node) is None
+        )
+
+    def _is_allowed(self, nodes: Sequence[str], off: Collection[Holder]) -> bool:
+        """Return whether ports and pods around allow the pods there, each beside the others."""
+        if not self._surroundings_matter:
+            return True
+        desk = self._desk
+        gone = [*off, *self._leaving(nodes)] if desk.looks_later else off
+        with desk.state.trial():
+            for holder in dict.fromkeys(gone):
+                name, pod = holder.key
+                desk.state.apply(WorkloadStopped(workload=name, pods=(pod,)))
+            for asker, node in zip(self._askers, nodes, strict=True):
+                if desk.surroundings.defect(asker, desk.state.nodes[node]) is not None:
+                    return False
+                desk.state.apply(
+                    WorkloadStarted(
+                        workload=asker.workload.name,
+                        placements=(Placement(asker.pod, node),),
+                        at_ms=desk.now_ms,
+                    )
+                )
+        return True
+
+    def _leaving(self, nodes: Sequence[str]) -> list[Holder]:
+        return [holder for node in set(nodes) for holder in self._desk.holders.leaving(node)]
+
+
+def _is_enough(asked: Sequence[int], room: Sequence[int]) -> bool:
+    return all(need <= there for need, there in zip(asked, room, strict=True) if need > 0)

@@ -1,0 +1,60 @@
+"""ElasticQuota's rules as one function: from a state to what should be done about it."""
+
+from typing import NamedTuple
+
+from fairlead.model.plan import Decision, Plan
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.cycle import Cycle
+from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
+from fairlead.policy.elastic_quota.refusals import Refusals
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+
+
+class ElasticQuotaPolicy:
+    """Plans under ElasticQuotas with the settings of one administrator."""
+
+    def __init__(self, settings: ElasticQuotaSettings) -> None:
+        """Make the policy once; it may plan for any number of states, and is fastest for one."""
+        self.settings = settings
+        self._last: _Planned | None = None
+
+    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+        """Return what to do about *state*, which is afterwards as it was before.
+
+        The same state gives the same decisions, whatever was planned before and in whichever order
+        things were listed. A state that has not changed since the last call costs nothing; one
+        that has, keeps its index of pods and nodes, and what was refused and could not change.
+        """
+        last = self._last if self._last is not None and self._last.state is state else None
+        if last is not None and last.moment == state.moment and last.may_serve(now_ms):
+            return Plan(taken_ms=now_ms, decisions=last.decisions)
+        knowledge, refusals = self._known(state, last)
+        refusals.next_plan()
+        desk = Desk(state, self.settings, now_ms, knowledge)
+        with state.trial():
+            decisions = tuple(Cycle(desk, refusals).decisions())
+        taken_ms = now_ms if desk.looked_at_the_clock else None
+        self._last = _Planned(state, state.moment, knowledge, refusals, decisions, taken_ms)
+        return Plan(taken_ms=now_ms, decisions=decisions)
+
+    def _known(
+        self, state: ClusterState, last: "_Planned | None"
+    ) -> tuple[NodeKnowledge, Refusals]:
+        if last is not None and last.knowledge.serves(state):
+            return last.knowledge, last.refusals
+        return NodeKnowledge(state, self.settings), Refusals()
+
+
+class _Planned(NamedTuple):
+    """The last state that was planned for, and what came of it."""
+
+    state: ClusterState
+    moment: int
+    knowledge: NodeKnowledge
+    refusals: Refusals
+    decisions: tuple[Decision, ...]
+    taken_ms: int | None  # None: at any time they would be the same
+
+    def may_serve(self, now_ms: int) -> bool:
+        """Return whether time alone changes nothing about the decisions."""
+        return self.taken_ms is None or self.taken_ms == now_ms
