@@ -69,7 +69,7 @@ class GangTurns:
         placed = None if refusal else self._start(askers, before, whole)
         if placed is not None:
             return placed
-        promised = self._claim(askers, before, charge)
+        promised = self._claim(askers, before, whole)
         if promised is not None:
             return promised
         return self._refused(workload, whole, askers, refusal)
@@ -93,17 +93,17 @@ class GangTurns:
         return GangStarted(tuple(started), reason)
 
     def _claim(
-        self, askers: Sequence[Asker], before: Sequence[str | None], charge: Amounts
+        self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker
     ) -> GangPromised | None:
         """Take places from others: one after the other, and if that fails, jointly."""
         desk = self._desk
         own = askers[0].workload.extension
         if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
             return None
-        joint = self._one_by_one(askers, before, charge)
+        joint = self._one_by_one(askers, before, whole.charge)
         if joint is None and desk.settings.cross_node_preemption:
-            joint = least_harm(desk, askers, charge)
-        return None if joint is None else self._promised(askers, joint)
+            joint = least_harm(desk, askers, whole.charge)
+        return None if joint is None else self._promised(askers, whole, joint)
 
     def _one_by_one(
         self, askers: Sequence[Asker], before: Sequence[str | None], charge: Amounts
@@ -137,12 +137,12 @@ class GangTurns:
             return self._pods.promise(asker, node, asked, ())
         return self._pods.claim_on_one_node(Claim(desk, asker, refusal, asked))
 
-    def _promised(self, askers: Sequence[Asker], joint: JointOutcome) -> GangPromised:
+    def _promised(self, askers: Sequence[Asker], whole: Asker, joint: JointOutcome) -> GangPromised:
         """Let all who give way leave, for the first pod, and each pod wait for its node."""
         found = []
         victims: Sequence[Holder] = joint.victims
         for asker, node in zip(askers, joint.nodes, strict=True):
-            found.append(self._pods.promise(asker, node, joint.asked, victims))
+            found.append(self._pods.promise(asker, node, joint.asked, victims, whole))
             victims = ()
         return GangPromised(tuple(found))
 
