@@ -111,10 +111,20 @@ class PodTurns:
             return None
         return self.promise(asker, joint.nodes[0], joint.asked, joint.victims)
 
-    def promise(self, asker: Asker, node: str, asked: Asked, victims: Sequence[Holder]) -> Promised:
-        """Tell *victims* to leave, and let *asker* wait for *node*."""
+    def promise(
+        self,
+        asker: Asker,
+        node: str,
+        asked: Asked,
+        victims: Sequence[Holder],
+        whole: Asker | None = None,
+    ) -> Promised:
+        """Tell *victims* to leave, and let *asker* wait for *node*.
+
+        The numbers are those of *whole*, where a gang asks as one.
+        """
         desk = self._desk
-        reason = reason_to_claim(desk, asker, asked, tuple(victims))
+        reason = reason_to_claim(desk, whole or asker, asked, tuple(victims))
         losses = []
         for victim in victims:
             if not victim.is_leaving:
