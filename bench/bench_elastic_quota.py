@@ -86,7 +86,7 @@ def gang() -> Work:
     return plan
 
 
-@benchmark("elastic-quota: plan when nothing changed but a new pod", goal_cpu_ms=5.0)
+@benchmark("elastic-quota: 1,000 wait in vain, and one more comes", goal_cpu_ms=25.0)
 def one_more() -> Work:
     """1,000 pods of a full namespace wait; the policy knows why, and one more pod comes."""
     state = full_cluster()

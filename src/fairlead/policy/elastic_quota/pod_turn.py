@@ -69,6 +69,9 @@ class PodTurns:
     def take(self, asker: Asker) -> Turn:
         """Give *asker* its turn."""
         desk = self._desk
+        known = self._refusals.just_now(desk, asker)
+        if known is not None:
+            return Refused(*known)
         standing = desk.admission.standing(asker, later=False)
         refusal = desk.admission.refusal(asker, standing)
         if refusal is None:

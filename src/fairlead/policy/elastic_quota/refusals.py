@@ -31,10 +31,20 @@ class Refusals:
         """Begin with nothing known."""
         self._known: dict[Hashable, _Known] = {}
         self._before: dict[Hashable, _Known] = {}
+        self._just_now: dict[Hashable, tuple[int, Answer]] = {}  # after how many changes
 
     def next_plan(self) -> None:
         """Keep what the last plan met, and forget what was known longer."""
         self._before, self._known = self._known, {}
+        self._just_now = {}
+
+    def just_now(self, desk: Desk, asker: Asker) -> Answer | None:
+        """Return why one like *asker* was refused in this plan, if nothing happened since."""
+        answer = self._just_now.get(_kind(asker))
+        is_fresh = answer is not None and answer[0] == desk.changes
+        if not is_fresh or desk.nominations.node_of(asker.key) is not None:
+            return None
+        return answer[1] if answer else None
 
     def known(self, desk: Desk, asker: Asker, refusal: Refusal | None) -> Answer | None:
         """Return why *asker* is refused, if that is known and cannot have changed.
@@ -48,12 +58,15 @@ class Refusals:
         if known is None or known.facts != _facts(desk, asker, refusal):
             return None
         self._known[kind] = known
+        self._just_now[kind] = (desk.changes, known.answer)
         return known.answer
 
     def remember(self, desk: Desk, asker: Asker, refusal: Refusal | None, answer: Answer) -> None:
         """Note why *asker* was refused just now."""
         if desk.nominations.node_of(asker.key) is None:
-            self._known[_kind(asker)] = _Known(_facts(desk, asker, refusal), answer)
+            kind = _kind(asker)
+            self._known[kind] = _Known(_facts(desk, asker, refusal), answer)
+            self._just_now[kind] = (desk.changes, answer)
 
 
 def _kind(asker: Asker) -> Hashable:
