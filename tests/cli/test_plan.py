@@ -130,12 +130,6 @@ def test_what_queues_say_in_their_status_is_no_job(tmp_path: Path, command: list
     assert "add the pods" in ran.err
 
 
-def test_rules_that_cannot_plan_yet_say_so() -> None:
-    ran = run_cli("plan", "-f", str(ROOT / "examples" / "elastic-quota"))
-    assert ran.exit_code == 1
-    assert "elastic-quota is not built yet" in ran.err
-
-
 def test_a_share_simulation_has_no_nodes_to_plan_for() -> None:
     ran = run_cli("plan", "-f", str(ROOT / "examples" / "share-simulation"))
     assert ran.exit_code == 1

@@ -36,6 +36,14 @@ def test_the_one_claim_that_waits_for_quota_have_is_told(code: str) -> None:
     assert told("WaitingForQuota", ("preemption", code)) == code
 
 
+@pytest.mark.parametrize("why", ["NoNodeFits", "PoolExhausted", "OverMax"])
+@pytest.mark.parametrize(
+    "code", ["BeyondMin", "NobodyBorrows", "NeverPreempts", "NoRoomWithVictims"]
+)
+def test_the_one_claim_under_an_elastic_quota_is_told(why: str, code: str) -> None:
+    assert told(why, ("preemption", code)) == code
+
+
 def test_what_got_furthest_is_told() -> None:
     refused, none = ("preempt", "WithinItsShare"), ("reclaim", "NoRoomWithVictims")
     assert told("NoNodeFits", none, refused) == "WithinItsShare"

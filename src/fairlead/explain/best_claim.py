@@ -22,11 +22,16 @@ _STAGES: Final = {
     "TooLittleToTake": 1,
     "NobodyMayBeAsked": 2,
     "PreemptionIsOff": 2,
+    # Under ElasticQuotas, where a pod has one claim, too.
+    "BeyondMin": 2,
+    "NobodyBorrows": 2,
+    "NeverPreempts": 2,
 }
 """How far a claim got; what is not here says no more than that nobody is there to give way."""
 
 _ACTIONS: Final = ("reclaim", "preempt", "consolidation", "preemption")
-_ABOUT_ROOM: Final = ("NoNodeFits", "WaitingForQuota", "QuotaIsKept")
+_ABOUT_ROOM: Final = ("NoNodeFits", "WaitingForQuota", "QuotaIsKept", "PoolExhausted", "OverMax")
+"""Reasons that others could cure by giving way."""
 
 
 def best_claim(wait: Wait) -> FailedClaim | None:

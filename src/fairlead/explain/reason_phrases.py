@@ -32,7 +32,7 @@ PHRASES: Final = {
     # Of jobs that wait.
     "OverLimit": "over the limit: {all} at {queue}",
     "OverMax": "over the max of {queue}: {all}",
-    "PoolExhausted": "the mins of all are used up: {all}; over their min: {held}",
+    "PoolExhausted": "too little is left of all mins: {all}; over their min: {held}",
     "ScheduleTimedOut": "gives up its places: not all were free within scheduleTimeoutSeconds",
     "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
     "NoNodeFits": "fits no node: {tallies}",
@@ -63,8 +63,8 @@ PHRASES: Final = {
     "TooFewFreeGpus": "too few are free in the cluster: {all}",
     "NobodyLessImportant": "nobody less important runs in {queue}: {all}",
     "NeverPreempts": "its preemptionPolicy is Never",
-    "BeyondMin": "{queue} would be over its min, so only less important pods there may give way: "
-    "{all}; {tallies}",
+    "BeyondMin": "beyond its min {queue} asks only its own less important pods: {scarcest}; "
+    "{tallies}",
     "NobodyBorrows": "no other namespace is over its min",
     "NobodyToAsk": "there are no {names}",
     "NoRoomWithVictims": "no attempt made room for it: {tallies}",
@@ -83,9 +83,15 @@ PHRASES: Final = {
 }
 
 BARE_PHRASES: Final = {
-    "PoolExhausted": ("the mins of all are used up: {all}",),
-    "BeyondMin": ("{queue} would be over its min, and no pod there is less important: {all}",),
-    "NobodyLessImportant": ("nobody less important runs outside the quotas",),
+    "Preempts": ("is more important than others without a quota: {all}",),
+    "PoolExhausted": ("too little is left of all mins: {all}",),
+    "BeyondMin": (
+        "beyond its min {queue} asks only its own less important pods, and has none: {scarcest}",
+    ),
+    "NobodyLessImportant": (
+        "nobody less important runs in {queue}",
+        "nobody less important runs without a quota",
+    ),
     "NoRoomWithVictims": ("nobody's leaving makes enough room",),
     "WouldBeEvicted": ("held back from a place that the next cycle would take away again",),
     "QueueDoesNotExist": ("it names no queue",),

@@ -16,7 +16,15 @@ from fairlead.model.plan import Comparison, Held, Reason, Tally, Term
 TIMES: Final = ("queued at",)
 """Terms whose amount is a moment, in milliseconds."""
 
-_OF_ONE: Final = {"lack": "lacks", "have": "has", "are": "is", "do": "does", "run": "runs"}
+_OF_ONE: Final = {
+    "lack": "lacks",
+    "have": "has",
+    "are": "is",
+    "do": "does",
+    "run": "runs",
+    "give": "gives",
+    "wait": "waits",
+}
 
 
 def reason_text(reason: Reason) -> str:
@@ -112,7 +120,7 @@ def _on_scarcest_axis(reason: Reason) -> tuple[Comparison, ...]:
 def _comparisons_text(comparisons: tuple[Comparison, ...], home: QueueName | None) -> str:
     """Return comparisons as sums: ``gpu: allocated 14 + request 4 > limit 16``.
 
-    Where it is not the queue that the reason is about, it is named.
+    Where it is not the queue that the reason is about, it is named; some are about none.
     """
     return "; ".join(_comparison_text(each, home) for each in comparisons)
 
@@ -122,7 +130,7 @@ def _comparison_text(comparison: Comparison, home: QueueName | None) -> str:
     left = " + ".join(_term_text(axis, term) for term in comparison.left)
     name = f"{axis}: " if axis else ""
     is_told = any(term.queue is not None for term in (*comparison.left, comparison.right))
-    is_elsewhere = comparison.queue != home and not is_told
+    is_elsewhere = home is not None and comparison.queue != home and not is_told
     at = f" at {comparison.queue}" if is_elsewhere else ""
     return f"{name}{left} {comparison.relation} {_term_text(axis, comparison.right)}{at}"
 
