@@ -1,5 +1,6 @@
 """A pod that found no place takes one from others: whether it may, from whom, and on which node."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -7,7 +8,7 @@ from fairlead.model.workload import ElasticPods
 from fairlead.policy.elastic_quota.admission import Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim, NodeOutcome
+from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim, NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.node_search import NodeSearch
 
 NEVER_PREEMPTS: Final = "NeverPreempts"
@@ -27,6 +28,7 @@ class Claim:
         """
         self._desk = desk
         self._was_admitted = refusal is None
+        self._last_search: NodeSearch | None = None
         self.asker: Final = asker
         self.standing: Final[Standing] = desk.admission.standing(asker, later=desk.looks_later)
         self.asked: Final[Asked] = asked or asked_for(desk, asker, self.standing)
@@ -49,10 +51,19 @@ class Claim:
         if not self.has_candidates() and not self._desk.looks_later:
             return None
         for search in self._searches():
+            self._last_search = search
             found = search.best()
             if found is not None:
                 return found
         return None
+
+    def misses(self) -> Counter[Outcome]:
+        """Return what came of how many nodes, after `best` found none."""
+        return self._last_search.misses() if self._last_search else Counter()
+
+    def others_may_help(self) -> bool:
+        """Return whether, after `best` found none, victims on other nodes could help."""
+        return self._last_search is not None and self._last_search.others_may_help()
 
     def outcomes(self) -> dict[str, NodeOutcome]:
         """Return what came of every node by the rule that was applied last."""

@@ -21,9 +21,9 @@ from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.node_claim import PRIORITY_OFFSET, Asked, NodeClaim, keeps_min
+from fairlead.policy.elastic_quota.node_search import EXACT
 from fairlead.policy.elastic_quota.quota_books import is_over
 
-EXACT: Final = 12
 Harm: TypeAlias = tuple[int, int, int, int, int]
 Places: TypeAlias = tuple[str, ...]
 

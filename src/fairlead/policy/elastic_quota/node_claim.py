@@ -92,7 +92,8 @@ class NodeClaim:
         self._books = books
         self._budgets = budgets
         self._quirks = quirks
-        self._needed = [(at, need) for at, need in enumerate(asker.requests) if need > 0]
+        self._gives_now: dict[tuple[QueueName, Amounts], bool] = {}
+        self.needed: Final = [(at, need) for at, need in enumerate(asker.requests) if need > 0]
 
     def judge(self, ground: Ground) -> NodeOutcome:
         """Return who has to leave a node, or why nobody's leaving helps."""
@@ -117,16 +118,22 @@ class NodeClaim:
             return holder.queue == self.asker.queue and holder.priority < self.asker.priority
         if self.asked == "without quota":
             return holder.queue is None and holder.priority < self.asker.priority
-        return self._is_borrower(holder, used)
-
-    def _is_borrower(self, holder: Holder, used: Sequence[int] | None) -> bool:
         queue = holder.queue
         if queue is None or queue == self.asker.queue:
             return False
-        use, least = self.standing.use, self._books.guaranteed[queue]
-        if not (use.is_over_min[queue] if used is None else is_over(used, least)):
-            return False
-        return not self.protects_min or keeps_min(used or use.used[queue], holder.charge, least)
+        if used is not None:
+            return self._gives(queue, used, holder.charge)
+        kind = (queue, holder.charge)
+        known = self._gives_now.get(kind)
+        if known is None:
+            known = self._gives(queue, self.standing.use.used[queue], holder.charge)
+            self._gives_now[kind] = known
+        return known
+
+    def _gives(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
+        """Return whether a quota that uses *used* may be asked for a pod of *charge*."""
+        least = self._books.guaranteed[queue]
+        return is_over(used, least) and (not self.protects_min or keeps_min(used, charge, least))
 
     def take_all(self, trial: "_Trial") -> list[Holder]:
         """Take everybody off who may be asked, the least important first."""
@@ -169,7 +176,7 @@ class NodeClaim:
 
     def has_room(self, free: Sequence[int]) -> bool:
         """Return whether *free* is enough for the pod; what it asks nothing of is not looked at."""
-        return all(free[at] >= need for at, need in self._needed)
+        return all(free[at] >= need for at, need in self.needed)
 
     def _breaks_rule_at_first(self, trial: "_Trial") -> bool:
         if self._quirks.bare_first_check:

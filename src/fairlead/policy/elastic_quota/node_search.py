@@ -5,6 +5,7 @@ without a trial: at least so many have to leave that the pod finds room and the 
 exceeded, and nobody less important than the least important of them is there.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,7 +18,11 @@ from fairlead.policy.elastic_quota.node_claim import (
     HarmKey,
     NodeClaim,
     NodeOutcome,
+    Outcome,
 )
+
+EXACT: Final = 12
+"""Up to how many candidates every set of them is looked at, where one node is not enough."""
 
 
 class NodeSearch:
@@ -31,6 +36,8 @@ class NodeSearch:
         self._was_admitted = was_admitted
         self._surroundings_matter = desk.surroundings.matter(claim.asker)
         self._pool_excess = claim.pool_excess()
+        self.met: Counter[Outcome] = Counter()  # what came of nodes that were looked at
+        self.candidates = 0  # on nodes that could hold the pod
 
     def outcomes(self) -> dict[str, NodeOutcome]:
         """Return what comes of every node that is looked at: the plain way, node by node."""
@@ -52,23 +59,54 @@ class NodeSearch:
                 break
             if not self._is_tried(name):
                 continue
-            bound = self._bound(name)
-            if bound is None or (best is not None and bound > best.key):
-                continue
-            found = self.judge(name)
-            if found.outcome == "victims" and (best is None or found.key < best.key):
-                best = found
+            found = self._judge_if_it_can_win(name, best)
+            if found.outcome == "victims":
+                best = found if best is None else min(best, found, key=lambda each: each.key)
+            self.met[found.outcome] += 1
         return best
+
+    def misses(self) -> Counter[Outcome]:
+        """Return what came of how many nodes, after `best` found none."""
+        tried = sum(1 for name in self._nodes if self._is_tried(name))
+        others: Counter[Outcome] = Counter({"no-victims": tried - self.met.total()})
+        return self.met + others
+
+    def others_may_help(self) -> bool:
+        """Return whether victims elsewhere could be what one node, after `best`, has too few of.
+
+        They make no room on a node, so they help only where it is a rule that is broken. Where the
+        candidates are few, another choice among them may be one that the rule for one node skips.
+        """
+        return self.met["quota"] > 0 or 0 < self.candidates <= EXACT
+
+    def _judge_if_it_can_win(self, name: str, best: NodeOutcome | None) -> NodeOutcome:
+        """Return what comes of a node, without a trial where that is clear from what it holds."""
+        candidates = list(self._candidates(name))
+        if not candidates:
+            return NodeOutcome(name, "no-victims")
+        if self._desk.is_hopeless(self._claim.asker, name):
+            return NodeOutcome(name, "does-not-fit")
+        self.candidates += len(candidates)
+        bound = self._bound(name, candidates)
+        if not isinstance(bound, tuple):
+            return NodeOutcome(name, bound)
+        if best is not None and bound > best.key:
+            return best
+        return self.judge(name)
 
     def _without_victims(self) -> NodeOutcome | None:
         """Return the first node where the pod needs nobody to leave but who is leaving already."""
         if self._claim.breaks_rule_without(()):
             return None
+        asker = self._claim.asker
         for name in sorted(self._nodes):
-            if self._is_tried(name):
-                ground = self._ground(name)
-                if self._claim.has_room(ground.free) and (ground.fits is None or ground.fits(())):
-                    return NodeOutcome(name, "no-victim-needed")
+            ground = self._ground(name)
+            if (
+                self._claim.has_room(ground.free)
+                and self._desk.surroundings.node_defect(asker, self._nodes[name]) is None
+                and (ground.fits is None or ground.fits(()))
+            ):
+                return NodeOutcome(name, "no-victim-needed")
         return None
 
     def _cheapest_first(self) -> Iterator[tuple[HarmKey, str]]:
@@ -85,12 +123,11 @@ class NodeSearch:
                 found.append((_harm_of_one(least.priority, -least.started_ms, name), name))
         yield from sorted(found)
 
-    def _bound(self, name: str) -> HarmKey | None:
-        """Return at least how much harm is done on a node; None: it cannot be enough."""
-        candidates = list(self._candidates(name))
+    def _bound(self, name: str, candidates: Sequence[Holder]) -> HarmKey | Outcome:
+        """Return at least how much harm is done on a node, or why it cannot be enough."""
         count = self._least_count(name, candidates)
-        if count is None or count > len(candidates):
-            return None
+        if not isinstance(count, int):
+            return count
         chosen = candidates[:count]
         last = chosen[-1]
         return (
@@ -102,22 +139,20 @@ class NodeSearch:
             name,
         )
 
-    def _least_count(self, name: str, candidates: Sequence[Holder]) -> int | None:
-        """Return how many must leave at least; None: even all of them are too few."""
-        if not candidates:
-            return None
+    def _least_count(self, name: str, candidates: Sequence[Holder]) -> int | Outcome:
+        """Return how many must leave at least, or what even all of them give too little of."""
         free = self._free(name)
         count = 1
-        for at, need in enumerate(self._claim.asker.requests):
-            if need > 0 and need > free[at]:
+        for at, need in self._claim.needed:
+            if need > free[at]:
                 found = _least([each.requests[at] for each in candidates], need - free[at])
                 if found is None:
-                    return None
+                    return "does-not-fit"
                 count = max(count, found)
         for at, excess in self._pool_excess:
             found = _least([each.charge[at] for each in candidates], excess)
             if found is None:
-                return None
+                return "quota"
             count = max(count, found)
         return count
 

@@ -106,8 +106,8 @@ class PodTurns:
         """Take a place from others, on one node if that is enough."""
         desk, asker = self._desk, claim.asker
         promised = self.claim_on_one_node(claim)
-        is_barred = not desk.settings.cross_node_preemption or claim.why_not() is not None
-        if promised is not None or is_barred:
+        may_help = desk.settings.cross_node_preemption and claim.others_may_help()
+        if promised is not None or not may_help:
             return promised
         joint = least_harm(desk, [asker], asker.charge)
         if joint is None:

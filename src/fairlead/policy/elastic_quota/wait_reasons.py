@@ -1,7 +1,6 @@
 """Why a pod waits: what refused it, and why it cannot take a place from others either."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Final
 
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Tally, Term
@@ -9,7 +8,7 @@ from fairlead.policy.elastic_quota.admission import Refusal
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
 from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_claim import NodeOutcome, Outcome
+from fairlead.policy.elastic_quota.node_claim import Outcome
 
 OVER_MAX: Final = "OverMax"
 POOL_EXHAUSTED: Final = "PoolExhausted"
@@ -55,7 +54,7 @@ def refusal_reason(desk: Desk, asker: Asker, refusal: Refusal | None) -> Reason:
 
 
 def failed_claim(desk: Desk, claim: Claim) -> FailedClaim:
-    """Return why nobody gives way to a pod. Cost: a judgement of every node."""
+    """Return why nobody gave way to a pod, whose claim has just failed."""
     return FailedClaim(action=PREEMPTION, reason=_claim_reason(desk, claim))
 
 
@@ -69,11 +68,11 @@ def _claim_reason(desk: Desk, claim: Claim) -> Reason:
         return Reason(
             code=NO_ROOM_WITH_VICTIMS,
             queue=asker.queue,
-            tallies=_tallies(claim.outcomes().values(), len(desk.state.nodes)),
+            tallies=_tallies(claim.misses(), len(desk.state.nodes)),
         )
     tallies: tuple[Tally, ...] = ()
     if claim.has_candidates():
-        tallies = _tallies(claim.outcomes().values(), len(desk.state.nodes))
+        tallies = _tallies(claim.misses(), len(desk.state.nodes))
     if claim.asked == "without quota":
         code = NO_ROOM_WITH_VICTIMS if tallies else NOBODY_LESS_IMPORTANT
         return Reason(code=code, queue=asker.workload.queue, tallies=tallies)
@@ -121,15 +120,17 @@ def _borrowers(desk: Desk, axis: int) -> tuple[Held, ...]:
 def defects(desk: Desk, asker: Asker) -> tuple[Tally, ...]:
     """Return how many nodes lack what for a pod, the most frequent first."""
     found = [desk.places.defect(asker, name) or "have room" for name in desk.state.nodes]
-    return _counted(found, len(desk.state.nodes))
+    return _counted(Counter(found), len(desk.state.nodes))
 
 
-def _tallies(outcomes: Iterable[NodeOutcome], of: int) -> tuple[Tally, ...]:
-    return _counted([_OUTCOMES[each.outcome] for each in outcomes if each.outcome in _OUTCOMES], of)
+def _tallies(misses: Counter[Outcome], of: int) -> tuple[Tally, ...]:
+    counts: Counter[str] = Counter()
+    for outcome, count in misses.items():
+        counts[_OUTCOMES[outcome]] += count
+    return _counted(counts, of)
 
 
-def _counted(texts: Iterable[str], of: int) -> tuple[Tally, ...]:
-    counts = Counter(texts)
+def _counted(counts: Counter[str], of: int) -> tuple[Tally, ...]:
     return tuple(
         Tally(count=count, of=of, what=what)
         for what, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
