@@ -32,7 +32,7 @@ def engine_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
     desk = Desk(state, settings, NOW_MS)
     for workload in state.workloads.values():
         desk.nominate_all(workload)
-    asker = desk.asker(_workload(state, case["incoming"]), ONLY)
+    asker = desk.asker(workload_of(state, case["incoming"]), ONLY)
     standing = desk.admission.standing(asker, later=False)
     refusal = desk.admission.refusal(asker, standing)
     with_quota = asker.queue is not None
@@ -42,10 +42,10 @@ def engine_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
         else tuple(name for name in sorted(state.nodes) if desk.places.defect(asker, name) is None)
     )
     return CaseAnswer(
-        used={queue: _amounts(state, use) for queue, use in desk.books.now.used.items()},
+        used={queue: amounts_of(state, use) for queue, use in desk.books.now.used.items()},
         refusal=RULES[refusal.rule] if refusal else None,  # type: ignore[arg-type]
-        nominated_in_quota=_amounts(state, standing.in_quota) if with_quota else None,
-        nominated_all=_amounts(state, standing.everywhere) if with_quota else None,
+        nominated_in_quota=amounts_of(state, standing.in_quota) if with_quota else None,
+        nominated_all=amounts_of(state, standing.everywhere) if with_quota else None,
         fits={name: desk.places.room_defect(asker, name) is None for name in state.nodes},
         feasible=feasible,
         claim=None if feasible else _claim(desk, Claim(desk, asker, refusal)),
@@ -103,7 +103,7 @@ def _accounting(case: Json, desk: Desk, asker: Asker) -> dict[str, ByResource]:
     removed = case.get("result", {}).get("accounting", {}).get("removedPod")
     if removed:
         namespace, _, pod_name = removed.partition("/")
-        workload = _workload(desk.state, {"namespace": namespace, "name": pod_name})
+        workload = workload_of(desk.state, {"namespace": namespace, "name": pod_name})
         gone = WorkloadStopped(workload=workload.name, pods=(ONLY,))
         back = msgspec.structs.replace(start, workload=workload.name)
         found["usedAfterRemovePod"] = _used_after(desk, workload.queue, gone)
@@ -117,14 +117,15 @@ def _used_after(desk: Desk, queue: QueueName, *events: Event) -> ByResource:
             with suppress(StateError):
                 desk.state.apply(event)
         books = QuotaBooks(desk.state, desk.charges, desk.settings.quirks)
-        return _amounts(desk.state, books.now.used[queue])
+        return amounts_of(desk.state, books.now.used[queue])
 
 
-def _workload(state: ClusterState, pod: Json) -> Workload:
+def workload_of(state: ClusterState, pod: Json) -> Workload:
+    """Return the workload that a pod of a case became."""
     return state.workloads[WorkloadName(f"{pod['namespace'] or 'default'}/{pod['name']}")]
 
 
-def _amounts(state: ClusterState, amounts: Amounts | list[int]) -> ByResource:
+def amounts_of(state: ClusterState, amounts: Amounts | list[int]) -> ByResource:
     """Return amounts by resource; a GPU is a whole one there, and a thousand thousandths here."""
     return {
         axis.resource: amount // 1000 if is_gpu(axis.resource) else amount

@@ -14,7 +14,13 @@ import msgspec
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import Answer, ByResource, CaseAnswer
 from tests.conformance.elastic_arithmetic import ArithmeticAnswers, Step
+from tests.conformance.elastic_engine import engine_answer
 from tests.conformance.elastic_quota import MALFORMED, compared
+from tests.conformance.elastic_suite_engine import (
+    EngineArithmetic,
+    engine_eligibility,
+    engine_run,
+)
 from tests.conformance.outcome import Outcome
 from tests.policy.elastic_quota.plain_arithmetic import PlainArithmetic
 from tests.policy.elastic_quota.plain_rule import plain_answer, plain_eligibility
@@ -49,9 +55,17 @@ PLAIN = SuiteAnswers(
 )
 
 
+ENGINE = SuiteAnswers(
+    answer=engine_answer,
+    is_eligible=engine_eligibility,
+    arithmetic=EngineArithmetic(),
+    run_until_quiet=engine_run,
+)
+
+
 def check(row: Any) -> list[Outcome]:
     """Compare what a row asks with its expectation; a malformed row fails, with why."""
-    return checked(row, PLAIN)
+    return checked(row, ENGINE)
 
 
 def checked(row: Any, answers: SuiteAnswers) -> list[Outcome]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance import (
+    elastic_quota,
+    elastic_suite,
     kai_capacity,
     kai_cycle,
     kai_division,
@@ -65,6 +67,8 @@ def check_file(path: Path) -> list[Outcome]:
             return _flat(kai_suite.check(case) for case in cases)
         case "kueue-oracle/1":
             return _flat(_check_kueue(case) for case in cases)
+        case "elastic-quota-oracle/1":
+            return _flat(_check_elastic_quota(case) for case in cases)
         case "published/1":
             return _flat(_check_published(case) for case in cases)
         case str():
@@ -93,6 +97,11 @@ def _check_kind(case: Any, kind: str, checks: dict[str, Check]) -> list[Outcome]
 def _check_kueue(case: Any) -> list[Outcome]:
     built = (kueue_nodes.check, kueue_targets.check, kueue_order.check, kueue_cycle.check)
     return _flat(check(case) for check in built)
+
+
+def _check_elastic_quota(case: Any) -> list[Outcome]:
+    is_row = isinstance(case, dict) and "table" in case  # of the plugin's own tests
+    return elastic_suite.check(case) if is_row else elastic_quota.check(case)
 
 
 def _check_published(entry: Any) -> list[Outcome]:
