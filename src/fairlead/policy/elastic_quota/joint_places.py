@@ -1,7 +1,8 @@
 """Places for several pods at once, once some holders have left.
 
 Pods are put one after the other, the largest first, on nodes by name, and taken back where that
-leads nowhere. After `STEPS` tries the search gives up; pods that are alike need no second try.
+leads nowhere. After `STEPS` tries the search gives up. Pods that are alike go to the same or a
+later node each, and if all that are left are alike, the first try for them decides.
 Rules beyond room are checked at the end, with the pods in their places.
 """
 
@@ -9,7 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import add, sub
 from typing import Final, TypeAlias
 
+from fairlead.model.axes import Amounts
 from fairlead.model.events import Placement, WorkloadStarted, WorkloadStopped
+from fairlead.model.workload import PodConstraints
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
@@ -25,9 +28,9 @@ class JointPlaces:
         """Look for *askers*. Cost: a look at each node."""
         self._desk = desk
         self._askers = askers
-        self._largest_first = sorted(
-            range(len(askers)), key=lambda at: askers[at].requests, reverse=True
-        )
+        self._largest_first = self._alike_together()
+        kinds = [_kind(askers[at]) for at in self._largest_first]
+        self._like_before = [a == b for a, b in zip(kinds, [None, *kinds], strict=False)]
         self._free = {
             name: desk.places.free(askers[0], name, later=desk.looks_later)
             for name in sorted(desk.state.nodes)
@@ -94,11 +97,17 @@ class JointPlaces:
     def _open_nodes(self) -> list[str]:
         """Return nodes with room as they are: as many as there are pods, which is always enough."""
         found: dict[str, None] = {}
-        kinds = {(each.requests, each.pod_set.constraints): each for each in self._askers}
+        kinds = {_kind(each): each for each in self._askers}
         for asker in kinds.values():
             fitting = [name for name, room in self._free.items() if self._fits(asker, name, room)]
             found.update(dict.fromkeys(fitting[: len(self._askers)]))
         return list(found)
+
+    def _alike_together(self) -> list[int]:
+        """Return the places of the pods, the largest first and those next to each other alike."""
+        kinds = list(dict.fromkeys([_kind(each) for each in self._askers]))
+        kinds.sort(key=lambda kind: kind[0], reverse=True)
+        return [at for kind in kinds for at, each in enumerate(self._askers) if _kind(each) == kind]
 
     def _put(self, done: int, names: Sequence[str], rooms: Rooms, found: dict[int, str]) -> bool:
         """Put the pods from the one at *done* on; True if all have a node in *found*."""
@@ -106,7 +115,10 @@ class JointPlaces:
             return True
         at = self._largest_first[done]
         asker = self._askers[at]
-        for name in names:
+        first = 0
+        if self._like_before[done]:
+            first = names.index(found[self._largest_first[done - 1]])
+        for name in names[first:]:
             if self._steps_left <= 0:
                 return False
             room = rooms[name]
@@ -118,6 +130,8 @@ class JointPlaces:
             if self._put(done + 1, names, rooms, found):
                 return True
             rooms[name] = room
+            if all(self._like_before[done + 1 :]):
+                return False  # however equal pods are put, equally many find room
         return False
 
     def _fits(self, asker: Asker, name: str, room: Sequence[int]) -> bool:
@@ -151,6 +165,10 @@ class JointPlaces:
 
     def _leaving(self, nodes: Sequence[str]) -> list[Holder]:
         return [holder for node in set(nodes) for holder in self._desk.holders.leaving(node)]
+
+
+def _kind(asker: Asker) -> tuple[Amounts, PodConstraints]:
+    return (asker.requests, asker.pod_set.constraints)
 
 
 def _is_enough(asked: Sequence[int], room: Sequence[int]) -> bool:
