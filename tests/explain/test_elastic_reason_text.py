@@ -41,9 +41,11 @@ SENTENCES = {
     ),
     "gets a place, and borrows": (
         Reason(code="Borrows", queue=VISION, comparisons=(CPU_BEYOND, BEYOND, POOL)),
-        "borrows what others leave of their mins: "
-        "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
-        "nvidia.com/gpu: used by all 8 + request 2 <= all mins 10",
+        (
+            "borrows what others leave of their mins: "
+            "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
+            "nvidia.com/gpu: used by all 8 + request 2 <= all mins 10"
+        ),
     ),
     "gets a place, and is in nobody's books": (
         Reason(code="WithoutQuota"),
@@ -71,8 +73,10 @@ SENTENCES = {
     ),
     "gives more than it borrowed": (
         Reason(code="TakenBelowMin", queue=VISION, comparisons=(OVER, BELOW)),
-        "vision is over its min, and falls below it: nvidia.com/gpu: used 6 > min 4; "
-        "nvidia.com/gpu: left 3 < min 4",
+        (
+            "vision is over its min, and falls below it: nvidia.com/gpu: used 6 > min 4; "
+            "nvidia.com/gpu: left 3 < min 4"
+        ),
     ),
     "gives way to a more important one": (
         Reason(code="PreemptedByPriority", queue=VISION, comparisons=(RANKS,)),
@@ -93,8 +97,10 @@ SENTENCES = {
             comparisons=(NO_POOL,),
             held=(Held(queue=VISION, axis=GPU, amount=6_000, borrowed=2_000),),
         ),
-        "too little is left of all mins: nvidia.com/gpu: used by all 9 + request 2 > all mins 10; "
-        "over their min: vision 6 (2 borrowed)",
+        (
+            "too little is left of all mins: nvidia.com/gpu: "
+            "used by all 9 + request 2 > all mins 10; over their min: vision 6 (2 borrowed)"
+        ),
     ),
     "finds nothing to borrow, and nobody borrows": (
         Reason(code="PoolExhausted", queue=VISION, comparisons=(NO_POOL,)),
@@ -110,14 +116,18 @@ SENTENCES = {
     ),
     "is beyond its min, and less important pods are no help": (
         Reason(code="BeyondMin", queue=VISION, comparisons=(CPU_BEYOND, BEYOND), tallies=ASKED),
-        "beyond its min vision asks only its own less important pods: "
-        "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
-        "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then",
+        (
+            "beyond its min vision asks only its own less important pods: "
+            "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
+            "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then"
+        ),
     ),
     "is beyond its min, and nobody is less important": (
         Reason(code="BeyondMin", queue=VISION, comparisons=(CPU_BEYOND, BEYOND)),
-        "beyond its min vision asks only its own less important pods, and has none: "
-        "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4",
+        (
+            "beyond its min vision asks only its own less important pods, and has none: "
+            "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4"
+        ),
     ),
     "is entitled to a place, and nobody borrows": (
         Reason(code="NobodyBorrows", queue=VISION),
@@ -129,8 +139,10 @@ SENTENCES = {
     ),
     "asks everybody in vain": (
         Reason(code="NoRoomWithVictims", queue=VISION, tallies=ASKED),
-        "no attempt made room for it: "
-        "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then",
+        (
+            "no attempt made room for it: "
+            "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then"
+        ),
     ),
     "asks everybody in vain, for a gang": (
         Reason(code="NoRoomWithVictims", queue=VISION),

@@ -1,20 +1,18 @@
 """Why a job starts, waits or gives way: gate by gate, node by node, claim by claim."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 from fairlead.explain.amount_text import amount_text
-from fairlead.explain.best_claim import best_claim
 from fairlead.explain.explanation import Explanation, Section
-from fairlead.explain.first_few import first_few
+from fairlead.explain.job_answer import job_answer
 from fairlead.explain.job_claims import claim_sections
 from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, TurnBefore, turns_of
-from fairlead.explain.node_standing import NodeStanding
+from fairlead.explain.node_standing import room_document
 from fairlead.explain.node_table import node_table
 from fairlead.explain.plan_report import decision_documents
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.pod_places import places_section
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Plan
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.look_ahead import look_ahead
@@ -35,13 +33,13 @@ def explain_kai_job(
         watch = JobWatch(restraint.cycle(state, settings, now_ms), job, turns)
         watch.run()
     own = watch.own
-    sections = [_places(state, job)] if job in state.runs else []
+    sections = [places_section(state, job)] if job in state.runs else []
     if own is not None:
         nodes = node_table(own.pods[0], own.standings, own.nodes)
         sections += [_order(len(turns), own, watch.before), _gates(own), nodes]
     sections += claim_sections(state, watch.decisions, watch.victims)
     return Explanation(
-        answer=_answer(state, job, watch.decisions),
+        answer=job_answer(state, job, watch.decisions),
         sections=tuple(sections),
         data={
             "job": job,
@@ -57,60 +55,6 @@ def explain_kai_job(
 
 def _documents(state: ClusterState, decisions: Sequence[Decision], now_ms: int) -> list[object]:
     return decision_documents(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
-
-
-def _answer(state: ClusterState, job: WorkloadName, decisions: list[Decision]) -> str:
-    total = state.workloads[job].pod_count()
-    started = sum(len(each.placements) for each in decisions if isinstance(each, Start))
-    reserved = [each for each in decisions if isinstance(each, Reserve)]
-    parts = _losses(decisions, total)
-    if started:
-        parts.append(f"starts {_of_its_pods(started, total)}")
-    if reserved:
-        count = sum(len(each.placements) for each in reserved)
-        why = reason_text(reserved[-1].reason)
-        parts.append(f"has room reserved for {_of_its_pods(count, total)}: {why}")
-    for each in decisions:
-        if isinstance(each, Wait):
-            rest = "other pods of it wait" if parts else "waits"
-            parts.append(f"{rest}: {reason_text(each.reason)}")
-            best = best_claim(each)
-            parts += [f"{best.action}: {reason_text(best.reason)}"] if best else []
-    if not parts:
-        parts.append("has a place for all of its pods, so there is nothing to decide")
-    return f"{job} {'; '.join(parts)}."
-
-
-def _losses(decisions: list[Decision], total: int) -> list[str]:
-    """Say what the job gives up, for whom and why, with the reason of the last loss."""
-    evicted = [each for each in decisions if isinstance(each, Evict)]
-    moved = [each for each in decisions if isinstance(each, Move)]
-    lost = sum(len(each.pods) for each in evicted)
-    parts = [f"loses {_of_its_pods(lost, total)}{_to_whom(evicted)}"] if evicted else []
-    if moved:
-        count = sum(len(each.placements) for each in moved)
-        parts.append(f"moves {_of_its_pods(count, total)}{_to_whom(moved)}")
-    return parts
-
-
-def _of_its_pods(count: int, total: int) -> str:
-    return "its pod" if total == 1 else f"{count} of its {total} pods"
-
-
-def _to_whom(given: Sequence[Evict | Move]) -> str:
-    names = sorted({each.beneficiary for each in given if each.beneficiary})
-    whom = f", for {first_few(names)}" if names else ""
-    return f"{whom}: {reason_text(given[-1].reason)}"
-
-
-def _places(state: ClusterState, job: WorkloadName) -> Section:
-    """Say where the pods are that have a place already."""
-    pods = state.runs[job].pods.values()
-    counts = Counter((placed.node or "no node", placed.phase) for placed in pods)
-    rows = [(node, phase, str(count)) for (node, phase), count in sorted(counts.items())]
-    return Section(
-        title="Pods that have a place already", table=(("NODE", "", "PODS"), *rows), words=2
-    )
 
 
 def _order(turns: int, own: OwnTurn, before: list[TurnBefore]) -> Section:
@@ -162,20 +106,8 @@ def _turn_document(own: OwnTurn | None) -> dict[str, object] | None:
         "pods": own.pods,
         "gates": [_gate_document(line) for line in own.gates],
         "nodes": own.nodes,
-        "rooms": [_room_document(standing) for standing in own.standings],
+        "rooms": [room_document(standing) for standing in own.standings],
     }
-
-
-def _room_document(standing: NodeStanding) -> dict[str, object]:
-    free = [
-        {
-            "resource": each.axis.resource,
-            "now": [format_amount(each.axis.resource, amount) for amount in each.now],
-            "later": [format_amount(each.axis.resource, amount) for amount in each.later],
-        }
-        for each in standing.free
-    ]
-    return {"node": standing.node, "what": standing.what, "free": free}
 
 
 def _gate_document(line: GateLine) -> dict[str, object]:

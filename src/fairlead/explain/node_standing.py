@@ -5,6 +5,7 @@ import msgspec
 from fairlead.explain.axis_order import by_interest
 from fairlead.model.axes import Amounts, Axis
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
+from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, Workload
 from fairlead.placement.find_node import NodeFinder
@@ -71,3 +72,16 @@ def _free_parts(room: NodeRoom, axis: Axis, at: int) -> Free:
         now=(room.idle[at], *sorted(filter(None, now), reverse=True)),
         later=(room.later[at], *sorted(filter(None, later), reverse=True)),
     )
+
+
+def room_document(standing: NodeStanding) -> dict[str, object]:
+    """Return a node as programs read it."""
+    free = [
+        {
+            "resource": each.axis.resource,
+            "now": [format_amount(each.axis.resource, amount) for amount in each.now],
+            "later": [format_amount(each.axis.resource, amount) for amount in each.later],
+        }
+        for each in standing.free
+    ]
+    return {"node": standing.node, "what": standing.what, "free": free}

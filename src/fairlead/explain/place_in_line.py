@@ -7,8 +7,8 @@ import msgspec
 from fairlead.explain.amount_text import number_text
 from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
-from fairlead.explain.moment_text import moment_text
 from fairlead.explain.pending_report import PendingQueue, PendingWorkload, pending_workloads
+from fairlead.explain.priority_then_age import why_older_or_higher
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Workload
 from fairlead.policy.kueue.admission_uses import AdmissionUses, admission_uses
@@ -123,12 +123,9 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
     if uses is not None and uses.rank(first.name) != uses.rank(other.name):
         used = f"{_use_text(uses, first)} against {_use_text(uses, other)}"
         return f"{uses.local_queue(first.name)} has used less of late: {used}"
-    if first.priority != other.priority:
-        return f"higher priority: {first.priority} against {other.priority}"
-    since, other_since = queued_ms(first, settings), queued_ms(other, settings)
-    if since != other_since:
-        return f"waits longer: since {moment_text(since)}, not {moment_text(other_since)}"
-    return "first by name"
+    return why_older_or_higher(
+        (first.priority, queued_ms(first, settings)), (other.priority, queued_ms(other, settings))
+    )
 
 
 def _use_text(uses: AdmissionUses, workload: Workload) -> str:

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from fairlead.explain.explanation import Section
 from fairlead.explain.first_few import first_few
+from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.plan import Evict, Move, Reserve, Start
 from fairlead.model.state import ClusterState
@@ -50,6 +52,16 @@ def counted(spots: Sequence[str]) -> str:
     """Return nodes or flavors with how many pods each has, the first few by name."""
     counts = Counter(spots)
     return first_few([name if n == 1 else f"{name} x{n}" for name, n in sorted(counts.items())])
+
+
+def places_section(state: ClusterState, job: WorkloadName) -> Section:
+    """Say where the pods are that have a place already."""
+    pods = state.runs[job].pods.values()
+    counts = Counter((placed.node or "no node", placed.phase) for placed in pods)
+    rows = [(node, phase, str(count)) for (node, phase), count in sorted(counts.items())]
+    return Section(
+        title="Pods that have a place already", table=(("NODE", "", "PODS"), *rows), words=2
+    )
 
 
 def pods_document(workload: Workload, places: Places, *, with_nodes: bool) -> dict[str, object]:
