@@ -36,12 +36,13 @@ def state_of(case: Json) -> ClusterState:
 def objects_of(case: Json) -> list[Json]:
     """Return nodes, quotas, pods and budgets as manifests."""
     incoming = [case["incoming"]] if "incoming" in case else []
-    pods = [*case["pods"], *case.get("nominated", ()), *incoming, *case.get("added", ())]
+    pods = [*case["pods"], *case.get("nominated", ()), *incoming]
     return [
         *map(_node, case["nodes"]),
         *map(_quota, case["quotas"]),
         *[_fixed(quota) for quota in case["quotas"] if "usedFixed" in quota],
         *map(_pod, pods),
+        *[_pod(pod, age) for age, pod in enumerate(case.get("added", ()))],
         *map(_budget, case.get("pdbs", ())),
     ]
 
@@ -109,12 +110,12 @@ def _fixed(quota: Json) -> Json:
     )
 
 
-def _pod(pod: Json) -> Json:
+def _pod(pod: Json, added_s: int = 0) -> Json:
     metadata = {
         "name": pod["name"],
         "namespace": pod["namespace"] or "default",
         "labels": pod.get("labels", {}),
-        "creationTimestamp": moment(pod.get("startTime", NEVER_STARTED_S)),
+        "creationTimestamp": moment(pod.get("startTime", NEVER_STARTED_S + added_s)),
     }
     if pod.get("terminating"):
         metadata["deletionTimestamp"] = moment(NEVER_STARTED_S)
