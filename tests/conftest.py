@@ -26,6 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the commands in the docs print into the docs",
     )
+    parser.addoption(
+        "--refresh-golden",
+        action="store_true",
+        help="write what is decided now into the files that say what should be",
+    )
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from fairlead.policy.elastic_quota.settings import (
     PluginQuirks,
 )
 from tests.conformance.elastic_answers import Answer
+from tests.conformance.elastic_engine import engine_answer
 from tests.conformance.elastic_quota import Difference, differing
-from tests.policy.elastic_quota.plain_rule import plain_answer
 
 WHY_UNTAGGED = {
     "scalar_if_asked": "the tag compares with 'every resource the quota uses'; here only "
@@ -62,7 +62,7 @@ FIXES = {
 }
 
 
-def main(arguments: Sequence[str] | None = None, answer: Answer = plain_answer) -> int:
+def main(arguments: Sequence[str] | None = None, answer: Answer = engine_answer) -> int:
     """Print for each fix how many cases differ; 1 if one does that nothing explains."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.conformance.elastic_quirks", description=__doc__
