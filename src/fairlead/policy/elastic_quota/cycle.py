@@ -4,7 +4,7 @@ That is the order of Kubernetes' default scheduler: by priority, then by age. Ch
 the desk as they are decided, so that each turn finds what the turns before it left.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -20,15 +20,22 @@ from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
 
 NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
+WOULD_BE_EVICTED: Final = "WouldBeEvicted"
 SCHEDULE_TIMED_OUT: Final = "ScheduleTimedOut"
 
 
 class Cycle:
     """Decides about everything that waits in one state."""
 
-    def __init__(self, desk: Desk, refusals: Refusals) -> None:
-        """Work on *desk*, which is used up afterwards."""
+    def __init__(
+        self, desk: Desk, refusals: Refusals, held_back: Mapping[WorkloadName, WorkloadName]
+    ) -> None:
+        """Work on *desk*, which is used up; who is *held_back* waits, for the one to whom it does.
+
+        A workload of which some pods run keeps those, and gets no more.
+        """
         self._desk = desk
+        self._held_back = held_back
         self._pods = PodTurns(desk, refusals)
         self._gangs = GangTurns(desk, self._pods)
 
@@ -83,6 +90,9 @@ class Cycle:
             return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
         if self._is_timed_out(workload):
             return Reason(code=SCHEDULE_TIMED_OUT, queue=queue)
+        if workload.name in self._held_back:
+            names = (self._held_back[workload.name],)
+            return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)
         return None
 
     def _placed(self, workload: Workload) -> int:
