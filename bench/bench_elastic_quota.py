@@ -9,7 +9,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.elastic_quota.claims import Claim
 from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_claim import NodeOutcome
+from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 

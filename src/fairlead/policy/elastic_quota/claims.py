@@ -8,7 +8,8 @@ from fairlead.model.workload import ElasticPods
 from fairlead.policy.elastic_quota.admission import Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim, NodeOutcome, Outcome
+from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim
+from fairlead.policy.elastic_quota.node_outcome import NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.node_search import NodeSearch
 
 NEVER_PREEMPTS: Final = "NeverPreempts"

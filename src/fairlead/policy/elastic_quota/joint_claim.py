@@ -20,9 +20,11 @@ from fairlead.policy.elastic_quota.claims import asked_for
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.joint_places import JointPlaces
-from fairlead.policy.elastic_quota.node_claim import PRIORITY_OFFSET, Asked, NodeClaim, keeps_min
+from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim, keeps_min
+from fairlead.policy.elastic_quota.node_outcome import PRIORITY_OFFSET
 from fairlead.policy.elastic_quota.node_search import EXACT
 from fairlead.policy.elastic_quota.quota_books import is_over
+from fairlead.policy.elastic_quota.rules_left import RulesLeft
 
 Harm: TypeAlias = tuple[int, int, int, int, int]
 Places: TypeAlias = tuple[str, ...]
@@ -137,12 +139,12 @@ class JointClaim:
         least_important_first = sorted(victims, reverse=True)
         protected = self._desk.budgets.protected(reversed(least_important_first))
         order = sorted(least_important_first, key=lambda each: each in protected)
-        left = self._claim.rules_without(order)
+        left = RulesLeft(self._claim, order)
         return self._places.spare(nodes, order, left.breaks_with)
 
     def _feasible(self, off: Sequence[Holder]) -> Places | None:
         """Return places for all pods once *off* have left; None if a rule or room forbids it."""
-        return None if self._claim.breaks_rule_without(off) else self._places.find(off)
+        return None if RulesLeft(self._claim, off).is_broken() else self._places.find(off)
 
     def _least_important_first(self) -> list[Holder]:
         """Return all who may be asked; those whom a budget protects come after all others."""

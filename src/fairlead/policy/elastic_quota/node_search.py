@@ -12,14 +12,14 @@ from typing import Final
 from fairlead.model.axes import Amounts
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
-from fairlead.policy.elastic_quota.node_claim import (
+from fairlead.policy.elastic_quota.node_claim import Ground, NodeClaim
+from fairlead.policy.elastic_quota.node_outcome import (
     PRIORITY_OFFSET,
-    Ground,
     HarmKey,
-    NodeClaim,
     NodeOutcome,
     Outcome,
 )
+from fairlead.policy.elastic_quota.rules_left import RulesLeft
 
 EXACT: Final = 12
 """Up to how many candidates every set of them is looked at, where one node is not enough."""
@@ -96,7 +96,7 @@ class NodeSearch:
 
     def _without_victims(self) -> NodeOutcome | None:
         """Return the first node where the pod needs nobody to leave but who is leaving already."""
-        if self._claim.breaks_rule_without(()):
+        if RulesLeft(self._claim, ()).is_broken():
             return None
         asker = self._claim.asker
         for name in sorted(self._nodes):

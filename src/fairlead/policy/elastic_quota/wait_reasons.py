@@ -8,7 +8,7 @@ from fairlead.policy.elastic_quota.admission import Refusal
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
 from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_claim import Outcome
+from fairlead.policy.elastic_quota.node_outcome import Outcome
 
 OVER_MAX: Final = "OverMax"
 POOL_EXHAUSTED: Final = "PoolExhausted"
