@@ -2,17 +2,21 @@
 
 Pods are put one after the other, the largest first, on nodes by name, and taken back where that
 leads nowhere. After `STEPS` tries the search gives up. Pods that are alike go to the same or a
-later node each, and if all that are left are alike, the first try for them decides.
-Rules beyond room are checked at the end, with the pods in their places.
+later node each; where all that are left are alike, the first try for them decides.
+
+Where ports or the pods around matter too, and there would be room, each pod is put beside those
+that were put before. That is dear, so no more than `STEPS` such tries are made for one claim.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import add, sub
 from typing import Final, TypeAlias
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Placement, WorkloadStarted, WorkloadStopped
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodSet
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
@@ -30,24 +34,31 @@ class JointPlaces:
         self._askers = askers
         self._largest_first = self._alike_together()
         kinds = [_kind(askers[at]) for at in self._largest_first]
+        self._surroundings_matter = any(desk.surroundings.matter(each) for each in askers)
         self._like_before = [a == b for a, b in zip(kinds, [None, *kinds], strict=False)]
         self._free = {
             name: desk.places.free(askers[0], name, later=desk.looks_later)
             for name in sorted(desk.state.nodes)
         }
-        self._surroundings_matter = any(desk.surroundings.matter(each) for each in askers)
         self._open = self._open_nodes()
         self._steps_left = STEPS
+        self._dear_steps_left = STEPS
 
     def find(self, off: Collection[Holder]) -> tuple[str, ...] | None:
         """Return a node for each pod once *off* have left; None if none was found."""
         rooms = self._rooms(off)
+        names = sorted(rooms)
         found: dict[int, str] = {}
         self._steps_left = STEPS
-        if not self._put(0, sorted(rooms), rooms, found):
+        if not self._put(0, names, rooms, found):
             return None
-        nodes = tuple([found[at] for at in range(len(self._askers))])
-        return nodes if self._is_allowed(nodes, off) else None
+        if self._surroundings_matter:
+            rooms = self._rooms(off)
+            with self._desk.state.trial():
+                self._stop([*off, *self._leaving(names)])
+                if not self._put_beside(0, names, rooms, found):
+                    return None
+        return tuple([found[at] for at in range(len(self._askers))])
 
     def spare(
         self,
@@ -73,11 +84,23 @@ class JointPlaces:
             if room is not None and not _is_enough(asked[node], room):
                 continue
             del off[holder]
-            if not self._is_allowed(nodes, off) or is_needed(holder):
+            if not self.are_allowed(nodes, off) or is_needed(holder):
                 off[holder] = None
             elif room is not None:
                 rooms[node] = room
         return list(off)
+
+    def are_allowed(self, nodes: Sequence[str], off: Collection[Holder]) -> bool:
+        """Return whether ports and pods around allow the pods there, each beside the others.
+
+        *off* have left. Whether there is room is not looked at.
+        """
+        if not self._surroundings_matter:
+            return True
+        with self._desk.state.trial():
+            self._stop([*off, *self._leaving(nodes)])
+            pairs = zip(self._askers, nodes, strict=True)
+            return all(self._is_let_in(asker, node) for asker, node in pairs)
 
     def _rooms(self, off: Iterable[Holder]) -> Rooms:
         """Return what is free on nodes where a pod may fit, *off* being gone."""
@@ -95,12 +118,16 @@ class JointPlaces:
         return node
 
     def _open_nodes(self) -> list[str]:
-        """Return nodes with room as they are: as many as there are pods, which is always enough."""
+        """Return nodes with room as they are: as many as there are pods, which is always enough.
+
+        All of them, where more than room matters.
+        """
+        most = len(self._free) if self._surroundings_matter else len(self._askers)
         found: dict[str, None] = {}
         kinds = {_kind(each): each for each in self._askers}
         for asker in kinds.values():
             fitting = [name for name, room in self._free.items() if self._fits(asker, name, room)]
-            found.update(dict.fromkeys(fitting[: len(self._askers)]))
+            found.update(dict.fromkeys(fitting[:most]))
         return list(found)
 
     def _alike_together(self) -> list[int]:
@@ -115,10 +142,7 @@ class JointPlaces:
             return True
         at = self._largest_first[done]
         asker = self._askers[at]
-        first = 0
-        if self._like_before[done]:
-            first = names.index(found[self._largest_first[done - 1]])
-        for name in names[first:]:
+        for name in self._left_for(done, names, found):
             if self._steps_left <= 0:
                 return False
             room = rooms[name]
@@ -134,6 +158,37 @@ class JointPlaces:
                 return False  # however equal pods are put, equally many find room
         return False
 
+    def _put_beside(
+        self, done: int, names: Sequence[str], rooms: Rooms, found: dict[int, str]
+    ) -> bool:
+        """Do the same where each pod must be allowed beside those that are there."""
+        if done == len(self._largest_first):
+            return True
+        at = self._largest_first[done]
+        asker, state = self._askers[at], self._desk.state
+        for name in self._left_for(done, names, found):
+            if self._dear_steps_left <= 0:
+                return False
+            room = rooms[name]
+            if not self._fits(asker, name, room):
+                continue
+            self._dear_steps_left -= 1
+            mark = state.mark()
+            rooms[name] = list(map(sub, room, asker.requests))
+            found[at] = name
+            if self._is_let_in(asker, name) and self._put_beside(done + 1, names, rooms, found):
+                state.keep(mark)
+                return True
+            state.roll_back(mark)
+            rooms[name] = room
+        return False
+
+    def _left_for(self, done: int, names: Sequence[str], found: Mapping[int, str]) -> Sequence[str]:
+        """Return the nodes to try: for a pod like the one before, none before that one's."""
+        if not self._like_before[done]:
+            return names
+        return names[names.index(found[self._largest_first[done - 1]]) :]
+
     def _fits(self, asker: Asker, name: str, room: Sequence[int]) -> bool:
         node = self._desk.state.nodes[name]
         return (
@@ -141,34 +196,35 @@ class JointPlaces:
             and self._desk.surroundings.node_defect(asker, node) is None
         )
 
-    def _is_allowed(self, nodes: Sequence[str], off: Collection[Holder]) -> bool:
-        """Return whether ports and pods around allow the pods there, each beside the others."""
-        if not self._surroundings_matter:
-            return True
+    def _is_let_in(self, asker: Asker, name: str) -> bool:
+        """Put a pod on a node, if ports and the pods around allow it there."""
         desk = self._desk
-        gone = [*off, *self._leaving(nodes)] if desk.looks_later else off
-        with desk.state.trial():
-            for holder in dict.fromkeys(gone):
-                name, pod = holder.key
-                desk.state.apply(WorkloadStopped(workload=name, pods=(pod,)))
-            for asker, node in zip(self._askers, nodes, strict=True):
-                if desk.surroundings.defect(asker, desk.state.nodes[node]) is not None:
-                    return False
-                desk.state.apply(
-                    WorkloadStarted(
-                        workload=asker.workload.name,
-                        placements=(Placement(asker.pod, node),),
-                        at_ms=desk.now_ms,
-                    )
-                )
+        if desk.surroundings.defect(asker, desk.state.nodes[name]) is not None:
+            return False
+        desk.state.apply(
+            WorkloadStarted(
+                workload=asker.workload.name,
+                placements=(Placement(asker.pod, name),),
+                at_ms=desk.now_ms,
+            )
+        )
         return True
 
-    def _leaving(self, nodes: Sequence[str]) -> list[Holder]:
-        return [holder for node in set(nodes) for holder in self._desk.holders.leaving(node)]
+    def _stop(self, holders: Iterable[Holder]) -> None:
+        for holder in dict.fromkeys(holders):
+            name, pod = holder.key
+            self._desk.state.apply(WorkloadStopped(workload=name, pods=(pod,)))
+
+    def _leaving(self, nodes: Iterable[str]) -> list[Holder]:
+        """Return who counts as gone from *nodes* already."""
+        if not self._desk.looks_later:
+            return []
+        return [each for node in set(nodes) for each in self._desk.holders.leaving(node)]
 
 
-def _kind(asker: Asker) -> tuple[Amounts, PodConstraints]:
-    return (asker.requests, asker.pod_set.constraints)
+def _kind(asker: Asker) -> tuple[Amounts, PodSet]:
+    """Return all by which one pod differs from another of its workload."""
+    return (asker.requests, replace(asker.pod_set, name="", count=1, pod_names=()))
 
 
 def _is_enough(asked: Sequence[int], room: Sequence[int]) -> bool:
