@@ -123,6 +123,8 @@ class GangTurns:
             return None
         nodes = tuple([each.node for each in found])
         losses = [loss.holder for each in found for loss in each.losses]
+        if not whole.holds(nodes, losses if desk.looks_later else _who_leaves(found)):
+            return None  # what is enough for each may not be for all
         victims = tuple(sorted(whole.spare(losses, nodes)))
         return JointOutcome(whole.asked, nodes, victims)
 
@@ -162,6 +164,12 @@ class GangTurns:
         code = NEVER_PREEMPTS if is_never else NO_ROOM_WITH_VICTIMS
         claim = FailedClaim(action=PREEMPTION, reason=Reason(code=code, queue=whole.queue))
         return Refused(reason, (claim,))
+
+
+def _who_leaves(pods: Sequence[Promised]) -> list[Holder]:
+    """Return all that pods wait for, each once, whether told to leave now or before."""
+    by_key = {holder.key: holder for each in pods for holder in each.waits_for}
+    return list(by_key.values())
 
 
 def _charge(desk: Desk, workload: Workload, askers: Sequence[Asker]) -> Amounts:

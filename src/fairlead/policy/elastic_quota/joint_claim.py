@@ -131,6 +131,14 @@ class JointClaim:
         victims = self.spare(everybody[:high], nodes)
         return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
 
+    def holds(self, nodes: Places, off: Sequence[Holder]) -> bool:
+        """Return whether no rule is broken with the pods on *nodes*, where there is room.
+
+        *off* have left.
+        """
+        is_broken = RulesLeft(self._claim, off).is_broken()
+        return not is_broken and self._places.are_allowed(nodes, off)
+
     def spare(self, victims: Iterable[Holder], nodes: Places) -> list[Holder]:
         """Return *victims* without those who are not needed for places on *nodes*.
 
