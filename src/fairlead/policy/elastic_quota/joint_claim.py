@@ -84,14 +84,15 @@ class JointClaim:
 
     def solve(self) -> JointOutcome | None:
         """Return the least harmful way, exact or as far as the bound goes."""
-        if not self._order:
-            return None
-        everybody = self._as_many_as_may()
-        if self._feasible(everybody) is None:
+        nodes = self._feasible(())
+        if nodes is not None:
+            return JointOutcome(self.asked, nodes, ())
+        if self._feasible(self._order) is None:
             return None
         if len(self._order) <= EXACT:
             return self._exact()
-        return self._bounded(everybody)
+        everybody = self._as_many_as_may()
+        return None if self._feasible(everybody) is None else self._bounded(everybody)
 
     def harm(self, victims: Sequence[Holder]) -> Harm:
         """Return by what sets of victims are compared; *victims* is not empty."""
