@@ -58,6 +58,11 @@ PLUGIN = {
         "evict vision/train-2 for speech/decode: MinTakenBack",  # 3 > 2
         "reserve speech/decode on gpu-1 until vision/train-2 left: TakesBack",
     ],
+    "start_in_vain": [
+        "start vision/sweep: Borrows",  # 0 + 2 > 0, and 0 + 2 <= 2 of the pool
+        "evict vision/sweep for speech/decode: MinTakenBack",  # 2 > 0
+        "reserve speech/decode on gpu-1 until vision/sweep left: TakesBack",  # 0 + 2 <= 2
+    ],
 }
 
 HERE = {
@@ -90,6 +95,7 @@ HERE = {
         "start batch/report: WithinMin",
     ],
     "leaving_counts": ["reserve speech/decode on gpu-1 until vision/first left: WaitsForLeaving"],
+    "start_in_vain": ["wait vision/sweep: WouldBeEvicted", "start speech/decode: WithinMin"],
 }
 
 each_quirk = pytest.mark.parametrize("quirk", QUIRKS)
