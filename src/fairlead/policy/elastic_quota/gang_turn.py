@@ -19,6 +19,7 @@ from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.gain_reasons import reason_to_start
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.joint_claim import JointClaim, JointOutcome, least_harm
+from fairlead.policy.elastic_quota.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.node_claim import Asked
 from fairlead.policy.elastic_quota.pod_turn import PodTurns, Promised, Refused, Started
 from fairlead.policy.elastic_quota.wait_reasons import (
@@ -77,11 +78,23 @@ class GangTurns:
     def _start(
         self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker
     ) -> GangStarted | None:
+        """Start all, each where it is best for it; if that leaves one out, wherever all fit."""
         desk = self._desk
         reason = reason_to_start(desk, whole)
+        started = self._start_each(askers, before, reason)
+        if started is None:
+            nodes = JointPlaces(desk, askers, later=False).find(())
+            started = None if nodes is None else self._start_each(askers, nodes, reason)
+        return None if started is None else GangStarted(tuple(started), reason)
+
+    def _start_each(
+        self, askers: Sequence[Asker], wanted: Sequence[str | None], reason: Reason
+    ) -> list[Started] | None:
+        """Start all on the nodes that are wanted, or on the best; None: one finds none."""
+        desk = self._desk
         mark = desk.mark()
         started = []
-        for asker, own in zip(askers, before, strict=True):
+        for asker, own in zip(askers, wanted, strict=True):
             is_free = own is not None and desk.places.defect(asker, own) is None
             node = own if is_free else desk.places.find(asker)
             if node is None:
@@ -90,7 +103,7 @@ class GangTurns:
             desk.start(asker, node)
             started.append(Started(asker, node, reason))
         desk.keep(mark)
-        return GangStarted(tuple(started), reason)
+        return started
 
     def _claim(
         self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker

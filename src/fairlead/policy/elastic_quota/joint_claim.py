@@ -79,7 +79,7 @@ class JointClaim:
             protects_min=protects_min,
         )
         self._protects_min = protects_min
-        self._places = JointPlaces(desk, askers)
+        self._places = JointPlaces(desk, askers, later=desk.looks_later)
         self._order = self._least_important_first()
 
     def solve(self) -> JointOutcome | None:

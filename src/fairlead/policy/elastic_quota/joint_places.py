@@ -28,16 +28,17 @@ Rooms: TypeAlias = dict[str, list[int]]
 class JointPlaces:
     """Looks for nodes for the pods of one workload."""
 
-    def __init__(self, desk: Desk, askers: Sequence[Asker]) -> None:
-        """Look for *askers*. Cost: a look at each node."""
+    def __init__(self, desk: Desk, askers: Sequence[Asker], *, later: bool) -> None:
+        """Look for *askers*; *later*, who is leaving has left. Cost: a look at each node."""
         self._desk = desk
+        self._later = later
         self._askers = askers
         self._largest_first = self._alike_together()
         kinds = [_kind(askers[at]) for at in self._largest_first]
         self._surroundings_matter = any(desk.surroundings.matter(each) for each in askers)
         self._like_before = [a == b for a, b in zip(kinds, [None, *kinds], strict=False)]
         self._free = {
-            name: desk.places.free(askers[0], name, later=desk.looks_later)
+            name: desk.places.free(askers[0], name, later=later)
             for name in sorted(desk.state.nodes)
         }
         self._open = self._open_nodes()
@@ -217,7 +218,7 @@ class JointPlaces:
 
     def _leaving(self, nodes: Iterable[str]) -> list[Holder]:
         """Return who counts as gone from *nodes* already."""
-        if not self._desk.looks_later:
+        if not self._later:
             return []
         return [each for node in set(nodes) for each in self._desk.holders.leaving(node)]
 
