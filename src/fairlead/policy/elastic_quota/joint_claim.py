@@ -87,12 +87,13 @@ class JointClaim:
         nodes = self._feasible(())
         if nodes is not None:
             return JointOutcome(self.asked, nodes, ())
-        if self._feasible(self._order) is None:
-            return None
-        if len(self._order) <= EXACT:
-            return self._exact()
         everybody = self._as_many_as_may()
-        return None if self._feasible(everybody) is None else self._bounded(everybody)
+        is_exact = len(self._order) <= EXACT
+        # Who may go below its min gives in order; who may not, gives whatever it can spare.
+        most = self._order if self._protects_min and is_exact else everybody
+        if self._feasible(most) is None:
+            return None
+        return self._exact() if is_exact else self._bounded(everybody)
 
     def harm(self, victims: Sequence[Holder]) -> Harm:
         """Return by what sets of victims are compared; *victims* is not empty."""
