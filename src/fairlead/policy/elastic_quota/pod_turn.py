@@ -106,13 +106,19 @@ class PodTurns:
         """Take a place from others, on one node if that is enough."""
         desk, asker = self._desk, claim.asker
         promised = self.claim_on_one_node(claim)
-        may_help = desk.settings.cross_node_preemption and claim.others_may_help()
-        if promised is not None or not may_help:
+        if promised is not None or not desk.settings.cross_node_preemption:
             return promised
+        if not claim.others_may_help() and not self._is_only_refused(claim):
+            return None
         joint = least_harm(desk, [asker], asker.charge)
         if joint is None:
             return None
         return self.promise(asker, joint.nodes[0], joint.asked, joint.victims)
+
+    def _is_only_refused(self, claim: Claim) -> bool:
+        """Return whether a pod has room now, and others could leave for whom a rule refuses it."""
+        may_try = claim.why_not() is None and claim.has_candidates()
+        return may_try and self._desk.places.find(claim.asker) is not None
 
     def promise(
         self,
