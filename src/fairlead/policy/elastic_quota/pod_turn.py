@@ -90,6 +90,7 @@ class PodTurns:
         why = refusal_reason(desk, asker, refusal)
         refused = Refused(why, (failed_claim(desk, claim),))
         self._refusals.remember(desk, asker, refusal, refused)
+        desk.withdraw(asker)  # the node that it waited for is open to others
         return refused
 
     def claim_on_one_node(self, claim: Claim) -> Promised | None:
