@@ -107,7 +107,7 @@ class Cycle:
                 yield _start(workload, turn.pods, turn.reason)
                 yield from self._decide_pods(workload, more)
             case GangPromised() as turn:
-                yield from _promise(workload, turn.pods)
+                yield from self._promise(workload, turn.pods)
             case Refused() as turn:
                 yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
 
@@ -125,9 +125,37 @@ class Cycle:
                 case Refused():
                     refused = refused or turn
         if promised:
-            yield from _promise(workload, promised)
+            yield from self._promise(workload, promised)
         elif refused is not None:
             yield Wait(workload=workload.name, reason=refused.reason, claims=refused.claims)
+
+    def _promise(self, workload: Workload, pods: Sequence[Promised]) -> Iterator[Decision]:
+        """Yield who has to leave, those of one workload together, and for which nodes pods wait."""
+        losses: dict[WorkloadName, list[Loss]] = {}
+        for each in pods:
+            for loss in each.losses:
+                losses.setdefault(loss.holder.key[0], []).append(loss)
+        for name, own in losses.items():
+            yield Evict(
+                workload=name,
+                pods=tuple(sorted([loss.holder.key[1] for loss in own])),
+                beneficiary=workload.name,
+                reason=own[0].reason,
+            )
+        awaited = [holder for each in pods for holder in each.waits_for]
+        telling = next((each for each in pods if each.losses), pods[0])
+        yield Reserve(
+            workload=workload.name,
+            placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
+            charged=_charged(pods[0].asker.queue),
+            waits_for=_names(awaited or self._leaving()),
+            reason=telling.reason,
+        )
+
+    def _leaving(self) -> list[Holder]:
+        """Return everybody who is leaving: where it is a rule that is broken, any may be why."""
+        holders = self._desk.holders
+        return [each for node in self._desk.state.nodes for each in holders.leaving(node)]
 
     def _is_timed_out(self, workload: Workload) -> bool:
         """Return whether a gang has waited for its nodes for too long, and gives them up."""
@@ -146,29 +174,6 @@ def _start(workload: Workload, pods: Sequence[Started], reason: Reason) -> Start
         placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
         charged=_charged(pods[0].asker.queue),
         reason=reason,
-    )
-
-
-def _promise(workload: Workload, pods: Sequence[Promised]) -> Iterator[Decision]:
-    """Yield who has to leave, those of one workload together, and for which nodes pods wait."""
-    losses: dict[WorkloadName, list[Loss]] = {}
-    for each in pods:
-        for loss in each.losses:
-            losses.setdefault(loss.holder.key[0], []).append(loss)
-    for name, own in losses.items():
-        yield Evict(
-            workload=name,
-            pods=tuple(sorted([loss.holder.key[1] for loss in own])),
-            beneficiary=workload.name,
-            reason=own[0].reason,
-        )
-    telling = next((each for each in pods if each.losses), pods[0])
-    yield Reserve(
-        workload=workload.name,
-        placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
-        charged=_charged(pods[0].asker.queue),
-        waits_for=_names([holder for each in pods for holder in each.waits_for]),
-        reason=telling.reason,
     )
 
 
