@@ -6,20 +6,18 @@ from fairlead.explain.amount_text import amount_text
 from fairlead.explain.explanation import Explanation, Section
 from fairlead.explain.job_answer import job_answer
 from fairlead.explain.job_claims import claim_sections
-from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, TurnBefore, turns_of
+from fairlead.explain.job_watch import GateLine, JobWatch, OwnTurn, turns_of
 from fairlead.explain.node_standing import room_document
 from fairlead.explain.node_table import node_table
 from fairlead.explain.plan_report import decision_documents
 from fairlead.explain.pod_places import places_section
+from fairlead.explain.turns_before import TurnBefore, turns_section
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.look_ahead import look_ahead
 from fairlead.policy.kai.settings import KaiSettings
-
-SHOWN_TURNS = 10
-"""How many of the turns before a job are listed, the nearest ones."""
 
 
 def explain_kai_job(
@@ -58,17 +56,10 @@ def _documents(state: ClusterState, decisions: Sequence[Decision], now_ms: int) 
 
 
 def _order(turns: int, own: OwnTurn, before: list[TurnBefore]) -> Section:
-    shown = before[-SHOWN_TURNS:]
-    rows = [(str(each.turn), each.workload, each.queue, each.why) for each in shown]
-    left_out = len(before) - len(shown)
-    remarks = [f"{left_out} earlier turns are left out."] if left_out else []
     title = f"Its turn was number {own.turn}"
     if turns > 1:
         title = f"It had {turns} turns, the last was number {own.turn}"
-    if not before:
-        return Section(title=f"{title}: nobody else was before it")
-    table = (("TURN", "JOB", "QUEUE", "WAS BEFORE IT BECAUSE"), *rows)
-    return Section(title=title, table=table, words=len(table[0]), remarks=tuple(remarks))
+    return turns_section(title, before)
 
 
 def _gates(own: OwnTurn) -> Section:

@@ -10,18 +10,10 @@ import msgspec
 
 from fairlead.explain.node_standing import NodeStanding, node_standings
 from fairlead.explain.turn_order import why_before
+from fairlead.explain.turns_before import TurnBefore
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Tally
 from fairlead.policy.kai.cycle import KaiCycle
-
-
-class TurnBefore(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that another job had earlier, and why."""
-
-    turn: int
-    workload: WorkloadName
-    queue: QueueName
-    why: str
 
 
 class GateLine(msgspec.Struct, frozen=True, kw_only=True):
