@@ -5,21 +5,26 @@ from collections.abc import Sequence
 from fairlead.explain.amount_text import amount_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Explanation, Section
+from fairlead.explain.nominated_amounts import NominatedAmounts, nominated_amounts
 from fairlead.explain.report_elastic_quota import POOL, elastic_quota_report
 from fairlead.explain.share_report import queue_document
 from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, over_min
 from fairlead.model.axes import Axis, QueueName
+from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
 
 HEAD = ("RESOURCE", "MIN", "USED", "MAX", "TO MAX", "POOL", "USED BY ALL", "LEFT", "MAY TAKE")
 
 
 def explain_elastic_quota(
-    state: ClusterState, shares: ElasticShares, queue: QueueName
+    state: ClusterState, settings: ElasticQuotaSettings, queue: QueueName
 ) -> Explanation:
     """Return how much *queue* may still take of each resource, and which rule bounds it."""
+    shares = ElasticShares(state, settings)
     quota = shares.quotas[queue]
+    promised = nominated_amounts(state, settings, queue)
     axes = state.axes.axes
     rows = [_row(axis, axes.index(axis), quota, shares.pool) for axis in by_interest(axes)]
     section = Section(
@@ -27,14 +32,15 @@ def explain_elastic_quota(
         table=(HEAD, *rows),
         remarks=(
             "To max: max less used. Left: the pool of all mins less what all namespaces use.",
-            "A pod is admitted only within both, in every resource that it asks for.",
+            _checked(settings),
+            *_promised_texts(axes, promised),
             *_owed(state, shares, quota),
         ),
     )
     return Explanation(
         answer=f"{queue} {_standing(axes, quota)}.",
         sections=(section,),
-        data=_document(state, shares, queue),
+        data={**_document(state, shares, queue), "nominated": _promised_document(axes, promised)},
     )
 
 
@@ -47,6 +53,45 @@ def _standing(axes: Sequence[Axis], quota: NamespaceQuota) -> str:
     borrows = ", ".join(str(axes[at]) for at in over_min(quota))
     standing = f"borrows {borrows}" if borrows else "is within its min"
     return standing + (f", and is above its max in {', '.join(over_max)}" if over_max else "")
+
+
+def _checked(settings: ElasticQuotaSettings) -> str:
+    """Say on which resources a pod is held against both bounds."""
+    quirks = settings.quirks
+    own = "that it asks for"
+    if quirks.scalar_if_asked:
+        own = "that it asks for and in cpu, memory and ephemeral-storage"
+    if not quirks.pool_all:
+        return f"A pod is admitted only within both, in every resource {own}."
+    return (
+        f"A pod is admitted only within its max in every resource {own}, and within the pool in "
+        "every resource at all."
+    )
+
+
+def _promised_texts(axes: Sequence[Axis], promised: NominatedAmounts) -> list[str]:
+    """Say what pods ask for that wait on a nominated node; they count before others like them."""
+    texts = []
+    for where, amounts in (("here", promised.here), ("elsewhere", promised.elsewhere)):
+        told = [
+            f"{amount_text(axis, amounts[axes.index(axis)])} of {axis}"
+            for axis in by_interest(axes)
+            if amounts[axes.index(axis)]
+        ]
+        if told:
+            texts.append(f"Nominated pods {where} come first, and ask for {', '.join(told)}.")
+    return texts
+
+
+def _promised_document(axes: Sequence[Axis], promised: NominatedAmounts) -> dict[str, object]:
+    return {
+        where: {
+            str(axis): format_amount(axis.resource, amount)
+            for axis, amount in zip(axes, amounts, strict=True)
+            if amount
+        }
+        for where, amounts in (("here", promised.here), ("elsewhere", promised.elsewhere))
+    }
 
 
 def _document(state: ClusterState, shares: ElasticShares, queue: QueueName) -> dict[str, object]:

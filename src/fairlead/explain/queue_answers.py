@@ -1,6 +1,7 @@
 """One way in for all rule sets: the share report and the explanation of a queue."""
 
 from fairlead.errors import FairleadError
+from fairlead.explain.explain_elastic_job import explain_elastic_job
 from fairlead.explain.explain_elastic_quota import explain_elastic_quota
 from fairlead.explain.explain_job import explain_kai_job
 from fairlead.explain.explain_kai import explain_kai_queue
@@ -22,7 +23,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares
-from fairlead.policy.names import Settings, policy_of
+from fairlead.policy.names import Settings
 
 
 def share_report(state: ClusterState, settings: Settings, capacity: Amounts | None) -> ShareReport:
@@ -47,7 +48,7 @@ def explain_queue(
         case KueueSettings():
             return explain_kueue_queue(state, KueueShares(state), queue)
         case ElasticQuotaSettings():
-            return explain_elastic_quota(state, ElasticShares(state, settings), queue)
+            return explain_elastic_quota(state, settings, queue)
 
 
 def queue_named(state: ClusterState, text: str) -> QueueName:
@@ -70,9 +71,8 @@ def explain_job(
             return explain_kai_job(state, settings, job, now_ms)
         case KueueSettings():
             return explain_kueue_job(state, settings, job, now_ms)
-        case _:
-            rules = policy_of(settings)
-            raise FairleadError(f"explaining a job under the rules of {rules} is not built yet")
+        case ElasticQuotaSettings():
+            return explain_elastic_job(state, settings, job, now_ms)
 
 
 def job_named(state: ClusterState, text: str) -> WorkloadName | None:

@@ -1,0 +1,112 @@
+"""One workload under ElasticQuotas as a plan found it, and the desk as it was at its turn.
+
+The plan is made twice: once to see what is decided, and once more up to the moment when the
+workload has its turn, so that the policy can be asked what it weighs there.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.cycle import (
+    NOT_READY,
+    SCHEDULE_TIMED_OUT,
+    SCHEDULING_GATED,
+    WOULD_BE_EVICTED,
+    Cycle,
+)
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.refusals import Refusals
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
+
+_WITHOUT_A_TURN: Final = (
+    NOT_READY,
+    SCHEDULING_GATED,
+    SCHEDULE_TIMED_OUT,
+    UNSUPPORTED_CONSTRAINT,
+    WOULD_BE_EVICTED,
+)
+
+
+class ElasticJobView:
+    """What a plan comes to for one workload."""
+
+    def __init__(
+        self, state: ClusterState, settings: ElasticQuotaSettings, job: WorkloadName, now_ms: int
+    ) -> None:
+        """Plan for *state*, which is left as it is."""
+        self.state: Final = state
+        self.settings: Final = settings
+        self.now_ms: Final = now_ms
+        self.workload: Final = state.workloads[job]
+        self.plan: Final[Plan] = ElasticQuotaPolicy(settings).plan(state, now_ms)
+        self.decisions: Final = [each for each in self.plan.decisions if each.workload == job]
+        self.victims: Final = [
+            each
+            for each in self.plan.decisions
+            if isinstance(each, Evict) and each.beneficiary == job
+        ]
+
+    def gainers(self) -> list[Reserve]:
+        """Return what those get for whose sake it loses pods."""
+        names = {each.beneficiary for each in self.decisions if isinstance(each, Evict)}
+        return [
+            each
+            for each in self.plan.decisions
+            if isinstance(each, Reserve) and each.workload in names
+        ]
+
+    def line(self) -> list[WorkloadName]:
+        """Return everybody who waits, in the order of their turns."""
+        turns = [each.workload for each in self.plan.decisions if not isinstance(each, Evict)]
+        return list(dict.fromkeys(turns))
+
+    def seeks(self) -> Start | Reserve | Wait | None:
+        """Return what came of its last turn; None if it had none."""
+        found = [each for each in self.decisions if isinstance(each, Start | Reserve | Wait)]
+        last = found[-1] if found else None
+        is_barred = isinstance(last, Wait) and last.reason.code in _WITHOUT_A_TURN
+        return None if is_barred else last
+
+    @contextmanager
+    def desk_at_turn(self) -> Iterator[Desk]:
+        """Give the desk as it was just before its last turn, which it must have had.
+
+        It may be changed: everything is undone at the end.
+        """
+        last = self.seeks()
+        assert last is not None, "who is asked about had a turn"
+        with self.state.trial():
+            desk = Desk(self.state, self.settings, self.now_ms)
+            decisions = Cycle(desk, Refusals(), self._held_back()).decisions()
+            for _ in range(self._first_of_turn(last)):
+                next(decisions)
+            # What is nominated is known from the first turn on: so one more is had, and undone.
+            mark = desk.mark()
+            next(decisions)
+            desk.roll_back(mark)
+            yield desk
+
+    def _held_back(self) -> dict[WorkloadName, WorkloadName]:
+        """Return who waits because it would lose its place at once, and to whom."""
+        return {
+            each.workload: WorkloadName(each.reason.names[0])
+            for each in self.plan.decisions
+            if isinstance(each, Wait) and each.reason.code == WOULD_BE_EVICTED
+        }
+
+    def _first_of_turn(self, last: Decision) -> int:
+        """Return where the decisions of a turn begin: who is evicted comes before who gains."""
+        decisions = self.plan.decisions
+        at = max(at for at, each in enumerate(decisions) if each is last)
+        while at > 0:
+            before = decisions[at - 1]
+            if not (isinstance(before, Evict) and before.beneficiary == self.workload.name):
+                break
+            at -= 1
+        return at

@@ -1,0 +1,182 @@
+"""What is weighed when a workload has its turn under ElasticQuotas: rules, nodes, who may be asked.
+
+All numbers are those of the policy, asked at the desk as it was then.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.explain.axis_order import by_interest
+from fairlead.explain.elastic_job_view import ElasticJobView
+from fairlead.explain.node_standing import POD_SLOTS, Free, NodeStanding
+from fairlead.fairness.elastic_pool import exceeds
+from fairlead.model.axes import Amounts, Axis, Limits, QueueName
+from fairlead.model.plan import Reserve, Start, Tally
+from fairlead.model.workload import ElasticPods, PodId
+from fairlead.policy.elastic_quota.asker import Asker
+from fairlead.policy.elastic_quota.claims import Claim, asked_for
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.node_claim import Asked
+from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.wait_reasons import defects
+
+Rule: TypeAlias = Literal["max", "pool", "min"]
+
+
+class RuleLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of one rule on one axis: used + nominated + request against a bound."""
+
+    rule: Rule
+    axis: Axis
+    used: int  # of the pool: by all
+    nominated: int
+    request: int
+    bound: int | None
+    holds: bool
+
+
+class ElasticTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """What was weighed at the last turn of a workload."""
+
+    pods: tuple[str, ...]  # that were to start together, or the first that was tried
+    rules: tuple[RuleLine, ...]  # none without a quota
+    nodes: tuple[Tally, ...]  # what they are to the first of those pods
+    standings: tuple[NodeStanding, ...]  # the same, node by node
+    asked: Asked  # who may be asked to give way
+    over_min: tuple[QueueName, ...]  # other namespaces that use more than their min
+    tries: tuple[NodeOutcome, ...]  # what came of nodes for the first pod; none if none was tried
+    looks_later: bool  # whether who is leaving counts as gone for who claims
+
+
+def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
+    """Return what was weighed for a workload; None if it had no turn. Cost: each node, judged."""
+    seeks = view.seeks()
+    if seeks is None:
+        return None
+    with view.desk_at_turn() as desk:
+        pods, is_gang = _pods(view, desk)
+        askers = [desk.asker(view.workload, pod) for pod in pods]
+        for asker in askers if is_gang else ():
+            desk.withdraw(asker)  # what its own pods wait for is not in their way
+        whole = _together(desk, askers) if is_gang else askers[0]
+        later = desk.admission.standing(whole, later=desk.looks_later)
+        asked = asked_for(desk, whole, later)
+        over = later.use.is_over_min.items()
+        return ElasticTurn(
+            pods=tuple(view.workload.pod_name(pod) for pod in pods),
+            rules=tuple(_rules(desk, whole)),
+            nodes=defects(desk, askers[0]),
+            standings=_standings(desk, askers[0]),
+            asked=asked,
+            over_min=tuple(
+                sorted(name for name, is_over in over if is_over and name != whole.queue)
+            ),
+            tries=() if isinstance(seeks, Start) else _tries(desk, askers[0], asked),
+            looks_later=desk.looks_later,
+        )
+
+
+def _pods(view: ElasticJobView, desk: Desk) -> tuple[list[PodId], bool]:
+    """Return the pods that were tried together: all that a gang needs, else one; and which."""
+    workload, seeks = view.workload, view.seeks()
+    run = desk.state.runs.get(workload.name)
+    placed = run.pods if run else {}
+    staying = sum(1 for each in placed.values() if each.phase == "running")
+    is_gang = workload.min_count > 1 and staying < workload.min_count
+    if isinstance(seeks, Start | Reserve):
+        ready = [place.pod for place in seeks.placements]
+    else:
+        sets = workload.pod_sets
+        ready = [p for p in workload.pods() if p not in placed and not sets[p.pod_set].gated]
+    return ready[: workload.min_count - staying if is_gang else 1], is_gang
+
+
+def _together(desk: Desk, askers: Sequence[Asker]) -> Asker:
+    """Return pods that start together as one that asks for the sum, or for minResources.
+
+    What the pods of the gang have already counts towards those.
+    """
+    first = askers[0]
+    total = [sum(amounts) for amounts in zip(*[each.charge for each in askers], strict=True)]
+    own, state = first.workload.extension, desk.state
+    if isinstance(own, ElasticPods) and own.min_resources is not None:
+        least = list(state.axes.charge(state.resources, own.min_resources))
+        run = state.runs.get(first.workload.name)
+        for pod in run.pods if run else ():
+            held = desk.charges.of(first.workload, pod.pod_set).amounts
+            least = [a - b for a, b in zip(least, held, strict=True)]
+        total = list(map(max, total, least))
+    named = frozenset([at for each in askers for at in each.named])
+    return first._replace(charge=tuple(total), named=named)
+
+
+def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:
+    """Yield the two rules of admission, then the min, which decides who may be asked."""
+    queue, books = asker.queue, desk.books
+    if queue is None:
+        return
+    now = desk.admission.standing(asker, later=False)
+    later = desk.admission.standing(asker, later=desk.looks_later)
+    own, pool = now.nominated.in_quota, now.nominated.everywhere
+    used, request = now.use.used[queue], asker.charge
+    yield from _lines(desk, "max", (used, own, request), books.ceiling[queue], now.own_axes)
+    yield from _lines(desk, "pool", (now.use.pool, pool, request), books.pool, now.pool_axes)
+    least, waiting = books.guaranteed[queue], later.nominated.in_quota
+    numbers = (later.use.used[queue], waiting, request)
+    yield from _lines(desk, "min", numbers, least, later.own_axes)
+
+
+def _lines(
+    desk: Desk,
+    rule: Rule,
+    numbers: tuple[Sequence[int], Amounts, Amounts],
+    bounds: Limits,
+    axes: Sequence[int],
+) -> Iterator[RuleLine]:
+    used, nominated, request = numbers
+    more = [a + b for a, b in zip(nominated, request, strict=True)]
+    places = {desk.state.axes.axes[at]: at for at in axes}
+    for axis in by_interest(places):
+        at = places[axis]
+        yield RuleLine(
+            rule=rule,
+            axis=axis,
+            used=used[at],
+            nominated=nominated[at],
+            request=request[at],
+            bound=bounds[at],
+            holds=not exceeds(used, more, bounds, (at,)),
+        )
+
+
+def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
+    resources = desk.state.resources
+    places = {
+        Axis(resource): at
+        for at, (resource, need) in enumerate(zip(resources, asker.requests, strict=True))
+        if need > 0 and resource != POD_SLOTS
+    }
+    axes = by_interest(places)
+    found = []
+    for name, node in sorted(desk.state.nodes.items()):
+        now, later = desk.places.free(asker, name), desk.places.free(asker, name, later=True)
+        free = [
+            Free(axis=axis, now=(now[places[axis]],), later=(later[places[axis]],)) for axis in axes
+        ]
+        found.append(
+            NodeStanding(
+                node=name,
+                what=desk.places.defect(asker, name) or "have room",
+                free=tuple(free) if node.ready else (),
+            )
+        )
+    return tuple(found)
+
+
+def _tries(desk: Desk, asker: Asker, asked: Asked) -> tuple[NodeOutcome, ...]:
+    """Return what comes of each node if those leave who may be asked; none if it may not try."""
+    refusal = desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+    claim = Claim(desk, asker, refusal, asked)
+    return () if claim.why_not() is not None else tuple(claim.outcomes().values())
