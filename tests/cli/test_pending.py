@@ -8,6 +8,7 @@ import yaml
 
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.run_cli import Ran, run_cli
+from tests.shared_folder import ROOT
 
 QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -239,3 +240,12 @@ def test_the_tree_counts_as_many_as_the_line_has(tmp_path: Path) -> None:
         each["name"]: (each["admittedWorkloads"], each["pendingWorkloads"]) for each in queues
     }
     assert counts == {"cohort/all": (1, 3), "lab": (1, 3)}
+
+
+def test_pods_under_elastic_quotas_have_no_numbered_places() -> None:
+    ran = run_cli("pending", "vision", "-f", str(ROOT / "examples" / "elastic-quota"))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert ran.err == (
+        "error: the objects are of elastic-quota, and only Kueue's workloads wait in numbered "
+        "places; fairlead plan shows who waits\n"
+    )
