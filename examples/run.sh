@@ -40,3 +40,8 @@ tell "ElasticQuota: namespaces borrow each other's unused min"
 show validate -f examples/elastic-quota
 show queues -f examples/elastic-quota
 show explain speech -f examples/elastic-quota
+show plan -f examples/elastic-quota
+
+tell "ElasticQuota: a guarantee that others borrowed on two nodes comes back"
+show plan -f examples/elastic-quota-stories/two-nodes
+show plan -f examples/elastic-quota-cross-node/gang.yaml
