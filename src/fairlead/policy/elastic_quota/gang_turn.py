@@ -1,9 +1,9 @@
 """The turn of a gang: as many pods as it needs start together, or none does.
 
 Both rules of a quota look at the sum of those pods. If not all of them can start, each takes the
-place it can get, from nobody or from others by the rule for one pod; and if that is not enough for
-all, places are looked for jointly. What is taken for a gang that does not get all it needs is given
-back at once.
+place it can get, from nobody or from others by the rule for one pod. If that is not enough for all,
+or if so few may be asked that the least harm can be found, places are looked for jointly. What is
+taken for a gang that does not get all it needs is given back at once.
 """
 
 from collections.abc import Sequence
@@ -108,22 +108,26 @@ class GangTurns:
     def _claim(
         self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker
     ) -> GangPromised | None:
-        """Take places from others: one after the other, and if that fails, jointly."""
+        """Take places from others: one after the other, or jointly if that fails or does harm."""
         desk = self._desk
         own = askers[0].workload.extension
         if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
             return None
-        joint = self._one_by_one(askers, before, whole.charge)
-        if joint is None and desk.settings.cross_node_preemption:
+        claim = JointClaim(desk, askers, whole.charge, protects_min=False)
+        found = self._one_by_one(askers, before, claim)
+        # What is best for one pod after the other need not be for all, so look where that is exact.
+        is_final = found is not None and (not found.victims or not claim.is_exact)
+        if not is_final and desk.settings.cross_node_preemption:
             joint = least_harm(desk, askers, whole.charge)
-        return None if joint is None else self._promised(askers, whole, joint)
+            if joint is not None and (found is None or claim.is_better(joint, found)):
+                found = joint
+        return None if found is None else self._promised(askers, whole, found)
 
     def _one_by_one(
-        self, askers: Sequence[Asker], before: Sequence[str | None], charge: Amounts
+        self, askers: Sequence[Asker], before: Sequence[str | None], whole: JointClaim
     ) -> JointOutcome | None:
         """Return what comes of one claim after the other, without those who leave in vain."""
         desk = self._desk
-        whole = JointClaim(desk, askers, charge, protects_min=False)
         mark = desk.mark()
         found = []
         for asker, own in zip(askers, before, strict=True):

@@ -11,7 +11,7 @@ nobody leaves in vain; a set with a smaller sum may exist.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import add
+from operator import add, sub
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
@@ -82,18 +82,22 @@ class JointClaim:
         self._places = JointPlaces(desk, askers, later=desk.looks_later)
         self._order = self._least_important_first()
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether so few may be asked that every set of them is looked at."""
+        return len(self._order) <= EXACT
+
     def solve(self) -> JointOutcome | None:
         """Return the least harmful way, exact or as far as the bound goes."""
         nodes = self._feasible(())
         if nodes is not None:
             return JointOutcome(self.asked, nodes, ())
         everybody = self._as_many_as_may()
-        is_exact = len(self._order) <= EXACT
         # Who may go below its min gives in order; who may not, gives whatever it can spare.
-        most = self._order if self._protects_min and is_exact else everybody
+        most = self._order if self._protects_min and self.is_exact else everybody
         if self._feasible(most) is None:
             return None
-        return self._exact() if is_exact else self._bounded(everybody)
+        return self._exact() if self.is_exact else self._bounded(everybody)
 
     def harm(self, victims: Sequence[Holder]) -> Harm:
         """Return by what sets of victims are compared; *victims* is not empty."""
@@ -105,6 +109,15 @@ class JointClaim:
             len(victims),
             sum(map(self._lost_work, victims)),
         )
+
+    def is_better(self, one: JointOutcome, other: JointOutcome) -> bool:
+        """Return whether *one* way spares mins that the *other* does not, or does less harm."""
+        if not one.victims or not other.victims:
+            return len(one.victims) < len(other.victims)
+        ranks = [
+            (not self._keeps_mins(each.victims), self.harm(each.victims)) for each in (one, other)
+        ]
+        return ranks[0] < ranks[1]
 
     def _exact(self) -> JointOutcome | None:
         sets = [
@@ -197,19 +210,24 @@ class JointClaim:
         """
         if self.asked != "borrowers":
             return True
-        by_queue: dict[QueueName, list[Holder]] = {}
-        for each in victims:
-            if each.queue is not None:
-                by_queue.setdefault(each.queue, []).append(each)
-        return all(self._may_give(queue, them) for queue, them in by_queue.items())
+        if self._protects_min and not self._keeps_mins(victims):
+            return False
+        return all(self._may_give(queue, them) for queue, them in _by_queue(victims).items())
 
     def _may_give(self, queue: QueueName, victims: Sequence[Holder]) -> bool:
         used, least = self._claim.standing.use.used[queue], self._desk.books.guaranteed[queue]
-        total = [sum(amounts) for amounts in zip(*[v.charge for v in victims], strict=True)]
-        if self._protects_min and not keeps_min(used, total, least):
-            return False
-        rest = [u - t for u, t in zip(used, total, strict=True)]
+        rest = list(map(sub, used, _total(victims)))
         return any(is_over(list(map(add, rest, last.charge)), least) for last in victims)
+
+    def _keeps_mins(self, victims: Sequence[Holder]) -> bool:
+        """Return whether nobody else falls below its min in what *victims* hold."""
+        if self.asked != "borrowers":
+            return True
+        used, least = self._claim.standing.use.used, self._desk.books.guaranteed
+        return all(
+            keeps_min(used[queue], _total(them), least[queue])
+            for queue, them in _by_queue(victims).items()
+        )
 
     def _lost_work(self, holder: Holder) -> int:
         """Return what is lost: the largest part of the cluster that a pod has, times how long."""
@@ -221,3 +239,15 @@ class JointClaim:
             if there > 0
         ]
         return max(parts, default=0) * max(0, self._desk.now_ms - holder.started_ms)
+
+
+def _by_queue(victims: Iterable[Holder]) -> dict[QueueName, list[Holder]]:
+    found: dict[QueueName, list[Holder]] = {}
+    for each in victims:
+        if each.queue is not None:
+            found.setdefault(each.queue, []).append(each)
+    return found
+
+
+def _total(victims: Iterable[Holder]) -> list[int]:
+    return [sum(amounts) for amounts in zip(*[each.charge for each in victims], strict=True)]
