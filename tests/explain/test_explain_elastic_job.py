@@ -135,7 +135,7 @@ SMALL_NODES = """
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        (OURS, "No node alone is enough: those who leave are on several."),
+        (OURS, "No node alone is enough, so several were looked at together."),
         (
             ElasticQuotaSettings(cross_node_preemption=False),
             "Victims on several nodes at once are not looked for.",

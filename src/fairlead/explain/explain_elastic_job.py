@@ -174,7 +174,7 @@ def _across_nodes(view: ElasticJobView, turn: ElasticTurn) -> list[str]:
     if not view.settings.cross_node_preemption:
         return ["Victims on several nodes at once are not looked for."]
     if isinstance(view.seeks(), Reserve):
-        return ["No node alone is enough: those who leave are on several."]
+        return ["No node alone is enough, so several were looked at together."]
     return ["Victims on several nodes at once are no help either."]
 
 
