@@ -4,7 +4,8 @@ Pods that ask for the same are refused for the same reason, as long as nothing h
 reason depends on. There are three kinds. Who is over the max of its namespace with nobody less
 important there depends on that quota alone. Who finds the pool exhausted, with nobody less
 important in its namespace, depends on the sums of all quotas. For both, whatever happens on nodes
-is of no help. Everybody else depends on the nodes and on who holds them, too.
+is of no help. Everybody else depends on the nodes and on who holds them, too; so does whom a rule
+refuses only until those have left who are leaving.
 """
 
 from collections.abc import Hashable
@@ -12,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import ElasticPods
-from fairlead.policy.elastic_quota.admission import Refusal
+from fairlead.policy.elastic_quota.admission import Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
 
@@ -81,16 +82,18 @@ def _kind(asker: Asker) -> Hashable:
 def _facts(desk: Desk, asker: Asker, refusal: Refusal | None) -> object:
     """Return what the refusal depends on, by the kind that it is of."""
     queue = asker.queue
-    if refusal is not None and queue is not None and _takes_from_nobody(desk, asker):
-        if refusal.rule == "OverMax":
-            return (refusal, desk.quota_facts(queue))
-        return (refusal, desk.all_quota_facts())
+    if refusal is not None and queue is not None:
+        standing = desk.admission.standing(asker, later=desk.looks_later)
+        later = desk.admission.refusal(asker, standing)
+        if later is not None and _takes_from_nobody(desk, asker, standing):
+            if refusal.rule == later.rule == "OverMax":
+                return (refusal, desk.quota_facts(queue))
+            return (refusal, desk.all_quota_facts())
     return (refusal, desk.all_quota_facts(), desk.node_facts())
 
 
-def _takes_from_nobody(desk: Desk, asker: Asker) -> bool:
+def _takes_from_nobody(desk: Desk, asker: Asker, standing: Standing) -> bool:
     """Return whether a pod may take from its own namespace only, where nobody is less important."""
-    standing = desk.admission.standing(asker, later=desk.looks_later)
     lowest = desk.holders.lowest_priority(asker.queue)
     is_lowest = lowest is None or lowest >= asker.priority
     return is_lowest and desk.admission.is_over_min(asker, standing)
