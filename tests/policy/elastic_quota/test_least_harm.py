@@ -1,0 +1,97 @@
+"""The joint search for victims against trying every set of them and all places."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.model.axes import WorkloadName
+from fairlead.policy.elastic_quota.claims import Claim
+from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.joint_claim import JointOutcome, least_harm
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
+from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
+
+MOST_CANDIDATES = 8
+
+
+@st.composite
+def worlds(draw: st.DrawFn, most_pods: int = MOST_CANDIDATES) -> World:
+    """Two or three nodes that are mostly full of pods of three namespaces."""
+    nodes = {f"n{at}": draw(st.integers(2, 5)) for at in range(draw(st.integers(2, 3)))}
+    free = dict(nodes)
+    pods = []
+    for number in range(draw(st.integers(2, most_pods))):
+        node, asks = draw(st.sampled_from(sorted(nodes))), draw(st.integers(1, 3))
+        if asks > free[node]:
+            continue
+        free[node] -= asks
+        pods.append(
+            Pod(
+                name=f"p{number}",
+                of=draw(st.sampled_from("abbcc")),
+                asks=asks,
+                node=node,
+                priority=draw(st.integers(0, 2)),
+                since=draw(st.integers(1, 4)) * 1000,
+                is_covered=draw(st.booleans()),
+            )
+        )
+    return World(
+        least={"a": draw(st.integers(0, 9)), "b": draw(st.integers(0, 3)), "c": 1},
+        most=draw(st.integers(3, 12)),
+        nodes=nodes,
+        pods=tuple(pods),
+        gang=tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))),
+        priority=draw(st.integers(0, 3)),
+        allowed=draw(st.integers(0, 1)),
+    )
+
+
+def desk_of(world: World, *, protect_min: bool) -> Desk:
+    nodes = "\n".join(["name has", *[f"{name} {has}" for name, has in world.nodes.items()]])
+    state = cluster(world.quotas, nodes, world.table, world.budgets)
+    return Desk(state, ElasticQuotaSettings(protect_min=protect_min), NOW_MS)
+
+
+def found_by(desk: Desk) -> JointOutcome | None:
+    gang = desk.state.workloads[WorkloadName("g")]
+    askers = [desk.asker(gang, pod) for pod in gang.pods()]
+    total = sum(asker.charge[0] for asker in askers)
+    return least_harm(desk, askers, (total,))
+
+
+@given(world=worlds(), protect_min=st.booleans())
+@settings(max_examples=400)
+def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> None:
+    plain = PlainJoint(world)
+    found = found_by(desk_of(world, protect_min=protect_min))
+    if found is None:
+        assert plain.best(protect_min=protect_min) is None
+        return
+    names = {str(each.key[0]) for each in found.victims}
+    victims = [pod for pod in world.pods if pod.name in names]
+    assert plain.is_enough(victims)
+    assert plain.have_room(found.nodes, victims)
+    assert plain.harm(victims) == plain.best(protect_min=protect_min)
+
+
+@given(world=worlds(), protect_min=st.booleans())
+@settings(max_examples=200)
+def test_what_one_node_can_do_all_can_do_with_no_more_harm(world: World, protect_min: bool) -> None:
+    """Where both find a way for one pod, the joint search does no more harm."""
+    world = world._replace(gang=world.gang[:1])
+    plain = PlainJoint(world)
+    desk = desk_of(world, protect_min=protect_min)
+    gang = desk.state.workloads[WorkloadName("g")]
+    asker = desk.asker(gang, gang.pods()[0])
+    refusal = desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+    single = Claim(desk, asker, refusal).best()
+    joint = found_by(desk)
+    if single is None or joint is None:
+        return
+    sets = []
+    for outcome in (joint, single):
+        names = {str(each.key[0]) for each in outcome.victims}
+        sets.append([pod for pod in world.pods if pod.name in names])
+    ranks = [(not plain.keeps_mins(each), plain.harm(each)) for each in sets]
+    assert ranks[0] <= ranks[1]
