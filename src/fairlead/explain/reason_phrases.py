@@ -31,8 +31,8 @@ PHRASES: Final = {
     "LocalQueueStopped": "its LocalQueue was stopped, and what came through it must leave",
     # Of jobs that wait.
     "OverLimit": "over the limit: {all} at {queue}",
-    "OverMax": "over the max of {queue}: {all}",
-    "PoolExhausted": "too little is left of all mins: {all}; over their min: {held}",
+    "OverMax": "over the max of {queue}: {scarcest}",
+    "PoolExhausted": "too little is left of all mins: {scarcest}; over their min: {held}",
     "ScheduleTimedOut": "gives up its places: not all were free within scheduleTimeoutSeconds",
     "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
     "NoNodeFits": "fits no node: {tallies}",
@@ -54,7 +54,7 @@ PHRASES: Final = {
     "QuotaIsKept": "waits for quota at {queue}, where {names} has a claim: {all}; held by {held}",
     "WaitingForPreemptedWorkloads": "others give way to it",
     "AllocateIsOff": "the shard has the action allocate switched off",
-    "WouldBeEvicted": "could start, but the next cycle would take its place for {names}",
+    "WouldBeEvicted": "could start, but its place would be taken again for {names}",
     "TakenAgain": "got a place in this cycle, and lost it again to {names}",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
     # Of claims that failed.
@@ -84,7 +84,7 @@ PHRASES: Final = {
 
 BARE_PHRASES: Final = {
     "Preempts": ("is more important than others without a quota: {all}",),
-    "PoolExhausted": ("too little is left of all mins: {all}",),
+    "PoolExhausted": ("too little is left of all mins: {scarcest}",),
     "BeyondMin": (
         "beyond its min {queue} asks only its own less important pods, and has none: {scarcest}",
     ),
@@ -93,7 +93,7 @@ BARE_PHRASES: Final = {
         "nobody less important runs without a quota",
     ),
     "NoRoomWithVictims": ("nobody's leaving makes enough room",),
-    "WouldBeEvicted": ("held back from a place that the next cycle would take away again",),
+    "WouldBeEvicted": ("held back from a place that would be taken away again",),
     "QueueDoesNotExist": ("it names no queue",),
     "Suspended": ("held back by its owner",),
     "BackOff": ("held back for a while after evictions",),

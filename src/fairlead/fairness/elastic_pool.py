@@ -8,7 +8,7 @@ Which axes are looked at is a matter of policy: a resource that somebody overuse
 those who do not ask for it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -38,7 +38,7 @@ class PoolSums(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True):
-    """The first axis on which used + nominated + request is more than the bound."""
+    """An axis on which used + nominated + request is more than the bound."""
 
     axis: int
     used: int
@@ -82,17 +82,27 @@ def first_excess(
     and its ceiling (or its guarantee) as bounds; of the pool, with everybody's. Only *axes* are
     looked at.
     """
+    return next(excesses(used, nominated, request, bounds, axes), None)
+
+
+def excesses(
+    used: Sequence[int],
+    nominated: Sequence[int],
+    request: Sequence[int],
+    bounds: Sequence[int | None],
+    axes: Iterable[int],
+) -> Iterator[Excess]:
+    """Yield every place where used + nominated + request is more than the bound."""
     for axis in axes:
         bound = bounds[axis]
         if bound is not None and used[axis] + nominated[axis] + request[axis] > bound:
-            return Excess(
+            yield Excess(
                 axis=axis,
                 used=used[axis],
                 nominated=nominated[axis],
                 request=request[axis],
                 bound=bound,
             )
-    return None
 
 
 def exceeds(

@@ -6,7 +6,7 @@ mins. Pods of a namespace without a quota pass, and count nowhere.
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from fairlead.fairness.elastic_pool import Excess, exceeds, first_excess
+from fairlead.fairness.elastic_pool import Excess, exceeds, excesses, first_excess
 from fairlead.model.axes import Amounts
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.asker import Asker
@@ -98,6 +98,25 @@ class Admission:
             standing.pool_axes,
         )
         return None if found is None else Refusal("PoolExhausted", found)
+
+    def excesses(self, asker: Asker, standing: Standing, rule: Rule) -> list[Excess]:
+        """Return everything in which *asker* would break a rule."""
+        queue, use, others = asker.queue, standing.use, standing.nominated
+        if queue is None:
+            return []
+        if rule == "OverMax":
+            sums = (use.used[queue], others.in_quota, asker.charge)
+            return list(excesses(*sums, self._books.ceiling[queue], standing.own_axes))
+        sums = (use.pool, others.everywhere, asker.charge)
+        return list(excesses(*sums, self._books.pool, standing.pool_axes))
+
+    def beyond_min(self, asker: Asker, standing: Standing) -> list[Excess]:
+        """Return everything in which *asker* would take its quota over its min."""
+        queue = asker.queue
+        if queue is None:
+            return []
+        sums = (standing.use.used[queue], standing.nominated.in_quota, asker.charge)
+        return list(excesses(*sums, self._books.guaranteed[queue], standing.own_axes))
 
     def is_over_min(self, asker: Asker, standing: Standing) -> bool:
         """Return whether *asker* would take its quota over its min."""

@@ -1,10 +1,13 @@
 """Why a pod waits: what refused it, and why it cannot take a place from others either."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from fairlead.fairness.elastic_pool import Excess
+from fairlead.model.axes import QueueName
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Tally, Term
-from fairlead.policy.elastic_quota.admission import Refusal
+from fairlead.policy.elastic_quota.admission import Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
 from fairlead.policy.elastic_quota.desk import Desk
@@ -33,23 +36,16 @@ def refusal_reason(desk: Desk, asker: Asker, refusal: Refusal | None) -> Reason:
     """Return which rule refused a pod, or what every node lacks for it."""
     if refusal is None:
         return Reason(code=NO_NODE_FITS, queue=asker.queue, tallies=defects(desk, asker))
-    found = refusal.excess
     assert asker.queue is not None, "only a quota refuses"
+    standing = desk.admission.standing(asker, later=False)
+    broken = desk.admission.excesses(asker, standing, refusal.rule)
     is_max = refusal.rule == OVER_MAX
     names = ("used", "max") if is_max else ("used by all", "all mins")
-    nominated = (Term("nominated", found.nominated),) if found.nominated else ()
-    compared = Comparison(
-        queue=asker.queue,
-        axis=desk.state.axes.axes[found.axis],
-        left=(Term(names[0], found.used), *nominated, Term("request", found.request)),
-        relation=">",
-        right=Term(names[1], found.bound),
-    )
     return Reason(
         code=refusal.rule,
         queue=asker.queue,
-        comparisons=(compared,),
-        held=() if is_max else _borrowers(desk, found.axis),
+        comparisons=_compared(desk, asker.queue, names, broken),
+        held=() if is_max else tuple(_borrowers(desk, [each.axis for each in broken])),
     )
 
 
@@ -68,53 +64,61 @@ def _claim_reason(desk: Desk, claim: Claim) -> Reason:
         return Reason(
             code=NO_ROOM_WITH_VICTIMS,
             queue=asker.queue,
-            tallies=_tallies(claim.misses(), len(desk.state.nodes)),
+            tallies=_tallies(desk, claim),
         )
     tallies: tuple[Tally, ...] = ()
     if claim.has_candidates():
-        tallies = _tallies(claim.misses(), len(desk.state.nodes))
+        tallies = _tallies(desk, claim)
     if claim.asked == "without quota":
         code = NO_ROOM_WITH_VICTIMS if tallies else NOBODY_LESS_IMPORTANT
         return Reason(code=code, queue=asker.workload.queue, tallies=tallies)
-    return Reason(
-        code=BEYOND_MIN, queue=asker.queue, comparisons=_over_min(desk, claim), tallies=tallies
+    return beyond_min_reason(desk, asker, claim.standing, tallies)
+
+
+def beyond_min_reason(
+    desk: Desk, asker: Asker, standing: Standing, tallies: tuple[Tally, ...] = ()
+) -> Reason:
+    """Return that a pod would take its namespace over its min, so that others owe it nothing."""
+    assert asker.queue is not None, "who has no quota has no min"
+    over = desk.admission.beyond_min(asker, standing)
+    compared = _compared(desk, asker.queue, ("used", "min"), over)
+    return Reason(code=BEYOND_MIN, queue=asker.queue, comparisons=compared, tallies=tallies)
+
+
+def _compared(
+    desk: Desk, queue: QueueName, names: tuple[str, str], found: Iterable[Excess]
+) -> tuple[Comparison, ...]:
+    """Return sums that are too large; *names* are what is used of, and what bounds it."""
+    return tuple(
+        Comparison(
+            queue=queue,
+            axis=desk.state.axes.axes[each.axis],
+            left=(
+                Term(names[0], each.used),
+                *([Term("nominated", each.nominated)] if each.nominated else []),
+                Term("request", each.request),
+            ),
+            relation=">",
+            right=Term(names[1], each.bound),
+        )
+        for each in found
     )
 
 
-def _over_min(desk: Desk, claim: Claim) -> tuple[Comparison, ...]:
-    """Return where a pod would take its namespace over its min."""
-    asker, standing = claim.asker, claim.standing
-    assert asker.queue is not None, "who has no quota has no min"
-    used, least = standing.use.used[asker.queue], desk.books.guaranteed[asker.queue]
-    found = []
-    for at in standing.own_axes:
-        waiting = standing.nominated.in_quota[at]
-        nominated = (Term("nominated", waiting),) if waiting else ()
-        compared = Comparison(
-            queue=asker.queue,
-            axis=desk.state.axes.axes[at],
-            left=(Term("used", used[at]), *nominated, Term("request", asker.charge[at])),
-            relation=">",
-            right=Term("min", least[at]),
-        )
-        if compared.holds():
-            found.append(compared)
-    return tuple(found)
-
-
-def _borrowers(desk: Desk, axis: int) -> tuple[Held, ...]:
-    """Return who uses more than its min on an axis, the largest borrower first."""
-    held = [
-        Held(
-            queue=queue,
-            axis=desk.state.axes.axes[axis],
-            amount=used[axis],
-            borrowed=used[axis] - desk.books.guaranteed[queue][axis],
-        )
-        for queue, used in desk.books.now.used.items()
-        if used[axis] > desk.books.guaranteed[queue][axis]
-    ]
-    return tuple(sorted(held, key=lambda each: (-each.borrowed, each.queue)))
+def _borrowers(desk: Desk, axes: Iterable[int]) -> Iterator[Held]:
+    """Yield who uses more than its min, axis by axis, the largest borrower first."""
+    for at in axes:
+        held = [
+            Held(
+                queue=queue,
+                axis=desk.state.axes.axes[at],
+                amount=used[at],
+                borrowed=used[at] - desk.books.guaranteed[queue][at],
+            )
+            for queue, used in desk.books.now.used.items()
+            if used[at] > desk.books.guaranteed[queue][at]
+        ]
+        yield from sorted(held, key=lambda each: (-each.borrowed, each.queue))
 
 
 def defects(desk: Desk, asker: Asker) -> tuple[Tally, ...]:
@@ -123,11 +127,16 @@ def defects(desk: Desk, asker: Asker) -> tuple[Tally, ...]:
     return _counted(Counter(found), len(desk.state.nodes))
 
 
-def _tallies(misses: Counter[Outcome], of: int) -> tuple[Tally, ...]:
+def _tallies(desk: Desk, claim: Claim) -> tuple[Tally, ...]:
+    """Return what came of how many nodes; where a min protects pods, that is said."""
+    is_protected = desk.settings.protect_min and claim.asked == "borrowers"
     counts: Counter[str] = Counter()
-    for outcome, count in misses.items():
-        counts[_OUTCOMES[outcome]] += count
-    return _counted(counts, of)
+    for outcome, count in claim.misses().items():
+        what = _OUTCOMES[outcome]
+        if is_protected and outcome == "no-victims":
+            what = "have nobody who may be asked while protectMin is on"
+        counts[what] += count
+    return _counted(counts, len(desk.state.nodes))
 
 
 def _counted(counts: Counter[str], of: int) -> tuple[Tally, ...]:
