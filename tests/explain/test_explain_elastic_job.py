@@ -73,8 +73,8 @@ def test_one_that_takes_back_is_told_of_every_rule_and_node() -> None:
     ]
     # On n1 the younger of two would leave, a2; on n2 a3 is younger still.
     assert section(found, TRIES) == [
-        "n1 | has room without a/a2-0",
         "n2 | has room without a/a3-0; taken",
+        "n1 | has room without a/a2-0",
     ]
     assert "Who makes room for it" in titles(found)
 
@@ -178,6 +178,28 @@ def test_a_gang_is_held_to_the_rules_as_a_whole(least: str, asked: str) -> None:
     assert section(found, TRIES)[-1] == (
         "It is the first of 3 pods that start together or not at all."
     )
+
+
+def test_of_many_nodes_those_with_the_least_harm_are_shown() -> None:
+    """On each of nine nodes a pod could leave; the one on n9 started last, on n1 first."""
+    nodes = "name has\n" + "".join(f"n{at} 1000\n" for at in range(1, 10))
+    pods = "name of asks on since\n" + "".join(f"a{at} a 1000 n{at} {at}\n" for at in range(1, 10))
+    state = cluster("of min max\na 0 -\nb 9000 -\n", nodes, pods + "b1 b 1000 - -\n")
+    assert section(explained(state, "b1"), TRIES) == [
+        "n9 | has room without a/a9-0; taken",
+        *[f"n{at} | has room without a/a{at}-0" for at in (8, 7, 6, 5)],
+        "(4 more) | at more harm",
+    ]
+
+
+def test_what_nominated_pods_wait_for_is_not_free() -> None:
+    """The holder of n1 is leaving, and first waits for its place: 0 is free, now and later."""
+    pods = "name of asks on nominated created\nx1 x 1000 n1! - 0\nfirst x 1000 - n1 1\n"
+    state = cluster("", "name has\nn1 1000\n", pods + "second x 1000 - - 2\n")
+    assert section(explained(state, "second"), "What the nodes are to") == [
+        "n1 | lacks gpu | 0",
+        "1 of 1 node lacks gpu.",
+    ]
 
 
 def test_one_without_a_quota_is_told_that_no_rule_binds_it() -> None:

@@ -162,8 +162,10 @@ def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
     found = []
     for name, node in sorted(desk.state.nodes.items()):
         now, later = desk.places.free(asker, name), desk.places.free(asker, name, later=True)
+        # What nominated pods wait for is not free, and may be more than what is free as yet.
         free = [
-            Free(axis=axis, now=(now[places[axis]],), later=(later[places[axis]],)) for axis in axes
+            Free(axis=axis, now=(max(0, now[at]),), later=(max(0, later[at]),))
+            for axis, at in ((axis, places[axis]) for axis in axes)
         ]
         found.append(
             NodeStanding(

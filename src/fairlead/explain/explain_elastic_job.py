@@ -3,7 +3,7 @@
 The plan itself decides; here it is asked what it decided about one workload, and what it weighed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fairlead.explain.amount_text import amount_text
@@ -27,6 +27,9 @@ from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.node_outcome import NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+
+SHOWN_CHOICES: Final = 5
+"""How many nodes are shown where it could have room: the one taken, then by the least harm."""
 
 _OUTCOMES: Final[dict[Outcome, str]] = {
     "no-victim-needed": "have room without asking anybody",
@@ -136,20 +139,41 @@ def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
 
 
 def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
-    seeks, looks_later = view.seeks(), turn.looks_later
-    taken = seeks.placements[0].node if isinstance(seeks, Reserve) else None
-    texts: dict[str, list[str]] = {}
-    for each in sorted(turn.tries, key=lambda each: (not each.is_choice(looks_later), each.node)):
-        is_taken = each.node == taken and each.is_choice(looks_later)
-        text = _try_text(each, looks_later=looks_later) + ("; taken" if is_taken else "")
-        texts.setdefault(text, []).append(each.node)
-    rows = [(first_few(nodes), verb_agrees(text, len(nodes))) for text, nodes in texts.items()]
+    choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
+    choices.sort(key=lambda each: (each.node != _taken(view), each.key))
+    left_out = len(choices[SHOWN_CHOICES:])
+    more = [(f"({left_out} more)", "at more harm")] if left_out else []
+    others = [each for each in turn.tries if not each.is_choice(turn.looks_later)]
+    rows = (
+        *_try_rows(view, turn, choices[:SHOWN_CHOICES]),
+        *more,
+        *_try_rows(view, turn, others),
+    )
     return Section(
         title=f"What comes of the nodes if others give way to {turn.pods[0]}",
         table=(("NODES", ""), *rows),
         words=2,
         remarks=tuple(_across_nodes(view, turn)),
     )
+
+
+def _try_rows(
+    view: ElasticJobView, turn: ElasticTurn, tries: Sequence[NodeOutcome]
+) -> Iterator[tuple[str, str]]:
+    """Yield a row for each thing that comes of nodes."""
+    texts: dict[str, list[str]] = {}
+    for each in tries:
+        is_taken = each.node == _taken(view) and each.is_choice(turn.looks_later)
+        text = _try_text(each, looks_later=turn.looks_later) + ("; taken" if is_taken else "")
+        texts.setdefault(text, []).append(each.node)
+    for text, nodes in texts.items():
+        yield first_few(nodes), verb_agrees(text, len(nodes))
+
+
+def _taken(view: ElasticJobView) -> str | None:
+    """Return the node for which its first pod waits; None if it waits for none."""
+    seeks = view.seeks()
+    return seeks.placements[0].node if isinstance(seeks, Reserve) else None
 
 
 def _try_text(outcome: NodeOutcome, *, looks_later: bool) -> str:
