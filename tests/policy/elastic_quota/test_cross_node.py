@@ -253,3 +253,21 @@ def test_beyond_the_exact_search_nobody_leaves_in_vain() -> None:
     names = [each.workload for each in planned.decisions if isinstance(each, Evict)]
     assert names[0] == "b-large"
     assert len(names) == 1 + 8  # 8 + 8 x 1 = 16
+
+
+def test_a_victim_that_comes_back_does_not_push_the_one_aside_that_took_its_own() -> None:
+    """Only n2 holds a pod of 2. B uses 3 of 2, so b2 leaves for p, who has 2 and uses none.
+
+    B2 is more important than p and b1; with b1 gone it would be within the pool again, and have p's
+    place. Then b1 would borrow anew, and p take n2 back, round and round.
+    """
+    state = cluster(
+        "of min\na 2\nb 2",
+        "name has\nn1 1\nn2 2\nn3 1",
+        "name of asks on priority\nb1 b 1 n1 0\nb2 b 2 n2 1\np a 2 - 0",
+    )
+    assert list(cycles(state)) == [
+        ["evict b2 0 for p: TakenBelowMin", "reserve n2 for p until b2 left"],
+        ["wait b2: PoolExhausted", "start p on n2: WithinMin"],
+        ["wait b2: PoolExhausted"],
+    ]

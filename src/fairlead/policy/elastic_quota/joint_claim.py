@@ -79,7 +79,9 @@ class JointClaim:
             protects_min=protects_min,
         )
         self._protects_min = protects_min
-        self._places = JointPlaces(desk, askers, later=desk.looks_later)
+        # Who would be over its min does not undo what others take back of theirs.
+        yields = self.asked != "borrowers"
+        self._places = JointPlaces(desk, askers, later=desk.looks_later, yields=yields)
         self._order = self._least_important_first()
 
     @property

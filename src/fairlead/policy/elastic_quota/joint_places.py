@@ -28,8 +28,13 @@ Rooms: TypeAlias = dict[str, list[int]]
 class JointPlaces:
     """Looks for nodes for the pods of one workload."""
 
-    def __init__(self, desk: Desk, askers: Sequence[Asker], *, later: bool) -> None:
-        """Look for *askers*; *later*, who is leaving has left. Cost: a look at each node."""
+    def __init__(
+        self, desk: Desk, askers: Sequence[Asker], *, later: bool, yields: bool = False
+    ) -> None:
+        """Look for *askers*; *later*, who is leaving has left. Cost: a look at each node.
+
+        Who *yields* takes no room that a pod of another quota waits for, however unimportant.
+        """
         self._desk = desk
         self._later = later
         self._askers = askers
@@ -37,10 +42,12 @@ class JointPlaces:
         kinds = [_kind(askers[at]) for at in self._largest_first]
         self._surroundings_matter = any(desk.surroundings.matter(each) for each in askers)
         self._like_before = [a == b for a, b in zip(kinds, [None, *kinds], strict=False)]
-        self._free = {
+        self._free: dict[str, Sequence[int]] = {
             name: desk.places.free(askers[0], name, later=later)
             for name in sorted(desk.state.nodes)
         }
+        if yields:
+            self._leave_to_others(askers[0])
         self._open = self._open_nodes()
         self._steps_left = STEPS
         self._dear_steps_left = STEPS
@@ -130,6 +137,13 @@ class JointPlaces:
             fitting = [name for name, room in self._free.items() if self._fits(asker, name, room)]
             found.update(dict.fromkeys(fitting[:most]))
         return list(found)
+
+    def _leave_to_others(self, asker: Asker) -> None:
+        for name, free in self._free.items():
+            for other in self._desk.nominations.behind(asker, name):
+                if other.queue not in (None, asker.queue):
+                    free = tuple(map(sub, free, other.requests))
+            self._free[name] = free
 
     def _alike_together(self) -> list[int]:
         """Return the places of the pods, the largest first and those next to each other alike."""
