@@ -15,20 +15,21 @@ def rows(*arguments: str) -> dict[str, str]:
 
 
 def test_a_row_says_what_refused_a_pod_and_why_nobody_gives_way() -> None:
-    """The pool lacks 72 + 16 - 80 = 8 cores; beyond its min vision may ask itself only."""
+    """The pool lacks 9 + 2 - 10 = 1 GPU; beyond its min vision may ask itself only."""
     assert rows(EXAMPLE)["vision/train-d"] == (
         "wait vision/train-d vision "
-        "too little is left of all mins: cpu: used by all 72 + request 16 > all mins 80; "
-        "over their min: vision 48 (16 borrowed); preemption: beyond its min vision asks only its "
-        "own less important pods, and has none: nvidia.com/gpu: used 6 + request 2 > min 4"
+        "too little is left of all mins: nvidia.com/gpu: used by all 9 + request 2 > all mins 10; "
+        "over their min: vision 6 (2 borrowed) of nvidia.com/gpu; "
+        "preemption: beyond its min vision asks only its own less important pods, and has none: "
+        "nvidia.com/gpu: used 6 + request 2 > min 4"
     )
 
 
 def test_a_max_is_told_with_the_claim_on_less_important_pods() -> None:
     assert rows(EXAMPLE)["notebooks/carol"] == (
         "wait notebooks/carol notebooks "
-        "over the max of notebooks: cpu: used 16 + request 8 > max 16; preemption: beyond its min "
-        "notebooks asks only its own less important pods, and has none: "
+        "over the max of notebooks: nvidia.com/gpu: used 2 + request 1 > max 2; "
+        "preemption: beyond its min notebooks asks only its own less important pods, and has none: "
         "nvidia.com/gpu: used 2 + request 1 > min 2"
     )
 
