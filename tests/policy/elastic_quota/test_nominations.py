@@ -310,3 +310,23 @@ def test_a_claim_waits_for_all_who_leave_if_a_rule_refuses_it() -> None:
         "name of asks on priority\na1 a 1 n1! 0\na2 a 1 n2! 0\na3 a 2 - 5",
     )
     assert told(plan(state)) == ["reserve n3 for a3 until a1 a2 left"]
+
+
+def test_who_is_held_back_waits_for_no_node_any_more() -> None:
+    """Low left n1 for its own p0, who borrows; now b comes for its min of 3, and n1 has just 3."""
+    state = cluster(
+        "of min\na 0\nb 4",
+        "name has\nn1 3",
+        "name of asks on priority nominated\np0 a 2 - 2 n1\nb1 b 3 - 1 -",
+    )
+    assert told(plan(state)) == ["wait p0: WouldBeEvicted", "start b1 on n1: WithinMin"]
+
+
+def test_a_gang_that_is_not_ready_waits_for_no_node_any_more() -> None:
+    """One of the three pods is gone since two of them were promised n1."""
+    state = cluster(
+        "of min\na 6",
+        "name has\nn1 4",
+        "name of asks needs nominated priority\ng a 2x2 3 n1,n1 9\ns a 4 1 - 0",
+    )
+    assert told(plan(state)) == ["wait g: NotReady", "start s on n1: WithinMin"]

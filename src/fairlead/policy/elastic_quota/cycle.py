@@ -47,17 +47,13 @@ class Cycle:
         ]
         waiting.sort(key=lambda each: (-each.priority, each.created_ms, each.name))
         for workload in waiting:
-            if not self._is_timed_out(workload):
-                self._desk.nominate_all(workload)
+            if self._not_to_be_tried(workload, *self._ready(workload)) is None:
+                self._desk.nominate_all(workload)  # who has no turn waits for no node any more
         for workload in waiting:
             yield from self._decide(workload)
 
     def _decide(self, workload: Workload) -> Iterator[Decision]:
-        run = self._desk.state.runs.get(workload.name)
-        placed = run.pods if run else {}
-        waiting = [pod for pod in workload.pods() if pod not in placed]
-        ready = [pod for pod in waiting if not workload.pod_sets[pod.pod_set].gated]
-        staying = sum(1 for each in placed.values() if each.phase == "running")
+        ready, staying = self._ready(workload)
         needed = workload.min_count - staying if workload.min_count > 1 else 0
         reason = self._not_to_be_tried(workload, ready, staying)
         if reason is not None:
@@ -66,6 +62,14 @@ class Cycle:
             yield from self._decide_gang(workload, ready[:needed], ready[needed:])
         else:
             yield from self._decide_pods(workload, ready)
+
+    def _ready(self, workload: Workload) -> tuple[list[PodId], int]:
+        """Return the pods that may be placed, and how many have a place and keep it."""
+        run = self._desk.state.runs.get(workload.name)
+        placed = run.pods if run else {}
+        waiting = [pod for pod in workload.pods() if pod not in placed]
+        ready = [pod for pod in waiting if not workload.pod_sets[pod.pod_set].gated]
+        return ready, sum(1 for each in placed.values() if each.phase == "running")
 
     def _not_to_be_tried(
         self, workload: Workload, ready: Sequence[PodId], staying: int
