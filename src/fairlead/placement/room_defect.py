@@ -31,13 +31,14 @@ def room_defect(
         if need > free
     ]
     if lacking:
-        return _lack(lacking)
+        return lack_text(lacking)
     if share is not None and not fits_devices(room, share, gpus):
         return _device_defect(room.node, share, gpus)
     return None
 
 
-def _lack(what: list[str]) -> str:
+def lack_text(what: Sequence[str]) -> str:
+    """Return that nodes lack *what*, one thing or several."""
     *others, last = what
     if others:
         return f"lack {', '.join(others)} and {last}"

@@ -6,7 +6,7 @@ from typing import Final
 from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.placement.room_defect import POD_SLOTS
+from fairlead.placement.room_defect import POD_SLOTS, lack_text
 from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.nominations import Nominations
@@ -58,7 +58,7 @@ class Places:
             if need > 0 and need > there
         ]
         if lacking:
-            return f"lack {' and '.join(lacking)}"
+            return lack_text(lacking)
         return "have a host port promised" if self._port_is_promised(asker, name) else None
 
     def free(self, asker: Asker, name: str, *, later: bool = False) -> Amounts:

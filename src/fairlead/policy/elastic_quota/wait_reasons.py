@@ -71,7 +71,7 @@ def _claim_reason(desk: Desk, claim: Claim) -> Reason:
         tallies = _tallies(desk, claim)
     if claim.asked == "without quota":
         code = NO_ROOM_WITH_VICTIMS if tallies else NOBODY_LESS_IMPORTANT
-        return Reason(code=code, queue=asker.workload.queue, tallies=tallies)
+        return Reason(code=code, tallies=tallies)
     return beyond_min_reason(desk, asker, claim.standing, tallies)
 
 
