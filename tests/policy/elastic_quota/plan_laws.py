@@ -87,6 +87,7 @@ class Follower:
         self.now_ms = now_ms
         self.charges = Charges(state, as_plugin=settings.quirks.own_charge)
         self.promised: dict[tuple[WorkloadName, PodId], str] = {}  # in this plan
+        self._before: dict[tuple[WorkloadName, QueueName], Amounts] = {}  # what a claim found
 
     def follow(self, decision: Decision) -> None:
         """Check *decision*, and carry it out."""
@@ -116,10 +117,10 @@ class Follower:
 
     def _promise(self, workload: Workload, placement: Placement) -> None:
         assert (workload.name, placement.pod) not in self.promised
-        self._check_allowed(workload, placement)
         self.promised[workload.name, placement.pod] = str(placement.node)
         if not self.looks_later:
             return  # the plugin promises what it cannot keep
+        self._check_allowed(workload, placement)
         self._check_rules(workload, placement.pod, later=True)
         self._check_room(workload, placement, later=True)
 
@@ -134,13 +135,22 @@ class Follower:
             assert workload.priority < claimant.priority
             assert (queue in quotas) == (claimant.queue in quotas)
         else:
-            used = self.used(queue, later=self.looks_later)
-            assert any(map(int.__gt__, used, self._least(queue))), "only a borrower gives way"
+            self._check_borrows(queue, claimant.name)
         self.state.apply(WorkloadLeaving(workload=workload.name, pods=decision.pods))
         if self._protects_min and claimant.queue != queue and queue in quotas:
             had = {at for pod in decision.pods for at in self._asked(workload, pod)}
             used = self.used(queue, later=True)
             assert all(used[at] >= self._least(queue)[at] for at in had), "kept its min"
+
+    def _check_borrows(self, queue: QueueName, claimant: WorkloadName) -> None:
+        """Check that a namespace borrowed before anybody left for *claimant*.
+
+        In which order its pods leave is told otherwise than by the order of decisions.
+        """
+        if (claimant, queue) not in self._before:
+            self._before[claimant, queue] = self.used(queue, later=self.looks_later)
+        used = self._before[claimant, queue]
+        assert any(map(int.__gt__, used, self._least(queue))), "only a borrower gives way"
 
     def used(self, queue: QueueName, *, later: bool) -> Amounts:
         """Return what the pods of a namespace have, those who are leaving counted, or not."""
