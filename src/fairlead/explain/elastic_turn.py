@@ -14,12 +14,14 @@ from fairlead.explain.node_standing import POD_SLOTS, Free, NodeStanding
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, Axis, Limits, QueueName
 from fairlead.model.plan import Reserve, Start, Tally
-from fairlead.model.workload import ElasticPods, PodId
+from fairlead.model.workload import PodId
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.claims import Claim, asked_for
 from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.gang_asker import as_one
 from fairlead.policy.elastic_quota.node_claim import Asked
 from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.readiness import readiness
 from fairlead.policy.elastic_quota.wait_reasons import defects
 
 Rule: TypeAlias = Literal["max", "pool", "min"]
@@ -60,7 +62,7 @@ def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
         askers = [desk.asker(view.workload, pod) for pod in pods]
         for asker in askers if is_gang else ():
             desk.withdraw(asker)  # what its own pods wait for is not in their way
-        whole = _together(desk, askers) if is_gang else askers[0]
+        whole = as_one(desk, askers) if is_gang else askers[0]
         later = desk.admission.standing(whole, later=desk.looks_later)
         asked = asked_for(desk, whole, later)
         over = later.use.is_over_min.items()
@@ -80,36 +82,12 @@ def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
 
 def _pods(view: ElasticJobView, desk: Desk) -> tuple[list[PodId], bool]:
     """Return the pods that were tried together: all that a gang needs, else one; and which."""
-    workload, seeks = view.workload, view.seeks()
-    run = desk.state.runs.get(workload.name)
-    placed = run.pods if run else {}
-    staying = sum(1 for each in placed.values() if each.phase == "running")
-    is_gang = workload.min_count > 1 and staying < workload.min_count
+    seeks = view.seeks()
+    ready = readiness(desk.state, view.workload)
+    pods = list(ready.pods)
     if isinstance(seeks, Start | Reserve):
-        ready = [place.pod for place in seeks.placements]
-    else:
-        sets = workload.pod_sets
-        ready = [p for p in workload.pods() if p not in placed and not sets[p.pod_set].gated]
-    return ready[: workload.min_count - staying if is_gang else 1], is_gang
-
-
-def _together(desk: Desk, askers: Sequence[Asker]) -> Asker:
-    """Return pods that start together as one that asks for the sum, or for minResources.
-
-    What the pods of the gang have already counts towards those.
-    """
-    first = askers[0]
-    total = [sum(amounts) for amounts in zip(*[each.charge for each in askers], strict=True)]
-    own, state = first.workload.extension, desk.state
-    if isinstance(own, ElasticPods) and own.min_resources is not None:
-        least = list(state.axes.charge(state.resources, own.min_resources))
-        run = state.runs.get(first.workload.name)
-        for pod in run.pods if run else ():
-            held = desk.charges.of(first.workload, pod.pod_set).amounts
-            least = [a - b for a, b in zip(least, held, strict=True)]
-        total = list(map(max, total, least))
-    named = frozenset([at for each in askers for at in each.named])
-    return first._replace(charge=tuple(total), named=named)
+        pods = [place.pod for place in seeks.placements]
+    return pods[: ready.needed or 1], ready.needed > 0
 
 
 def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:

@@ -186,15 +186,14 @@ def _gives(case: PlainCase, namespace: str, pods: Pods) -> bool:
 
 
 def _takes_below_min(case: PlainCase, pod: PlainPod, left: Pods) -> bool:
-    """Return whether another's quota would be below min in a resource that the pod has."""
+    """Return whether another's quota would fall below min in a resource that the pod has."""
     if pod.namespace not in case.quotas or pod.namespace == case.incoming.namespace:
         return False
     minimum = case.quotas[pod.namespace].min
     used_now = used(case, left, pod.namespace)
     return any(
-        used_now[resource] - amount < minimum.get(resource, 0)
+        used_now[resource] - amount < minimum.get(resource, 0) <= used_now[resource]
         for resource, amount in pod.quota_charge.items()
-        if amount
     )
 
 

@@ -77,11 +77,11 @@ class PlainJoint:
     def best(self, *, protect_min: bool) -> Harm | None:
         """Return the least harm by which the gang gets its places; None: there is no way.
 
-        Nobody falls below its min if that can be avoided. Otherwise all in turn must be enough: the
-        least important first, each namespace while it is over its min.
+        Nobody falls below its min if that can be avoided; else each namespace gives while it is
+        over its min.
         """
         found = [each for each in self._ways() if self.keeps_mins(each)]
-        if not found and not protect_min and self.is_enough(self._in_turn()):
+        if not found and not protect_min:
             found = [each for each in self._ways() if self._may_give(each)]
         return min(map(self.harm, found), default=None)
 
@@ -153,23 +153,6 @@ class PlainJoint:
             )
             for of in {pod.of for pod in victims}
         )
-
-    def _in_turn(self) -> list[Pod]:
-        """Return who leaves if all are asked, those past a budget after all others."""
-        left = dict.fromkeys(self.world.least, self.world.allowed)
-        past = []
-        for pod in sorted(self.asked, key=_importance):
-            if pod.is_covered:
-                left[pod.of] -= 1
-                past += [pod] if left[pod.of] < 0 else []
-        order = sorted(self.asked, key=_importance, reverse=True)
-        used = dict(self.used)
-        found = []
-        for pod in sorted(order, key=lambda each: each in past):
-            if not self.takes_back or used[pod.of] > self.world.least[pod.of]:
-                used[pod.of] -= pod.asks
-                found.append(pod)
-        return found
 
 
 def _sum(pods: Sequence[Pod], of: str) -> int:

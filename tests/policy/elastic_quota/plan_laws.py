@@ -136,11 +136,11 @@ class Follower:
             assert (queue in quotas) == (claimant.queue in quotas)
         else:
             self._check_borrows(queue, claimant.name)
+        before = self.used(queue, later=True) if queue in quotas else ()
         self.state.apply(WorkloadLeaving(workload=workload.name, pods=decision.pods))
         if self._protects_min and claimant.queue != queue and queue in quotas:
-            had = {at for pod in decision.pods for at in self._asked(workload, pod)}
-            used = self.used(queue, later=True)
-            assert all(used[at] >= self._least(queue)[at] for at in had), "kept its min"
+            rows = zip(before, self.used(queue, later=True), self._least(queue), strict=True)
+            assert not any(left < least <= had for had, left, least in rows), "kept its min"
 
     def _check_borrows(self, queue: QueueName, claimant: WorkloadName) -> None:
         """Check that a namespace borrowed before anybody left for *claimant*.

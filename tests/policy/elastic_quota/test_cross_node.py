@@ -70,7 +70,7 @@ def test_the_pool_is_filled_from_three_nodes() -> None:
         "reserve n1 for b1 until a1 a2 a3 left",
     ]
     assert reasons(plan(state), "b1") == ["TakesBack", "used 0 + request 3 <= min 3"]
-    assert reasons(plan(state), "a3") == ["MinTakenBack", "used 1 > min 0"]
+    assert reasons(plan(state), "a3") == ["MinTakenBack", "used 3 > min 0"]
 
 
 def test_a_namespace_over_its_max_gives_up_its_own_on_several_nodes() -> None:

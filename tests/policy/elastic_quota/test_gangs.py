@@ -42,12 +42,14 @@ def test_the_sum_is_held_against_max_and_pool() -> None:
     assert reasons(plan(over_max), "g") == [
         "OverMax",
         "used 0 + request 6 > max 5",
-        "NoRoomWithVictims",
+        "BeyondMin",
+        "used 0 + request 6 > min 2",
     ]
     assert reasons(plan(over_pool), "g") == [
         "PoolExhausted",
         "used by all 0 + request 6 > all mins 5",
-        "NoRoomWithVictims",
+        "BeyondMin",
+        "used 0 + request 6 > min 2",
     ]
 
 

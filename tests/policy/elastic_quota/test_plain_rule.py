@@ -53,8 +53,8 @@ DIFFERING = """
     max-core-zero          7       7
     scalar-if-asked        7       0
     pool-all               25      20
-    below-min              25      25
-    below-min,_protectMin  107     107
+    below-min              32      32
+    below-min,_protectMin  84      84
     bare-first-check       18      18
     double-remove          16      16
     pdb-undercount         5       5

@@ -28,7 +28,7 @@ PLUGIN = {
     # cpu 6 + 0 > 4, so it is taken for a pod beyond the min
     "scalar_if_asked": ["wait speech/decode: PoolExhausted BeyondMin"],
     "pool_all": [
-        "evict vision/probe for speech/decode: TakenBelowMin",  # fpga 1 + 0 > 0
+        "evict vision/probe for speech/decode: MinTakenBack",  # fpga 1 + 0 > 0
         "reserve speech/decode on cpu-1 until vision/probe left: TakesBack",
     ],
     "below_min": [

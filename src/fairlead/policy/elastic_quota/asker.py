@@ -26,6 +26,11 @@ class Asker(NamedTuple):
         return (self.workload.name, self.pod)
 
     @property
+    def turn(self) -> tuple[int, int, str, PodId]:
+        """When it has its turn: by priority, then by age, then by name."""
+        return (*turn_of(self.workload), self.pod)
+
+    @property
     def pod_set(self) -> PodSet:
         """The set that it belongs to."""
         return self.workload.pod_sets[self.pod.pod_set]
@@ -43,6 +48,11 @@ def asker_of(state: ClusterState, charges: Charges, workload: Workload, pod: Pod
         charge=charge.amounts,
         named=charge.named,
     )
+
+
+def turn_of(workload: Workload) -> tuple[int, int, str]:
+    """Return when a workload has its turn, as in Kubernetes' default scheduler."""
+    return (-workload.priority, workload.created_ms, workload.name)
 
 
 def pod_title(workload: Workload, pod: PodId) -> str:

@@ -64,7 +64,9 @@ class Claim:
 
     def others_may_help(self) -> bool:
         """Return whether, after `best` found none, victims on other nodes could help."""
-        return self._last_search is not None and self._last_search.others_may_help()
+        if self._last_search is None or not self.has_candidates():
+            return False
+        return self._last_search.others_may_help()
 
     def outcomes(self) -> dict[str, NodeOutcome]:
         """Return what came of every node by the rule that was applied last."""
@@ -103,6 +105,7 @@ class Claim:
             desk.settings.quirks,
             asked=self.asked,
             protects_min=protects_min,
+            spared=desk.spared,
         )
         return NodeSearch(desk, claim, was_admitted=self._was_admitted)
 

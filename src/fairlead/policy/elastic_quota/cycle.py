@@ -11,10 +11,12 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
 from fairlead.model.workload import ElasticPods, PodId, Workload
+from fairlead.policy.elastic_quota.asker import turn_of
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.gang_turn import GangPromised, GangStarted, GangTurns
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.pod_turn import Loss, PodTurns, Promised, Refused, Started
+from fairlead.policy.elastic_quota.readiness import Readiness, readiness
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
 
@@ -45,51 +47,45 @@ class Cycle:
         waiting = [
             state.workloads[name] for queue in state.waited_for() for name in state.waiting(queue)
         ]
-        waiting.sort(key=lambda each: (-each.priority, each.created_ms, each.name))
+        waiting.sort(key=turn_of)
         for workload in waiting:
-            if self._not_to_be_tried(workload, *self._ready(workload)) is None:
+            if self._not_to_be_tried(workload, readiness(state, workload)) is None:
                 self._desk.nominate_all(workload)  # who has no turn waits for no node any more
         for workload in waiting:
             yield from self._decide(workload)
 
     def _decide(self, workload: Workload) -> Iterator[Decision]:
-        ready, staying = self._ready(workload)
-        needed = workload.min_count - staying if workload.min_count > 1 else 0
-        reason = self._not_to_be_tried(workload, ready, staying)
+        ready = readiness(self._desk.state, workload)
+        reason = self._not_to_be_tried(workload, ready)
         if reason is not None:
             yield Wait(workload=workload.name, reason=reason)
-        elif needed > 0:
-            yield from self._decide_gang(workload, ready[:needed], ready[needed:])
+        elif ready.needed > 0:
+            needed = ready.needed
+            yield from self._decide_gang(workload, ready.pods[:needed], ready.pods[needed:])
         else:
-            yield from self._decide_pods(workload, ready)
+            yield from self._decide_pods(workload, ready.pods)
 
-    def _ready(self, workload: Workload) -> tuple[list[PodId], int]:
-        """Return the pods that may be placed, and how many have a place and keep it."""
-        run = self._desk.state.runs.get(workload.name)
-        placed = run.pods if run else {}
-        waiting = [pod for pod in workload.pods() if pod not in placed]
-        ready = [pod for pod in waiting if not workload.pod_sets[pod.pod_set].gated]
-        return ready, sum(1 for each in placed.values() if each.phase == "running")
-
-    def _not_to_be_tried(
-        self, workload: Workload, ready: Sequence[PodId], staying: int
-    ) -> Reason | None:
+    def _not_to_be_tried(self, workload: Workload, ready: Readiness) -> Reason | None:
         """Return why a workload has no turn: pods are missing or held back, or cannot be placed."""
         queue = workload.queue if workload.queue in self._desk.state.queues else None
-        sets = workload.pod_sets
-        there = staying + sum(each.count for each in sets) - self._placed(workload)
-        if there < workload.min_count:
+        if ready.there < workload.min_count:
             missing = Tally(
-                count=there, of=workload.min_count, things="pods that it needs", what="are there"
+                count=ready.there,
+                of=workload.min_count,
+                things="pods that it needs",
+                what="are there",
             )
             return Reason(code=NOT_READY, queue=queue, tallies=(missing,))
-        if not ready or len(ready) + staying < workload.min_count:
-            gated = there - staying - len(ready)
+        if not ready.pods or len(ready.pods) < ready.needed:
             held_back = Tally(
-                count=gated, of=workload.pod_count(), things="pods", what="have a scheduling gate"
+                count=ready.there - ready.staying - len(ready.pods),
+                of=workload.pod_count(),
+                things="pods",
+                what="have a scheduling gate",
             )
             return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
-        unknown = {name for pod in ready for name in sets[pod.pod_set].constraints.unsupported}
+        sets = workload.pod_sets
+        unknown = {name for pod in ready.pods for name in sets[pod.pod_set].constraints.unsupported}
         if unknown:
             return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
         if self._is_timed_out(workload):
@@ -98,10 +94,6 @@ class Cycle:
             names = (self._held_back[workload.name],)
             return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)
         return None
-
-    def _placed(self, workload: Workload) -> int:
-        run = self._desk.state.runs.get(workload.name)
-        return len(run.pods) if run else 0
 
     def _decide_gang(
         self, workload: Workload, needed: Sequence[PodId], more: Sequence[PodId]

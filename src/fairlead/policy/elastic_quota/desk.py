@@ -3,11 +3,11 @@
 Each change is made on the state and in the books together, and can be taken back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import partial
 from typing import Final, NamedTuple
 
-from fairlead.model.axes import QueueName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.journal import Mark
 from fairlead.model.state import ClusterState
@@ -51,12 +51,17 @@ class Desk:
         settings: ElasticQuotaSettings,
         now_ms: int,
         knowledge: NodeKnowledge | None = None,
+        spared: Set[WorkloadName] = frozenset(),
     ) -> None:
-        """Open the books of *state* at *now_ms*. Cost: the quotas, and what waits."""
+        """Open the books of *state* at *now_ms*. Cost: the quotas, and what waits.
+
+        Workloads in *spared* give way to nobody.
+        """
         known = knowledge or NodeKnowledge(state, settings)
         self.state: Final = state
         self.settings: Final = settings
         self.now_ms: Final = now_ms
+        self.spared: Final = spared
         self.looks_later: Final = not settings.quirks.leaving_counts
         self.charges: Final = known.charges
         self.holders: Final = known.holders
@@ -145,6 +150,8 @@ class Desk:
         name, pod = holder.key
         self.state.apply(WorkloadLeaving(workload=name, pods=(pod,)))
         self.books.leave(holder.queue, holder.charge)
+        self.budgets.disturb(holder)
+        self._undo.append(partial(self.budgets.disturb, holder, -1))
         self._undo.append(partial(self.books.undo_leave, holder.queue, holder.charge))
         self.changes += 1
 

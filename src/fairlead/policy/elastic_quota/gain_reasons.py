@@ -77,7 +77,7 @@ def reason_to_leave(desk: Desk, asker: Asker, asked: Asked, victim: Holder) -> R
             right=Term("min", least[at]),
         )
         for at, axis in enumerate(axes)
-        if victim.charge[at] and used[at] - victim.charge[at] < least[at]
+        if used[at] - victim.charge[at] < least[at] <= used[at]
     ]
     code = BELOW_MIN if below else MIN_TAKEN_BACK
     return Reason(code=code, queue=queue, comparisons=(*over, *below))

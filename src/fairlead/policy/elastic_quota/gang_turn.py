@@ -9,14 +9,14 @@ taken for a gang that does not get all it needs is given back at once.
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from fairlead.model.axes import Amounts
 from fairlead.model.plan import FailedClaim, Reason, Tally
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.admission import Refusal
 from fairlead.policy.elastic_quota.asker import Asker
-from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
+from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim, asked_for
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.gain_reasons import reason_to_start
+from fairlead.policy.elastic_quota.gang_asker import as_one
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.joint_claim import JointClaim, JointOutcome, least_harm
 from fairlead.policy.elastic_quota.joint_places import JointPlaces
@@ -25,7 +25,9 @@ from fairlead.policy.elastic_quota.pod_turn import PodTurns, Promised, Refused, 
 from fairlead.policy.elastic_quota.wait_reasons import (
     NO_NODE_FITS,
     NO_ROOM_WITH_VICTIMS,
+    NOBODY_BORROWS,
     PREEMPTION,
+    beyond_min_reason,
     defects,
     refusal_reason,
 )
@@ -59,10 +61,7 @@ class GangTurns:
         """Give a gang its turn, which needs all of *pods*."""
         desk = self._desk
         askers = [desk.asker(workload, pod) for pod in pods]
-        charge = _charge(desk, workload, askers)
-        whole = askers[0]._replace(
-            charge=charge, named=frozenset([at for each in askers for at in each.named])
-        )
+        whole = as_one(desk, askers)
         before = [desk.nominations.node_of(asker.key) for asker in askers]
         for asker in askers:
             desk.withdraw(asker)  # what its own pods wait for is not in their way
@@ -73,7 +72,7 @@ class GangTurns:
         promised = self._claim(askers, before, whole)
         if promised is not None:
             return promised
-        return self._refused(workload, whole, askers, refusal)
+        return self._refused(whole, askers, refusal)
 
     def _start(
         self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker
@@ -165,9 +164,7 @@ class GangTurns:
             victims = ()
         return GangPromised(tuple(found))
 
-    def _refused(
-        self, workload: Workload, whole: Asker, askers: Sequence[Asker], refusal: Refusal | None
-    ) -> Refused:
+    def _refused(self, whole: Asker, askers: Sequence[Asker], refusal: Refusal | None) -> Refused:
         desk = self._desk
         if refusal is not None:
             reason = refusal_reason(desk, whole, refusal)
@@ -176,32 +173,23 @@ class GangTurns:
             reason = Reason(
                 code=NO_NODE_FITS, queue=whole.queue, tallies=(*defects(desk, askers[0]), needed)
             )
-        own = workload.extension
-        is_never = isinstance(own, ElasticPods) and own.preemption_policy == "Never"
-        code = NEVER_PREEMPTS if is_never else NO_ROOM_WITH_VICTIMS
-        claim = FailedClaim(action=PREEMPTION, reason=Reason(code=code, queue=whole.queue))
+        claim = FailedClaim(action=PREEMPTION, reason=self._why_nobody_leaves(whole))
         return Refused(reason, (claim,))
+
+    def _why_nobody_leaves(self, whole: Asker) -> Reason:
+        desk, own = self._desk, whole.workload.extension
+        if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
+            return Reason(code=NEVER_PREEMPTS, queue=whole.queue)
+        standing = desk.admission.standing(whole, later=desk.looks_later)
+        asked = asked_for(desk, whole, standing)
+        if asked == "own namespace":
+            return beyond_min_reason(desk, whole, standing)
+        others = [over for queue, over in standing.use.is_over_min.items() if queue != whole.queue]
+        code = NO_ROOM_WITH_VICTIMS if asked != "borrowers" or any(others) else NOBODY_BORROWS
+        return Reason(code=code, queue=whole.queue)
 
 
 def _who_leaves(pods: Sequence[Promised]) -> list[Holder]:
     """Return all that pods wait for, each once, whether told to leave now or before."""
     by_key = {holder.key: holder for each in pods for holder in each.waits_for}
     return list(by_key.values())
-
-
-def _charge(desk: Desk, workload: Workload, askers: Sequence[Asker]) -> Amounts:
-    """Return what the pods cost together, and no less than the group's minResources says.
-
-    What its pods have already counts towards that.
-    """
-    total = [sum(amounts) for amounts in zip(*[each.charge for each in askers], strict=True)]
-    own = workload.extension
-    if isinstance(own, ElasticPods) and own.min_resources is not None:
-        state = desk.state
-        least = list(state.axes.charge(state.resources, own.min_resources))
-        run = state.runs.get(workload.name)
-        for pod in run.pods if run else ():
-            held = desk.charges.of(workload, pod.pod_set).amounts
-            least = [a - b for a, b in zip(least, held, strict=True)]
-        total = list(map(max, total, least))
-    return tuple(total)

@@ -77,6 +77,7 @@ class JointClaim:
             desk.settings.quirks,
             asked=self.asked,
             protects_min=protects_min,
+            spared=desk.spared,
         )
         self._protects_min = protects_min
         # Who would be over its min does not undo what others take back of theirs.
@@ -95,11 +96,11 @@ class JointClaim:
         if nodes is not None:
             return JointOutcome(self.asked, nodes, ())
         everybody = self._as_many_as_may()
-        # Who may go below its min gives in order; who may not, gives whatever it can spare.
-        most = self._order if self._protects_min and self.is_exact else everybody
-        if self._feasible(most) is None:
+        most = self._order if self.is_exact else everybody  # any set counts, not only in order
+        nodes = self._feasible(most)
+        if nodes is None:
             return None
-        return self._exact() if self.is_exact else self._bounded(everybody)
+        return self._exact() if self.is_exact else self._bounded(everybody, nodes)
 
     def harm(self, victims: Sequence[Holder]) -> Harm:
         """Return by what sets of victims are compared; *victims* is not empty."""
@@ -135,16 +136,16 @@ class JointClaim:
                     return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
         return None
 
-    def _bounded(self, everybody: Sequence[Holder]) -> JointOutcome | None:
+    def _bounded(self, everybody: Sequence[Holder], nodes: Places) -> JointOutcome:
+        """Return a way for which a prefix of *everybody* leaves; *nodes* are places if all do."""
         low, high = 1, len(everybody)
         while low < high:
             middle = (low + high) // 2
-            if self._feasible(everybody[:middle]) is None:
+            found = self._feasible(everybody[:middle])
+            if found is None:
                 low = middle + 1
             else:
-                high = middle
-        nodes = self._feasible(everybody[:high])
-        assert nodes is not None, "everybody was enough"
+                high, nodes = middle, found
         victims = self.spare(everybody[:high], nodes)
         return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
 

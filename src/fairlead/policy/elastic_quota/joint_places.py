@@ -209,6 +209,7 @@ class JointPlaces:
         return (
             _is_enough(asker.requests, room)
             and self._desk.surroundings.node_defect(asker, node) is None
+            and not self._desk.places.port_is_promised(asker, name)
         )
 
     def _is_let_in(self, asker: Asker, name: str) -> bool:

@@ -5,12 +5,12 @@ and breaks no rule, they are put back one by one, those first that a disruption 
 then the most important. Whoever cannot be put back is a victim.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from operator import add, sub
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import exceeds
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.policy.elastic_quota.admission import Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.budgets import Budgets
@@ -49,8 +49,12 @@ class NodeClaim:
         *,
         asked: Asked,
         protects_min: bool,
+        spared: Set[WorkloadName] = frozenset(),
     ) -> None:
-        """Look among *asked*; with *protects_min* no quota gives what takes it below its min."""
+        """Look among *asked*; with *protects_min* no quota gives what takes it below its min.
+
+        Nobody of the workloads in *spared* is asked.
+        """
         self.asker: Final = asker
         self.standing: Final = standing
         self.asked: Final = asked
@@ -58,6 +62,7 @@ class NodeClaim:
         self._books = books
         self._budgets = budgets
         self._quirks = quirks
+        self._spared = spared
         self._gives_now: dict[tuple[QueueName, Amounts], bool] = {}
         self.needed: Final = [(at, need) for at, need in enumerate(asker.requests) if need > 0]
 
@@ -80,6 +85,8 @@ class NodeClaim:
 
         None: as much as it does at present.
         """
+        if holder.key[0] in self._spared:
+            return False
         if self.asked == "own namespace":
             return holder.queue == self.asker.queue and holder.priority < self.asker.priority
         if self.asked == "without quota":
@@ -214,6 +221,10 @@ class _Trial:
 
 
 def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) -> bool:
-    """Return whether a quota stays at its *least* in all that the pod has, if it gives it."""
+    """Return whether a quota that gives a pod falls below its *least* in nothing.
+
+    Where it is below already it does not fall below. Otherwise who leaves its min of one resource
+    unused would keep for ever what it borrows of another.
+    """
     rows = zip(used, charge, least, strict=True)
-    return not any(amount and using - amount < bound for using, amount, bound in rows)
+    return not any(using - amount < bound <= using for using, amount, bound in rows)

@@ -77,7 +77,9 @@ class NodeSearch:
         They make no room on a node, so they help only where it is a rule that is broken. Where the
         candidates are few, another choice among them may be one that the rule for one node skips.
         """
-        return self.met["quota"] > 0 or 0 < self.candidates <= EXACT
+        if self.met["quota"] > 0 or 0 < self.candidates <= EXACT:
+            return True
+        return RulesLeft(self._claim, ()).is_broken() and self.first_with_room() is not None
 
     def _judge_if_it_can_win(self, name: str, best: NodeOutcome | None) -> NodeOutcome:
         """Return what comes of a node, without a trial where that is clear from what it holds."""
@@ -98,6 +100,11 @@ class NodeSearch:
         """Return the first node where the pod needs nobody to leave but who is leaving already."""
         if RulesLeft(self._claim, ()).is_broken():
             return None
+        name = self.first_with_room()
+        return None if name is None else NodeOutcome(name, "no-victim-needed")
+
+    def first_with_room(self) -> str | None:
+        """Return the first node where the pod has room if nobody is asked; rules are not asked."""
         asker = self._claim.asker
         for name in sorted(self._nodes):
             ground = self._ground(name)
@@ -106,7 +113,7 @@ class NodeSearch:
                 and self._desk.surroundings.node_defect(asker, self._nodes[name]) is None
                 and (ground.fits is None or ground.fits(()))
             ):
-                return NodeOutcome(name, "no-victim-needed")
+                return name
         return None
 
     def _cheapest_first(self) -> Iterator[tuple[HarmKey, str]]:
@@ -178,8 +185,11 @@ class NodeSearch:
             return Ground(name, holders, self._free(name))
         gone = self._desk.holders.leaving(name) if self._desk.looks_later else ()
 
+        is_promised = self._desk.places.port_is_promised(asker, name)
+
         def fits(off: Sequence[Holder]) -> bool:
-            return self._desk.surroundings.defect_without(asker, node, [*gone, *off]) is None
+            without = self._desk.surroundings.defect_without
+            return not is_promised and without(asker, node, [*gone, *off]) is None
 
         return Ground(name, holders, self._free(name), fits)
 

@@ -59,7 +59,7 @@ class Places:
         ]
         if lacking:
             return lack_text(lacking)
-        return "have a host port promised" if self._port_is_promised(asker, name) else None
+        return "have a host port promised" if self.port_is_promised(asker, name) else None
 
     def free(self, asker: Asker, name: str, *, later: bool = False) -> Amounts:
         """Return what is free on a node for *asker*, now or once those have left who are leaving.
@@ -82,10 +82,12 @@ class Places:
         pairs = zip(asker.requests, node.allocatable, strict=True)
         return all(need <= there for need, there in pairs if need > 0)
 
-    def _port_is_promised(self, asker: Asker, name: str) -> bool:
+    def port_is_promised(self, asker: Asker, name: str) -> bool:
+        """Return whether one who has its turn before *asker* waits for one of its ports there."""
         ports: Sequence[tuple[str, int]] = asker.pod_set.constraints.host_ports
         return bool(ports) and any(
             port in ports
             for other in self._nominations.before(asker, name)
+            if other.turn < asker.turn
             for port in other.pod_set.constraints.host_ports
         )

@@ -109,17 +109,12 @@ class PodTurns:
         promised = self.claim_on_one_node(claim)
         if promised is not None or not desk.settings.cross_node_preemption:
             return promised
-        if not claim.others_may_help() and not self._is_only_refused(claim):
+        if not claim.others_may_help():
             return None
         joint = least_harm(desk, [asker], asker.charge)
         if joint is None:
             return None
         return self.promise(asker, joint.nodes[0], joint.asked, joint.victims)
-
-    def _is_only_refused(self, claim: Claim) -> bool:
-        """Return whether a pod has room now, and others could leave for whom a rule refuses it."""
-        may_try = claim.why_not() is None and claim.has_candidates()
-        return may_try and self._desk.places.find(claim.asker) is not None
 
     def promise(
         self,
@@ -136,13 +131,13 @@ class PodTurns:
         desk = self._desk
         reason = reason_to_claim(desk, whole or asker, asked, tuple(victims))
         losses = []
-        for victim in victims:
+        for victim in reversed(victims):  # a quota gives its least important pods first
             if not victim.is_leaving:
                 losses.append(Loss(victim, reason_to_leave(desk, asker, asked, victim)))
                 desk.evict(victim)
         waits_for = tuple(victims) or desk.holders.leaving(node)
         desk.nominate(asker, node)
-        return Promised(asker, node, tuple(losses), waits_for, reason)
+        return Promised(asker, node, tuple(reversed(losses)), waits_for, reason)
 
     def _stays(self, asker: Asker) -> Promised:
         node = self._desk.nominations.node_of(asker.key)

@@ -1,13 +1,12 @@
 """ElasticQuota's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Evict, Plan, Start
+from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
+from fairlead.policy.elastic_quota.newcomers import Newcomers
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
@@ -31,16 +30,14 @@ class ElasticQuotaPolicy:
         if last is not None and last.moment == state.moment and last.may_serve(now_ms):
             return Plan(taken_ms=now_ms, decisions=last.decisions)
         knowledge, refusals = self._known(state, last)
-        held_back: dict[WorkloadName, WorkloadName] = {}
+        newcomers = Newcomers()
         while True:
             refusals.next_plan()
-            desk = Desk(state, self.settings, now_ms, knowledge)
+            desk = Desk(state, self.settings, now_ms, knowledge, newcomers.spared)
             with state.trial():
-                decisions = tuple(Cycle(desk, refusals, held_back).decisions())
-            in_vain = {} if self.settings.quirks.start_in_vain else _started_in_vain(decisions)
-            if not in_vain:
+                decisions = tuple(Cycle(desk, refusals, newcomers.held_back).decisions())
+            if self.settings.quirks.start_in_vain or newcomers.are_settled(decisions):
                 break
-            held_back |= in_vain
         taken_ms = now_ms if desk.looked_at_the_clock else None
         self._last = _Planned(state, state.moment, knowledge, refusals, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=decisions)
@@ -51,25 +48,6 @@ class ElasticQuotaPolicy:
         if last is not None and last.knowledge.serves(state):
             return last.knowledge, last.refusals
         return NodeKnowledge(state, self.settings), Refusals()
-
-
-def _started_in_vain(decisions: Sequence[Decision]) -> dict[WorkloadName, WorkloadName]:
-    """Return who would start and lose its place in the same plan, and to whom.
-
-    Such a one is held back, and the plan made anew: who takes its place gets it without a fight.
-    """
-    started = {
-        (each.workload, place.pod)
-        for each in decisions
-        if isinstance(each, Start)
-        for place in each.placements
-    }
-    return {
-        each.workload: each.beneficiary
-        for each in decisions
-        if isinstance(each, Evict) and each.beneficiary is not None
-        if any((each.workload, pod) in started for pod in each.pods)
-    }
 
 
 class _Planned(NamedTuple):
