@@ -12,7 +12,7 @@ from fairlead.policy.elastic_quota.settings import PluginQuirks
 _NAMESPACE: Final = ("metadata", "namespace")
 _ZERO_UNLESS_LISTED: Final = ("cpu", "memory", "ephemeral-storage")
 _UNLIMITED_HERE: Final = (
-    "it is unlimited here, while the capacity-scheduling plugin would take it for 0"
+    "it is unlimited here, and 0 for the capacity-scheduling plugin and with --faithful"
 )
 _ZERO_HERE: Final = (
     "the settings want it to be 0, as for the capacity-scheduling plugin, "
