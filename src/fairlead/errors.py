@@ -8,6 +8,7 @@
     ├── DurationError        a text is not a duration                   (also a ValueError)
     ├── StateError           an event contradicts what is known; nothing was changed
     ├── ClusterError         a cluster did not do what was asked; may say when to try again
+    ├── UsageError           a record of use contradicts itself; nothing was changed
     └── StoreError           usage could not be saved or loaded
 
 A caller who catches `FairleadError` has caught every mistake that is not a defect of ours. A
@@ -72,6 +73,10 @@ class ClusterError(FairleadError):
     def __init__(self, message: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s  # None: trying again will not help
+
+
+class UsageError(FairleadError):
+    """A window or an entry about use is not possible; the message says why."""
 
 
 class StoreError(FairleadError):
