@@ -1,0 +1,96 @@
+"""What one queue is charged with, and the users inside it."""
+
+from fairlead.model.axes import Amounts, Limits
+from fairlead.usage.entries import Granted
+from fairlead.usage.running_sum import RunningSum
+from fairlead.usage.timeline import Moment, Timeline
+
+
+class Account:
+    """All use of a queue, its use above the guarantee of the moment, and each user's use.
+
+    ``sums`` has all use first, then the use above the guarantee. Only users who are named have sums
+    of their own; nobody in particular is charged to the queue alone.
+    """
+
+    def __init__(self, moment: Moment, count: int) -> None:
+        """An account in which nothing has been held before *moment*."""
+        self.sums = RunningSum(moment, 2 * count)
+        self.users: dict[str, RunningSum] = {}
+        self.is_removed = False
+        self._count = count
+        self._held: dict[str, Amounts] = {}
+        self._guarantee: Limits = (0,) * count
+        self._grants: set[Granted] = set()  # those of the last moment of a grant
+
+    @property
+    def at_ms(self) -> int:
+        """When the last entry was taken."""
+        return self.sums.at_ms
+
+    def hold(self, moment: Moment, user: str, amounts: Amounts) -> None:
+        """From *moment* on *user* holds *amounts*."""
+        self.is_removed = False
+        if any(amounts):
+            self._held[user] = amounts
+        else:
+            self._held.pop(user, None)
+        self.sums.set_levels(moment, self._levels())
+        if user:
+            self._sums_of(moment, user).set_levels(moment, amounts)
+
+    def guarantee(self, moment: Moment, amounts: Limits) -> None:
+        """From *moment* on *amounts* are guaranteed."""
+        self._guarantee = amounts
+        self.sums.set_levels(moment, self._levels())
+
+    def grant(self, moment: Moment, timeline: Timeline, entry: Granted) -> None:
+        """Charge what an administrator said, to both sums and to the user; once if said twice."""
+        if entry in self._grants:
+            return
+        self._grants = {each for each in self._grants if each.at_ms == entry.at_ms} | {entry}
+        weighted = [timeline.weighted(value, entry.at_ms) for value in entry.resource_time]
+        self.sums.add(moment, weighted * 2)
+        if entry.user:
+            self._sums_of(moment, entry.user).add(moment, weighted)
+
+    def forgive(self, moment: Moment) -> None:
+        """Let all use before *moment* be as if never."""
+        for sums in self.all_sums():
+            sums.forget(moment)
+
+    def remove(self, moment: Moment) -> None:
+        """From *moment* on nothing is held by anybody, and nothing is guaranteed."""
+        self.is_removed = True
+        self._held.clear()
+        self._guarantee = (0,) * self._count
+        for sums in self.all_sums():
+            sums.set_levels(moment, (0,) * len(sums.levels))
+
+    def skip(self, since: Moment, until: Moment) -> None:
+        """Count nothing between two moments; afterwards all is held as before."""
+        for sums in self.all_sums():
+            levels = sums.levels
+            sums.set_levels(since, (0,) * len(levels))
+            sums.set_levels(until, levels)
+
+    def all_sums(self) -> list[RunningSum]:
+        """The sums of the queue and of its users."""
+        return [self.sums, *self.users.values()]
+
+    def _levels(self) -> Amounts:
+        if len(self._held) == 1:
+            (held,) = self._held.values()
+        else:
+            held = tuple(map(sum, zip(*self._held.values(), strict=True))) or (0,) * self._count
+        above = [
+            0 if guarantee is None or amount <= guarantee else amount - guarantee
+            for amount, guarantee in zip(held, self._guarantee, strict=False)
+        ]
+        return (*held, *above)
+
+    def _sums_of(self, moment: Moment, user: str) -> RunningSum:
+        sums = self.users.get(user)
+        if sums is None:
+            sums = self.users[user] = RunningSum(moment, self._count)
+        return sums

@@ -1,0 +1,276 @@
+"""Who used what over a window, from the entries that were written down.
+
+What happens to odd entries is part of the promise:
+
+* **Order.** The entries of one queue (its users and its guarantee included), and those of the
+  capacity, come in the order of time; one that is older than the last is refused, and nothing is
+  changed. Different queues need not be in step. An entry about everybody (a gap, forgiving all)
+  must not be older than any other, nor may a gap begin before the last entry.
+* **A clock that jumps back.** `newest_ms` is the last moment that is known. A caller writes the
+  later of that and its clock: until the clock has caught up, time stands still and nobody is
+  charged. A jump forward looks like a long time without changes and is charged, unless a gap is
+  written.
+* **Twice the same** has no effect. Two equal grants in one millisecond, by the same person with the
+  same reason, are one.
+* **A queue appears** with its first entry; before that it used nothing. **Renamed**, it takes its
+  past along; to the name of another queue that is known, it is refused. **Removed**, it holds
+  nothing, and its past counts until it has faded; if it returns, it goes on. A queue that **moves**
+  takes its past along, because inner queues are sums of what is below them when they are asked for.
+* **No guarantee** was ever told: all use is above it.
+* **Capacity** that changes counts for as long as it was there. If there was none in the whole
+  window, use is 0 of it, and the resource is listed as unknown.
+* **A gap**: neither use nor capacity counts. Afterwards all is held as before.
+* **A grant** of more than was used makes a credit: sums may be negative. As a part of the capacity
+  a credit is 0. Grants fade, and leave the window, as use does; they count in both sums.
+* **Forgiven**: past use and grants are as if never; the capacity that was there still counts.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from fairlead.errors import UsageError
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.usage.account import Account
+from fairlead.usage.entries import (
+    Capacity,
+    Entry,
+    Forgiven,
+    Gap,
+    Granted,
+    Guarantee,
+    Held,
+    Removed,
+    Renamed,
+)
+from fairlead.usage.queue_use import Charge, QueueUse, Usage, billionths, sums_with_inner_queues
+from fairlead.usage.running_sum import RunningSum
+from fairlead.usage.timeline import Moment, Span, Timeline
+from fairlead.usage.window import Window
+
+
+class Ledger:
+    """Takes entries and says what every queue used; between calls nothing is done."""
+
+    def __init__(
+        self,
+        resources: tuple[str, ...],
+        window: Window,
+        *,
+        half_life_ms: int | None = None,
+        way: Literal["exact", "sampled"] = "exact",
+        resolution_ms: int = 60_000,
+    ) -> None:
+        """Fix what is counted and how; *resolution_ms* is only for the sampled way.
+
+        Raises UsageError for a window, a half-life or a resolution that is not possible.
+        """
+        self.resources = resources
+        self.newest_ms: int | None = None  # None: nothing was taken yet
+        self._timeline = Timeline(window, half_life_ms, resolution_ms if way == "sampled" else None)
+        self._capacity: RunningSum | None = None
+        self._accounts: dict[QueueName, Account] = {}
+        self._last_gap: Gap | None = None
+
+    def take(self, entry: Entry) -> None:
+        """Write one entry down, or raise UsageError and change nothing.
+
+        Cost: O(1) per entry, amortised; gaps, and forgiving everybody, cost O(queues).
+        """
+        self._check(entry)
+        self._move_base(entry.at_ms)
+        if self.newest_ms is None or entry.at_ms > self.newest_ms:
+            self.newest_ms = entry.at_ms
+        moment = self._timeline.moment(entry.at_ms)
+        match entry:
+            case Held():
+                self._account(entry.queue, moment).hold(moment, entry.user, entry.amounts)
+            case Capacity():
+                if self._capacity is None:
+                    self._capacity = RunningSum(moment, len(self.resources))
+                self._capacity.set_levels(moment, entry.amounts)
+            case Guarantee():
+                self._account(entry.queue, moment).guarantee(moment, entry.amounts)
+            case Granted():
+                self._account(entry.queue, moment).grant(moment, self._timeline, entry)
+            case _:
+                self._take_rare(entry, moment)
+
+    def usage(self, now_ms: int) -> Usage:
+        """What every charged queue used over the window that ends at *now_ms*, and the capacity.
+
+        Raises UsageError if entries later than that were taken.
+        """
+        span = self._span(now_ms)
+        count = len(self.resources)
+
+        def resource_time(weighted: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(self._timeline.resource_time(each, now_ms) for each in weighted)
+
+        queues = {}
+        users = {}
+        for name, account in self._accounts.items():
+            used = resource_time(account.sums.over(span))
+            queues[name] = QueueUse(all=used[:count], above_guarantee=used[count:])
+            for user, sums in account.users.items():
+                users[name, user] = resource_time(sums.over(span))
+        capacity = self._capacity_over(span)
+        return Usage(
+            now_ms=now_ms,
+            queues=queues,
+            users=users,
+            capacity=resource_time(capacity),
+            unknown=self._without(capacity),
+        )
+
+    def normalised(
+        self,
+        now_ms: int,
+        *,
+        charge: Charge = "all",
+        parents: Mapping[QueueName, QueueName | None] | None = None,
+        per_level: bool = False,
+    ) -> dict[QueueName, tuple[int, ...]]:
+        """What every queue used, in billionths of the cluster's capacity over the same window.
+
+        With *parents*, inner queues are there too, each the sum of what is below it. *per_level*
+        gives a queue with a parent as a part of what the parent used instead. To the nearest
+        billionth; a credit is 0, and so is any part of nothing.
+        """
+        span = self._span(now_ms)
+        count = len(self.resources)
+        which = slice(0, count) if charge == "all" else slice(count, None)
+        sums = {name: account.sums.over(span, which) for name, account in self._accounts.items()}
+        return billionths(
+            sums_with_inner_queues(sums, parents or {}),
+            self._capacity_over(span),
+            parents if per_level else None,
+        )
+
+    def unknown(self, now_ms: int) -> tuple[str, ...]:
+        """The resources of which there was no capacity in the window that ends at *now_ms*."""
+        return self._without(self._capacity_over(self._span(now_ms)))
+
+    def drop_faded(self, now_ms: int) -> list[QueueName]:
+        """Forget removed queues of which nothing is left at *now_ms*; return their names."""
+        usage = self.usage(now_ms)
+        faded = [
+            name
+            for name, use in usage.queues.items()
+            if self._accounts[name].is_removed and not any(use.all) and not any(use.above_guarantee)
+        ]
+        for name in faded:
+            del self._accounts[name]
+        return faded
+
+    def _take_rare(self, entry: Forgiven | Renamed | Removed | Gap, moment: Moment) -> None:
+        match entry:
+            case Forgiven(queue=None):
+                for account in self._accounts.values():
+                    account.forgive(moment)
+            case Forgiven(queue=str(queue)) if queue in self._accounts:
+                self._accounts[queue].forgive(moment)
+            case Renamed() if entry.queue in self._accounts and entry.queue != entry.name:
+                self._accounts[entry.name] = self._accounts.pop(entry.queue)
+            case Removed() if entry.queue in self._accounts:
+                self._accounts[entry.queue].remove(moment)
+            case Gap() if entry != self._last_gap:
+                since = self._timeline.moment(entry.since_ms)
+                for account in self._accounts.values():
+                    account.skip(since, moment)
+                if self._capacity is not None:
+                    levels = self._capacity.levels
+                    self._capacity.set_levels(since, (0,) * len(levels))
+                    self._capacity.set_levels(moment, levels)
+                self._last_gap = entry
+
+    def _account(self, queue: QueueName, moment: Moment) -> Account:
+        account = self._accounts.get(queue)
+        if account is None:
+            account = self._accounts[queue] = Account(moment, len(self.resources))
+        return account
+
+    def _check(self, entry: Entry) -> None:
+        """Raise UsageError for what cannot be written down."""
+        match entry:
+            case Held() | Capacity() | Guarantee():
+                self._check_amounts(entry.amounts)
+            case Granted():
+                self._check_count(len(entry.resource_time))
+            case Renamed() if entry.queue in self._accounts and entry.queue != entry.name:
+                if entry.name in self._accounts:
+                    raise UsageError(
+                        f"queue {entry.queue} cannot be renamed to {entry.name}: "
+                        "there are records of a queue of that name"
+                    )
+            case Gap() if entry != self._last_gap:
+                self._check_gap(entry)
+        self._check_order(entry)
+
+    def _check_amounts(self, amounts: tuple[int | None, ...]) -> None:
+        self._check_count(len(amounts))
+        for amount in amounts:
+            if amount is not None and amount < 0:
+                raise UsageError(f"{amount} of a resource is less than nothing")
+
+    def _check_count(self, count: int) -> None:
+        if count != len(self.resources):
+            raise UsageError(
+                f"an entry has {count} amounts, but there are {len(self.resources)} resources: "
+                f"{', '.join(self.resources)}"
+            )
+
+    def _check_gap(self, gap: Gap) -> None:
+        if gap.since_ms > gap.at_ms:
+            raise UsageError(f"a gap begins at {gap.since_ms} ms, after its end at {gap.at_ms} ms")
+        if self.newest_ms is not None and gap.since_ms < self.newest_ms:
+            raise UsageError(
+                f"a gap begins at {gap.since_ms} ms, but something is known of {self.newest_ms} ms"
+            )
+
+    def _check_order(self, entry: Entry) -> None:
+        last_ms = self._last_ms(entry)
+        if last_ms is not None and entry.at_ms < last_ms:
+            raise UsageError(
+                f"an entry of {entry.at_ms} ms came after one of {last_ms} ms; "
+                "the order must be that of time"
+            )
+
+    def _last_ms(self, entry: Entry) -> int | None:
+        """When the last entry was taken about what this one is about."""
+        if isinstance(entry, Capacity):
+            return None if self._capacity is None else self._capacity.at_ms
+        if isinstance(entry, Gap) or entry.queue is None:
+            return self.newest_ms
+        account = self._accounts.get(entry.queue)
+        return None if account is None else account.at_ms
+
+    def _move_base(self, at_ms: int) -> None:
+        times = self._timeline.halvings_due(at_ms)
+        if times:
+            self._timeline.halve(times)
+            for sums in self._all_sums():
+                sums.halve(times)
+
+    def _all_sums(self) -> Iterator[RunningSum]:
+        for account in self._accounts.values():
+            yield from account.all_sums()
+        if self._capacity is not None:
+            yield self._capacity
+
+    def _span(self, now_ms: int) -> Span:
+        if self.newest_ms is not None and now_ms < self.newest_ms:
+            raise UsageError(
+                f"usage as of {now_ms} ms is not known any more: "
+                f"entries up to {self.newest_ms} ms were taken"
+            )
+        return self._timeline.span(now_ms)
+
+    def _without(self, capacity: Amounts) -> tuple[str, ...]:
+        return tuple(
+            name for name, total in zip(self.resources, capacity, strict=True) if total <= 0
+        )
+
+    def _capacity_over(self, span: Span) -> Amounts:
+        if self._capacity is None:
+            return (0,) * len(self.resources)
+        return self._capacity.over(span)

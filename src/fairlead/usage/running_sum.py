@@ -1,0 +1,153 @@
+"""The weighted sum of what one holder had, over a window, in bounded memory.
+
+A level holds from one change to the next, so the sum of all time is known at every moment, and a
+window's sum is the difference of two of them. At its new end that is exact. For its old end, what
+the sum was must be remembered: once for each bucket of time in which something changed, at the
+bucket's beginning. Between such buckets the level was constant and the old sum follows exactly;
+within one it is taken to have grown evenly. So a window's sum is exact when its old end is at the
+edge of a bucket or in one without changes, and otherwise off by no more than what was used (or
+granted) in the width of that one bucket. Tumbling windows begin at an edge and are always exact.
+
+Several amounts that change together (resources; all use and use above the guarantee) share one
+running sum. Their number never changes, so `zip` need not check it, which takes half its time.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fairlead.model.axes import Amounts
+from fairlead.usage.timeline import GROWN_BITS, Moment, Span, part_of_way
+
+EVERY = slice(None)
+
+
+class _Start(NamedTuple):
+    """How things were at the beginning of a bucket."""
+
+    mark: int
+    sums: tuple[int, ...]
+    levels: Amounts  # just before it
+
+
+class RunningSum:
+    """What was held, summed; changes must come in the order of time."""
+
+    __slots__ = ("_edges_ms", "_mark", "_starts", "_sums", "at_ms", "levels")
+
+    _edges_ms: list[int]
+    _starts: list[_Start]  # one for each edge
+    _mark: int  # up to where the sums go
+    _sums: tuple[int, ...]
+
+    def __init__(self, moment: Moment, count: int) -> None:
+        """Nothing is held before *moment*."""
+        self.at_ms = moment.at_ms  # of the last change
+        self.levels: Amounts = (0,) * count
+        self._begin(moment)
+
+    def set_levels(self, moment: Moment, levels: Amounts) -> None:
+        """From *moment* on so much is held. Cost: O(1), amortised over the buckets."""
+        self._advance(moment)
+        self.levels = levels
+
+    def add(self, moment: Moment, weighted: Sequence[int]) -> None:
+        """Count so much more as used at *moment*."""
+        self._advance(moment)
+        self._sums = tuple(map(int.__add__, self._sums, weighted))
+
+    def forget(self, moment: Moment) -> None:
+        """Let everything before *moment* be as if never; levels stay."""
+        self._begin(moment)
+        self.at_ms = moment.at_ms
+
+    def halve(self, times: int) -> None:
+        """Make everything so many times smaller, because the base of the timeline moved."""
+        self._mark >>= times
+        self._sums = _halved(self._sums, times)
+        self._starts = [
+            _Start(start.mark >> times, _halved(start.sums, times), start.levels)
+            for start in self._starts
+        ]
+
+    def over(self, span: Span, which: slice = EVERY) -> tuple[int, ...]:
+        """The weighted sums over *span*, which does not end before the last change.
+
+        *which* picks some of them. Cost: O(1) and a search among the buckets of one window.
+        """
+        levels = self.levels[which]
+        if span.begin_ms >= self.at_ms:
+            passed = span.end_mark - span.begin_mark
+            return tuple([level * passed for level in levels])
+        passed = span.end_mark - self._mark
+        firsts, lasts, grown = self._around(span)
+        columns = zip(self._sums[which], levels, firsts[which], lasts[which], strict=False)
+        return tuple(
+            [
+                now + level * passed - first - ((last - first) * grown >> GROWN_BITS)
+                for now, level, first, last in columns
+            ]
+        )
+
+    def _begin(self, moment: Moment) -> None:
+        """Start from nothing, remembered at the edge before *moment*."""
+        self._mark = moment.mark
+        self._sums = (0,) * len(self.levels)
+        nothing = (0,) * len(self.levels)
+        self._edges_ms = [moment.edge_ms]
+        self._starts = [_Start(moment.edge_mark, nothing, nothing)]
+
+    def _advance(self, moment: Moment) -> None:
+        assert moment.at_ms >= self.at_ms
+        if moment.edge_ms > self._edges_ms[-1]:
+            self._accrue(moment.edge_mark)
+            self._edges_ms.append(moment.edge_ms)
+            self._starts.append(_Start(moment.edge_mark, self._sums, self.levels))
+            # The last bucket that begins before the window is still needed for its old end.
+            expired = bisect_right(self._edges_ms, moment.oldest_ms) - 1
+            if expired > 0:
+                del self._edges_ms[:expired]
+                del self._starts[:expired]
+        self._accrue(moment.mark)
+        self.at_ms = moment.at_ms
+
+    def _accrue(self, mark: int) -> None:
+        passed = mark - self._mark
+        if passed:
+            self._sums = tuple(
+                [
+                    total + level * passed
+                    for total, level in zip(self._sums, self.levels, strict=False)
+                ]
+            )
+            self._mark = mark
+
+    def _around(self, span: Span) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Sums known before and after *span* began, and which part of the way it then was.
+
+        It began before the last change.
+        """
+        place = bisect_right(self._edges_ms, span.begin_ms) - 1
+        start = self._starts[max(place, 0)]
+        if place < 0 or self._edges_ms[place] == span.begin_ms:
+            return start.sums, start.sums, 0
+        if self._edges_ms[place] < span.edge_ms:
+            exact = _back_from(self._starts[place + 1], span.begin_mark)
+            return exact, exact, 0
+        if place == len(self._starts) - 1:
+            return start.sums, self._sums, part_of_way(start.mark, span.begin_mark, self._mark)
+        return start.sums, _back_from(self._starts[place + 1], span.edge_end_mark), span.grown
+
+
+def _back_from(start: _Start, mark: int) -> tuple[int, ...]:
+    """What the sums were at an earlier mark since when the levels have been the same."""
+    passed = start.mark - mark
+    if not passed:
+        return start.sums
+    columns = zip(start.sums, start.levels, strict=False)
+    return tuple([total - level * passed for total, level in columns])
+
+
+def _halved(values: Sequence[int], times: int) -> tuple[int, ...]:
+    """Each value so many times halved, toward 0."""
+    return tuple([value >> times if value >= 0 else -(-value >> times) for value in values])

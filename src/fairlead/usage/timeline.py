@@ -1,0 +1,162 @@
+"""How much weight the time up to a moment has, so that use is a level times a difference.
+
+Use fades by half with every half-life. Instead of making every sum smaller as time passes, each
+moment gets a larger weight than the one before: what is added later counts for more, sums never
+have to be touched, and at the time of reading one common factor brings all of them down to today.
+In a ratio, such as use over capacity, that factor cancels. Adding is exact, so the order in which
+it is done cannot matter, and fading in two steps is fading in one.
+
+There are two ways to sum, and one form for both. *Exact* is the integral over time: without decay
+the weight of the time up to t is t; with a half-life H it is 2**(t/H), but for a constant factor.
+*Sampled* looks at the level at every multiple of a resolution, as a database of metrics does, and
+each sample stands for one resolution: that is the same formula with t rounded up to the next
+sample, and another constant. A sample at the moment of a change sees what is new. A sampled window
+is open at its old end and closed at its new one.
+
+Weights are whole numbers of 2**-80 of what time weighed at a base, which moves up and stays 32 to
+96 half-lives behind. A sum has a relative error below 1e-9 as long as half-lives are shorter than a
+hundred years and something in it is younger than 60 half-lives; what is older than that is lost by
+and by.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from fairlead.errors import UsageError
+from fairlead.usage.power_of_two import LN2, POWER_BITS, power_of_two
+from fairlead.usage.window import Sliding, Window, begins_at, check_window
+
+BUCKETS = 128  # in a sliding window
+HEADROOM = 32  # half-lives that the base stays behind the present
+MOST_HEADROOM = 96  # beyond it, the base moves
+GROWN_BITS = 64
+
+
+class Moment(NamedTuple):
+    """A time, its weight, and the roll-up bucket (or the window) that it falls in."""
+
+    at_ms: int
+    mark: int
+    edge_ms: int  # where the bucket begins
+    edge_mark: int
+    oldest_ms: int  # where a window that ends here begins
+
+
+class Span(NamedTuple):
+    """A window with the weights that its sums are made of."""
+
+    begin_ms: int
+    begin_mark: int
+    end_mark: int
+    edge_ms: int  # where the bucket begins that the window begins in
+    edge_end_mark: int  # where that bucket ends
+    grown: int  # which part of that bucket was over by then, in 2**-64
+
+
+class Timeline:
+    """Marks on the time axis: the weight of a stretch is the difference of two of them."""
+
+    def __init__(self, window: Window, half_life_ms: int | None, resolution_ms: int | None) -> None:
+        """Check the settings; no resolution means the exact integral."""
+        check_window(window)
+        for name, value_ms in (("half-life", half_life_ms), ("resolution", resolution_ms)):
+            if value_ms is not None and value_ms <= 0:
+                raise UsageError(f"a {name} of {value_ms} ms is not possible; leave it out instead")
+        self._window = window
+        self._half_life_ms = half_life_ms
+        self._resolution_ms = resolution_ms
+        # In whole milliseconds, (begin, end] is [begin + 1, end + 1).
+        self._shift_ms = 0 if resolution_ms is None else 1
+        self._base = 0
+        self._width_ms: int | None = None  # of a bucket; None: a window is one
+        if isinstance(window, Sliding):
+            self._width_ms = -(-window.length_ms // BUCKETS)
+        self.moment = lru_cache(maxsize=64)(self._moment)
+        self.span = lru_cache(maxsize=16)(self._span)
+        self._factor = lru_cache(maxsize=16)(self._find_factor)
+
+    def resource_time(self, weighted: int, now_ms: int) -> int:
+        """What a weighted sum is worth at *now_ms*, in whole amounts times milliseconds."""
+        numerator, denominator = self._factor(now_ms)
+        return _nearest(weighted * numerator, denominator)
+
+    def weighted(self, resource_time: int, at_ms: int) -> int:
+        """The weighted sum that was worth *resource_time* at *at_ms*."""
+        numerator, denominator = self._factor(at_ms)
+        return _nearest(resource_time * denominator, numerator)
+
+    def halvings_due(self, at_ms: int) -> int:
+        """How many times all sums and marks must be halved before *at_ms* is marked; mostly 0."""
+        if self._half_life_ms is None:
+            return 0
+        ahead = at_ms // self._half_life_ms - self._base
+        return ahead - HEADROOM if ahead > MOST_HEADROOM else 0
+
+    def halve(self, times: int) -> None:
+        """Move the base up: marks made from now on are so many times halved."""
+        self._base += times
+        self.moment.cache_clear()
+        self.span.cache_clear()
+        self._factor.cache_clear()
+
+    def _moment(self, at_ms: int) -> Moment:
+        edge_ms = self._edge_ms(at_ms)
+        oldest_ms = edge_ms if self._width_ms is None else self._begin_ms(at_ms - self._shift_ms)
+        return Moment(at_ms, self._mark(at_ms), edge_ms, self._mark(edge_ms), oldest_ms)
+
+    def _span(self, now_ms: int) -> Span:
+        begin_ms, end_ms = self._begin_ms(now_ms), now_ms + self._shift_ms
+        edge_ms = self._edge_ms(begin_ms)
+        edge_end_ms = end_ms if self._width_ms is None else edge_ms + self._width_ms
+        begin_mark, edge_end_mark = self._mark(begin_ms), self._mark(edge_end_ms)
+        grown = part_of_way(self._mark(edge_ms), begin_mark, edge_end_mark)
+        return Span(begin_ms, begin_mark, self._mark(end_ms), edge_ms, edge_end_mark, grown)
+
+    def _edge_ms(self, at_ms: int) -> int:
+        if self._width_ms is None:
+            return self._begin_ms(at_ms - self._shift_ms)
+        return at_ms - (at_ms - self._shift_ms) % self._width_ms
+
+    def _begin_ms(self, now_ms: int) -> int:
+        return begins_at(self._window, now_ms) + self._shift_ms
+
+    def _mark(self, at_ms: int) -> int:
+        """The weight of all time before *at_ms*, but for a constant."""
+        if self._resolution_ms is not None:
+            at_ms = -(-at_ms // self._resolution_ms) * self._resolution_ms
+        return self._growth(at_ms)
+
+    def _growth(self, at_ms: int) -> int:
+        if self._half_life_ms is None:
+            return at_ms
+        half_lives, rest_ms = divmod(at_ms, self._half_life_ms)
+        power = power_of_two(rest_ms, self._half_life_ms)
+        ahead = half_lives - self._base
+        return power << ahead if ahead >= 0 else power >> -ahead
+
+    def _find_factor(self, now_ms: int) -> tuple[int, int]:
+        """Numerator and denominator by which a weighted sum becomes resource-time at *now_ms*.
+
+        The integral of 2**(t/H) is 2**(t/H) * H / ln 2; a sum of samples r apart is geometric,
+        with r / (2**(r/H) - 1) in the place of H / ln 2.
+        """
+        half_life_ms, resolution_ms = self._half_life_ms, self._resolution_ms
+        if half_life_ms is None:
+            return 1, 1
+        growth = max(1, self._growth(now_ms))
+        if resolution_ms is None:
+            return half_life_ms << POWER_BITS, LN2 * growth
+        half_lives, rest_ms = divmod(resolution_ms, half_life_ms)
+        ratio = power_of_two(rest_ms, half_life_ms) << half_lives
+        return resolution_ms << POWER_BITS, (ratio - (1 << POWER_BITS)) * growth
+
+
+def part_of_way(start: int, here: int, end: int) -> int:
+    """How much of the way from *start* to *end* is over *here*, in 2**-64; 0 if there is none."""
+    return ((here - start) << GROWN_BITS) // (end - start) if end > start else 0
+
+
+def _nearest(numerator: int, denominator: int) -> int:
+    """The quotient to the nearest whole number; the same for a negative, but for its sign."""
+    size = (2 * abs(numerator) + denominator) // (2 * denominator)
+    return size if numerator >= 0 else -size

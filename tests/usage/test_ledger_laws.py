@@ -1,0 +1,224 @@
+"""The ledger equals the slow sums: exactly, to 1e-9 with decay, or within the bound of a bucket."""
+
+from decimal import Decimal
+from itertools import accumulate
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.model.axes import QueueName
+from fairlead.usage.entries import Capacity, Entry, Granted, Held
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.timeline import BUCKETS
+from fairlead.usage.window import Sliding, Tumbling, Window, begins_at
+from tests.usage.plain_sums import Changes, integral, sampled
+
+GPU = ("gpu",)
+A, B = QueueName("a"), QueueName("b")
+WIDTH = 10
+LENGTH = WIDTH * BUCKETS
+UNIT = 10**12  # amounts so large that whole units of resource-time do not hide the error
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> Changes:
+    """Levels that change up to forty times within about three windows."""
+    steps = draw(st.lists(st.integers(0, LENGTH // 8), min_size=1, max_size=40))
+    levels = st.integers(0, 5)
+    start_ms = draw(st.integers(0, 10**6))
+    return [(at_ms, draw(levels) * UNIT) for at_ms in accumulate(steps, initial=start_ms)]
+
+
+half_lives = st.none() | st.integers(50, 4 * LENGTH)
+windows = st.sampled_from([Sliding(LENGTH), Tumbling(LENGTH, 0), Tumbling(777, 13)])
+later = st.integers(0, 2 * LENGTH)
+
+
+def used(
+    window: Window,
+    changes: Changes,
+    now_ms: int,
+    half_life_ms: int | None,
+    resolution_ms: int | None = None,
+) -> int:
+    ledger = Ledger(
+        GPU,
+        window,
+        half_life_ms=half_life_ms,
+        way="exact" if resolution_ms is None else "sampled",
+        resolution_ms=resolution_ms or 1,
+    )
+    for at_ms, level in changes:
+        ledger.take(Held(at_ms=at_ms, queue=A, amounts=(level,)))
+    return ledger.usage(now_ms).queues[A].all[0]
+
+
+def is_near(got: int, exact: Decimal, more: Decimal = Decimal(0)) -> bool:
+    return abs(got - exact) <= exact * Decimal("1e-9") + 1 + more
+
+
+@given(changes=histories(), after_ms=later, half_life_ms=half_lives)
+def test_a_tumbling_window_is_exact(
+    changes: Changes, after_ms: int, half_life_ms: int | None
+) -> None:
+    window = Tumbling(LENGTH, 17)
+    now_ms = changes[-1][0] + after_ms
+    exact = integral(changes, begins_at(window, now_ms), now_ms, half_life_ms)
+    got = used(window, changes, now_ms, half_life_ms)
+    assert is_near(got, exact)
+    if half_life_ms is None:
+        assert got == exact
+
+
+@given(changes=histories(), after_ms=later, half_life_ms=half_lives)
+def test_a_sliding_window_is_exact_where_it_begins_at_the_edge_of_a_bucket(
+    changes: Changes, after_ms: int, half_life_ms: int | None
+) -> None:
+    now_ms = -(-(changes[-1][0] + after_ms) // WIDTH) * WIDTH
+    exact = integral(changes, now_ms - LENGTH, now_ms, half_life_ms)
+    got = used(Sliding(LENGTH), changes, now_ms, half_life_ms)
+    assert is_near(got, exact)
+    if half_life_ms is None:
+        assert got == exact
+
+
+@given(changes=histories(), after_ms=later, half_life_ms=half_lives)
+def test_elsewhere_it_is_off_by_no_more_than_the_use_of_one_bucket(
+    changes: Changes, after_ms: int, half_life_ms: int | None
+) -> None:
+    now_ms = changes[-1][0] + after_ms
+    begin_ms = now_ms - LENGTH
+    edge_ms = begin_ms // WIDTH * WIDTH
+    exact = integral(changes, begin_ms, now_ms, half_life_ms)
+    bucket = integral(changes, edge_ms, now_ms, half_life_ms) - integral(
+        changes, edge_ms + WIDTH, now_ms, half_life_ms
+    )
+    got = used(Sliding(LENGTH), changes, now_ms, half_life_ms)
+    assert is_near(got, exact, bucket)
+    if not any(edge_ms < at_ms < edge_ms + WIDTH for at_ms, _ in changes):
+        assert is_near(got, exact)
+
+
+@settings(max_examples=60)
+@given(
+    changes=histories(),
+    after_ms=later,
+    half_life_ms=half_lives,
+    resolution_ms=st.integers(3, 40),
+    window=st.sampled_from([Tumbling(LENGTH, 17), Sliding(LENGTH)]),
+)
+def test_the_sampled_way_is_the_sum_over_samples(
+    changes: Changes,
+    after_ms: int,
+    half_life_ms: int | None,
+    resolution_ms: int,
+    window: Window,
+) -> None:
+    now_ms = changes[-1][0] + after_ms
+    if isinstance(window, Sliding):
+        now_ms = -(-now_ms // WIDTH) * WIDTH  # where sliding windows are exact
+    begin_ms = begins_at(window, now_ms)
+    exact = sampled(changes, begin_ms, now_ms, half_life_ms, resolution_ms)
+    assert is_near(used(window, changes, now_ms, half_life_ms, resolution_ms), exact)
+
+
+@settings(max_examples=60)
+@given(changes=histories(), after_ms=later, half_life_ms=half_lives)
+def test_the_exact_way_is_the_limit_of_the_sampled_one(
+    changes: Changes, after_ms: int, half_life_ms: int | None
+) -> None:
+    """In a window that begins before everything; each change costs at most one sample's worth."""
+    window = Tumbling(2 * 10**6, 0)
+    now_ms = changes[-1][0] + after_ms
+    exact = used(window, changes, now_ms, half_life_ms)
+    for resolution_ms in (64, 8, 1):
+        difference = abs(used(window, changes, now_ms, half_life_ms, resolution_ms) - exact)
+        slope = 0 if half_life_ms is None else Decimal(exact) / half_life_ms
+        assert difference <= resolution_ms * (5 * UNIT * (len(changes) + 1) + slope) + 1
+
+
+@given(
+    changes=histories(),
+    first_ms=later,
+    then_ms=later,
+    half_life_ms=st.integers(50, 4 * LENGTH),
+)
+def test_decay_in_two_steps_is_decay_in_one(
+    changes: Changes, first_ms: int, then_ms: int, half_life_ms: int
+) -> None:
+    """Nothing is held after the last change, so that what follows is decay alone."""
+    window = Tumbling(10**9, 0)
+    changes = [*changes, (changes[-1][0] + 1, 0)]
+    start_ms = changes[-1][0]
+    at_once = used(window, changes, start_ms + first_ms + then_ms, half_life_ms)
+    stop = start_ms + first_ms
+    stepwise = used(window, [*changes, (stop, 0)], stop + then_ms, half_life_ms)
+    assert stepwise == at_once
+    exact = integral(changes, 0, start_ms, half_life_ms)
+    faded = exact * Decimal(2) ** (-Decimal(first_ms + then_ms) / half_life_ms)
+    assert abs(at_once - faded) <= faded * Decimal("1e-9") + 1
+
+
+@given(one=histories(), other=histories(), half_life_ms=half_lives, window=windows, data=st.data())
+def test_the_order_among_different_queues_does_not_matter(
+    one: Changes, other: Changes, half_life_ms: int | None, window: Window, data: st.DataObject
+) -> None:
+    entries_of_a: list[Entry] = [Held(at_ms=t, queue=A, amounts=(n,)) for t, n in one]
+    entries_of_b: list[Entry] = [Held(at_ms=t, queue=B, amounts=(n,)) for t, n in other]
+    mixed = _shuffled_together(entries_of_a, entries_of_b, data)
+    capacity = Capacity(at_ms=0, amounts=(10 * UNIT,))
+    now_ms = max(one[-1][0], other[-1][0])
+    answers = []
+    for order in ([capacity, *entries_of_a, *entries_of_b], [*mixed, capacity]):
+        ledger = Ledger(GPU, window, half_life_ms=half_life_ms)
+        for entry in order:
+            ledger.take(entry)
+        answers.append((ledger.usage(now_ms), ledger.normalised(now_ms)))
+    (usage, parts), (other_usage, other_parts) = answers
+    assert parts == other_parts
+    assert usage == other_usage
+
+
+def _shuffled_together(one: list[Entry], other: list[Entry], data: st.DataObject) -> list[Entry]:
+    """Both lists in one, each in its own order."""
+    turns = data.draw(st.permutations([True] * len(one) + [False] * len(other)))
+    ones, others = iter(one), iter(other)
+    return [next(ones) if turn else next(others) for turn in turns]
+
+
+@given(
+    changes=histories(),
+    grant=st.integers(-(10**18), 10**18),
+    half_life_ms=half_lives,
+    window=windows,
+    after_ms=later,
+)
+def test_a_grant_and_its_negative_are_nothing(
+    changes: Changes, grant: int, half_life_ms: int | None, window: Window, after_ms: int
+) -> None:
+    now_ms = changes[-1][0] + after_ms
+    answers = []
+    for amounts in ([], [grant, -grant]):
+        ledger = Ledger(GPU, window, half_life_ms=half_life_ms)
+        for at_ms, level in changes:
+            ledger.take(Held(at_ms=at_ms, queue=A, amounts=(level,)))
+            if at_ms == changes[len(changes) // 2][0]:
+                for amount in amounts:
+                    ledger.take(
+                        Granted(at_ms=at_ms, queue=A, resource_time=(amount,), who="w", reason="r")
+                    )
+        answers.append(ledger.usage(now_ms))
+    assert answers[0] == answers[1]
+
+
+@given(changes=histories(), after_ms=st.integers(0, 50 * 365 * 24 * 3_600_000))
+def test_many_half_lives_later_sums_are_as_good_as_ever(changes: Changes, after_ms: int) -> None:
+    """The base of the weights has moved up thousands of times by then."""
+    half_life_ms = LENGTH
+    start_ms = changes[-1][0] + after_ms
+    recent = [(start_ms + at_ms, level) for at_ms, level in changes]
+    now_ms = recent[-1][0]
+    begin_ms = begins_at(Tumbling(10**7, 0), now_ms)
+    exact = integral([*changes, *recent], begin_ms, now_ms, half_life_ms)
+    got = used(Tumbling(10**7, 0), [*changes, *recent], now_ms, half_life_ms)
+    assert is_near(got, exact)
