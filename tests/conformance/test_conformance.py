@@ -30,6 +30,7 @@ BUILT = [
     ("kueue-crafted.json", {"nodes": 12, "drs": 12, "fits": 12}),
     ("kueue-crafted.json", {"preempting": 12, "targets": 12, "classical": 12}),
     ("published-results.json", {"division": 7, "shareWeight": 1, "drs": 8, "decay": 2}),
+    ("published-results.json", {"portion": 3, "usage": 1}),
 ]
 
 

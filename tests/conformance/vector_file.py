@@ -26,6 +26,7 @@ from tests.conformance import (
     kueue_targets,
     published_division,
     published_kueue,
+    published_usage,
 )
 from tests.conformance.outcome import Outcome
 
@@ -44,6 +45,8 @@ PUBLISHED_KINDS: dict[str, Check] = {
     "shareWeight": published_division.check,
     "drs": published_kueue.check,
     "decay": published_kueue.check,
+    "portion": published_usage.check,
+    "usage": published_usage.check,
 }
 
 
