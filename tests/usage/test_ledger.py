@@ -283,6 +283,7 @@ def test_a_grant_may_leave_a_credit_which_is_no_part_of_the_capacity() -> None:
 
 def test_two_different_grants_in_one_moment_are_two() -> None:
     ledger = ledger_of(granted(1, 5), granted(1, 5, reason="another"), granted(1, 5, user="ann"))
+    ledger.take(granted(1, 5))  # the first one again
     assert gpu_hours(ledger, 2) == 15
     assert ledger.usage(2 * HOUR).users[A, "ann"] == (5 * HOUR,)
 
