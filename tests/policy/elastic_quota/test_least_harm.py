@@ -1,12 +1,18 @@
 """The joint search for victims against trying every set of them and all places."""
 
+from collections import Counter
+from unittest.mock import patch
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
+from fairlead.policy.elastic_quota import joint_places
 from fairlead.policy.elastic_quota.claims import Claim
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.joint_claim import JointOutcome, least_harm
+from fairlead.policy.elastic_quota.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
@@ -95,3 +101,28 @@ def test_what_one_node_can_do_all_can_do_with_no_more_harm(world: World, protect
         sets.append([pod for pod in world.pods if pod.name in names])
     ranks = [(not plain.keeps_mins(each), plain.harm(each)) for each in sets]
     assert ranks[0] <= ranks[1]
+
+
+@pytest.mark.parametrize("apart", ["-", "y"], ids=["room", "pods around"])
+def test_a_gang_of_1500_finds_its_places(apart: str) -> None:
+    """N1 has 1,000 free; b1 has 500 on n2. Nobody of app y is there."""
+    state = cluster(
+        "of min\na 1500\nb 0",
+        "name has\nn1 1000\nn2 500",
+        f"name of asks needs on apart\nb1 b 500 1 n2 -\ng a 1500x1 1500 - {apart}",
+    )
+    desk = Desk(state, ElasticQuotaSettings(), NOW_MS)
+    found = found_by(desk)
+    assert found is not None
+    assert Counter(found.nodes) == {"n1": 1000, "n2": 500}
+    assert [str(each.key[0]) for each in found.victims] == ["b1"]
+
+
+def test_no_places_are_looked_for_where_one_pod_fits_no_node() -> None:
+    state = cluster("of min\na 9", "name has\nn1 4\nn2 4", "name of asks needs\ng a 3x1+1x5 4")
+    desk = Desk(state, ElasticQuotaSettings(), NOW_MS)
+    gang = desk.state.workloads[WorkloadName("g")]
+    places = JointPlaces(desk, [desk.asker(gang, pod) for pod in gang.pods()], later=True)
+    with patch.object(joint_places, "PlaceSearch", side_effect=AssertionError):
+        assert places.is_hopeless
+        assert places.find(()) is None

@@ -1,14 +1,15 @@
 """Places for several pods at once, once some holders have left.
 
-Pods are put one after the other, the largest first, on nodes by name, and taken back where that
-leads nowhere. After `STEPS` tries the search gives up. Pods that are alike go to the same or a
-later node each; where all that are left are alike, the first try for them decides.
+Those come first that have the fewest nodes, then the largest; nodes are tried by name. How the
+search for them goes and where it gives up is told in `place_search`.
 
 Where ports or the pods around matter too, and there would be room, each pod is put beside those
-that were put before. That is dear, so no more than `STEPS` such tries are made for one claim.
+that were put before. That is dear, so no more than `STEPS` such tries, and two for each pod, are
+made for one claim. A pod that must be near another of its gang finds it only if that one comes
+before.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import add, sub
 from typing import Final, TypeAlias
 
@@ -16,13 +17,21 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Placement, WorkloadStarted, WorkloadStopped
+from fairlead.model.journal import Mark
 from fairlead.model.workload import PodSet
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
+from fairlead.policy.elastic_quota.place_search import (
+    Guests,
+    PlaceSearch,
+    PodToPut,
+    Rooms,
+    is_enough,
+)
 
 STEPS: Final = 2_000
-Rooms: TypeAlias = dict[str, list[int]]
+Kind: TypeAlias = tuple[Amounts, PodSet]
 
 
 class JointPlaces:
@@ -31,17 +40,22 @@ class JointPlaces:
     def __init__(
         self, desk: Desk, askers: Sequence[Asker], *, later: bool, yields: bool = False
     ) -> None:
-        """Look for *askers*; *later*, who is leaving has left. Cost: a look at each node.
+        """Look for *askers*; *later*, who is leaving has left.
 
         Who *yields* takes no room that a pod of another quota waits for, however unimportant.
+        Cost: for each kind of pod a look at each node.
         """
         self._desk = desk
         self._later = later
         self._askers = askers
-        self._largest_first = self._alike_together()
-        kinds = [_kind(askers[at]) for at in self._largest_first]
-        self._surroundings_matter = any(desk.surroundings.matter(each) for each in askers)
-        self._like_before = [a == b for a, b in zip(kinds, [None, *kinds], strict=False)]
+        of_set = {each.pod.pod_set: each for each in askers}
+        kind_of_set = {at: _kind(each) for at, each in of_set.items()}
+        self._kinds = [kind_of_set[each.pod.pod_set] for each in askers]
+        self._surroundings_matter = any(map(desk.surroundings.matter, of_set.values()))
+        self._possible = {
+            kind_of_set[at]: self._possible_nodes(each) for at, each in of_set.items()
+        }
+        self._order = self._hardest_first()
         self._free: dict[str, Sequence[int]] = {
             name: desk.places.free(askers[0], name, later=later)
             for name in sorted(desk.state.nodes)
@@ -49,24 +63,39 @@ class JointPlaces:
         if yields:
             self._leave_to_others(askers[0])
         self._open = self._open_nodes()
-        self._steps_left = STEPS
-        self._dear_steps_left = STEPS
+        self._dear_steps_left = STEPS + 2 * len(askers)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether some pod could be on no node, even if all were empty."""
+        return not all(self._possible.values())
+
+    @property
+    def needs_others(self) -> bool:
+        """Whether a pod must be near others, so that there may be no place if too many leave."""
+        return any(pod_set.constraints.pod_affinity for _, pod_set in self._possible)
 
     def find(self, off: Collection[Holder]) -> tuple[str, ...] | None:
         """Return a node for each pod once *off* have left; None if none was found."""
-        rooms = self._rooms(off)
-        names = sorted(rooms)
-        found: dict[int, str] = {}
-        self._steps_left = STEPS
-        if not self._put(0, names, rooms, found):
+        if self.is_hopeless:
             return None
-        if self._surroundings_matter:
-            rooms = self._rooms(off)
-            with self._desk.state.trial():
-                self._stop([*off, *self._leaving(names)])
-                if not self._put_beside(0, names, rooms, found):
-                    return None
-        return tuple([found[at] for at in range(len(self._askers))])
+        found = self._search(self._rooms(off), None)
+        if found is not None and self._surroundings_matter:
+            found = self._find_beside(off)
+        if found is None:
+            return None
+        by_pod = dict(zip(self._order, found, strict=True))
+        return tuple([by_pod[at] for at in range(len(self._askers))])
+
+    def has_room_for_hardest(self, node: str, off: Iterable[Holder]) -> bool:
+        """Return whether the pod with the fewest nodes has room on *node* once *off* left it."""
+        requests, _ = kind = self._kinds[self._order[0]]
+        if node not in self._possible[kind]:
+            return False
+        room = self._free[node]
+        for holder in off:
+            room = list(map(add, room, holder.requests))
+        return is_enough(requests, room)
 
     def spare(
         self,
@@ -77,7 +106,8 @@ class JointPlaces:
         """Return *victims* without those who can stay while the pods are on *nodes*.
 
         The last is spared first. *is_needed* says whether one must leave for another reason, and
-        hears of each once; who is not needed stays. Cost: a look at each victim.
+        hears of each once; who is not needed stays. Cost: a look at each victim; where ports or the
+        pods around matter, a trial for each, in which all victims leave and all pods start.
         """
         rooms = self._rooms(victims)
         asked: Rooms = {}
@@ -87,9 +117,9 @@ class JointPlaces:
             asked[node] = list(map(add, before, asker.requests))
         off = dict.fromkeys(victims)
         for holder in reversed(victims):
-            node = self._node_of(holder)
+            node = self.node_of(holder)
             room = list(map(sub, rooms[node], holder.requests)) if node in asked else None
-            if room is not None and not _is_enough(asked[node], room):
+            if room is not None and not is_enough(asked[node], room):
                 continue
             del off[holder]
             if not self.are_allowed(nodes, off) or is_needed(holder):
@@ -114,12 +144,13 @@ class JointPlaces:
         """Return what is free on nodes where a pod may fit, *off* being gone."""
         rooms = {name: list(self._free[name]) for name in self._open}
         for holder in off:
-            node = self._node_of(holder)
+            node = self.node_of(holder)
             room = rooms.get(node) or self._free[node]
             rooms[node] = list(map(add, room, holder.requests))
         return rooms
 
-    def _node_of(self, holder: Holder) -> str:
+    def node_of(self, holder: Holder) -> str:
+        """Return where *holder* is."""
         name, pod = holder.key
         node = self._desk.state.runs[name].pods[pod].node
         assert node is not None, "who holds a node has one"
@@ -132,9 +163,8 @@ class JointPlaces:
         """
         most = len(self._free) if self._surroundings_matter else len(self._askers)
         found: dict[str, None] = {}
-        kinds = {_kind(each): each for each in self._askers}
-        for asker in kinds.values():
-            fitting = [name for name, room in self._free.items() if self._fits(asker, name, room)]
+        for kind, possible in self._possible.items():
+            fitting = [name for name in possible if is_enough(kind[0], self._free[name])]
             found.update(dict.fromkeys(fitting[:most]))
         return list(found)
 
@@ -145,72 +175,61 @@ class JointPlaces:
                     free = tuple(map(sub, free, other.requests))
             self._free[name] = free
 
-    def _alike_together(self) -> list[int]:
-        """Return the places of the pods, the largest first and those next to each other alike."""
-        kinds = list(dict.fromkeys([_kind(each) for each in self._askers]))
-        kinds.sort(key=lambda kind: kind[0], reverse=True)
-        return [at for kind in kinds for at, each in enumerate(self._askers) if _kind(each) == kind]
+    def _possible_nodes(self, asker: Asker) -> dict[str, None]:
+        """Return the nodes where a pod could be if nobody held them, by name."""
+        desk = self._desk
+        return dict.fromkeys(
+            [
+                name
+                for name, node in sorted(desk.state.nodes.items())
+                if desk.places.could_ever_hold(asker, node)
+                and desk.surroundings.node_defect(asker, node) is None
+                and not desk.places.port_is_promised(asker, name)
+            ]
+        )
 
-    def _put(self, done: int, names: Sequence[str], rooms: Rooms, found: dict[int, str]) -> bool:
-        """Put the pods from the one at *done* on; True if all have a node in *found*."""
-        if done == len(self._largest_first):
-            return True
-        at = self._largest_first[done]
-        asker = self._askers[at]
-        for name in self._left_for(done, names, found):
-            if self._steps_left <= 0:
-                return False
-            room = rooms[name]
-            if not self._fits(asker, name, room):
-                continue
-            self._steps_left -= 1
-            rooms[name] = list(map(sub, room, asker.requests))
-            found[at] = name
-            if self._put(done + 1, names, rooms, found):
-                return True
-            rooms[name] = room
-            if all(self._like_before[done + 1 :]):
-                return False  # however equal pods are put, equally many find room
-        return False
+    def _hardest_first(self) -> list[int]:
+        """Return the places of the pods, the hardest to put first and those alike together."""
+        kinds = sorted(self._possible, key=lambda kind: kind[0], reverse=True)
+        kinds.sort(key=lambda kind: len(self._possible[kind]))
+        places: dict[Kind, list[int]] = {kind: [] for kind in kinds}
+        for at, kind in enumerate(self._kinds):
+            places[kind].append(at)
+        return [at for them in places.values() for at in them]
 
-    def _put_beside(
-        self, done: int, names: Sequence[str], rooms: Rooms, found: dict[int, str]
-    ) -> bool:
+    def _search(self, rooms: Rooms, guests: Guests | None) -> list[str] | None:
+        """Return a node for each pod in the order in which they are put."""
+        names = sorted(rooms)
+        nodes = {
+            kind: [name for name in names if name in possible]
+            for kind, possible in self._possible.items()
+        }
+        kinds = [self._kinds[at] for at in self._order]
+        pods = [PodToPut(kind[0], nodes[kind]) for kind in kinds]
+        return PlaceSearch(pods, rooms, guests).find()
+
+    def _find_beside(self, off: Collection[Holder]) -> list[str] | None:
         """Do the same where each pod must be allowed beside those that are there."""
-        if done == len(self._largest_first):
-            return True
-        at = self._largest_first[done]
-        asker, state = self._askers[at], self._desk.state
-        for name in self._left_for(done, names, found):
+        if self._dear_steps_left <= 0:
+            return None
+        state = self._desk.state
+        marks: list[Mark] = []
+
+        def let_in(done: int, node: str) -> bool:
             if self._dear_steps_left <= 0:
                 return False
-            room = rooms[name]
-            if not self._fits(asker, name, room):
-                continue
             self._dear_steps_left -= 1
             mark = state.mark()
-            rooms[name] = list(map(sub, room, asker.requests))
-            found[at] = name
-            if self._is_let_in(asker, name) and self._put_beside(done + 1, names, rooms, found):
-                state.keep(mark)
-                return True
-            state.roll_back(mark)
-            rooms[name] = room
-        return False
+            if not self._is_let_in(self._askers[self._order[done]], node):
+                state.roll_back(mark)
+                return False
+            marks.append(mark)
+            return True
 
-    def _left_for(self, done: int, names: Sequence[str], found: Mapping[int, str]) -> Sequence[str]:
-        """Return the nodes to try: for a pod like the one before, none before that one's."""
-        if not self._like_before[done]:
-            return names
-        return names[names.index(found[self._largest_first[done - 1]]) :]
-
-    def _fits(self, asker: Asker, name: str, room: Sequence[int]) -> bool:
-        node = self._desk.state.nodes[name]
-        return (
-            _is_enough(asker.requests, room)
-            and self._desk.surroundings.node_defect(asker, node) is None
-            and not self._desk.places.port_is_promised(asker, name)
-        )
+        rooms = self._rooms(off)
+        with state.trial():
+            self._stop([*off, *self._leaving(rooms)])
+            return self._search(rooms, Guests(let_in, lambda: state.roll_back(marks.pop())))
 
     def _is_let_in(self, asker: Asker, name: str) -> bool:
         """Put a pod on a node, if ports and the pods around allow it there."""
@@ -238,10 +257,6 @@ class JointPlaces:
         return [each for node in set(nodes) for each in self._desk.holders.leaving(node)]
 
 
-def _kind(asker: Asker) -> tuple[Amounts, PodSet]:
+def _kind(asker: Asker) -> Kind:
     """Return all by which one pod differs from another of its workload."""
     return (asker.requests, replace(asker.pod_set, name="", count=1, pod_names=()))
-
-
-def _is_enough(asked: Sequence[int], room: Sequence[int]) -> bool:
-    return all(need <= there for need, there in zip(asked, room, strict=True) if need > 0)
