@@ -138,7 +138,7 @@ class Ledger:
         """
         span = self._span(now_ms)
         count = len(self.resources)
-        which = slice(0, count) if charge == "all" else slice(count, None)
+        which = range(count) if charge == "all" else range(count, 2 * count)
         sums = {name: account.sums.over(span, which) for name, account in self._accounts.items()}
         return billionths(
             sums_with_inner_queues(sums, parents or {}),

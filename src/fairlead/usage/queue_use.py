@@ -57,19 +57,24 @@ def billionths(
     parents: Mapping[QueueName, QueueName | None] | None,
 ) -> dict[QueueName, Sums]:
     """Each queue's part of the capacity, or with *parents* of what its parent used."""
+    places = range(len(capacity))
     if parents is None:
-        return {name: _parts(used, capacity) for name, used in sums.items()}
+        return {name: _parts(used, capacity, places) for name, used in sums.items()}
     return {
-        name: _parts(used, capacity if (above := parents.get(name)) is None else sums[above])
+        name: _parts(
+            used, capacity if (above := parents.get(name)) is None else sums[above], places
+        )
         for name, used in sums.items()
     }
 
 
-def _parts(used: Sums, whole: Sums) -> Sums:
+def _parts(used: Sums, whole: Sums, places: range) -> Sums:
     """To the nearest billionth; a credit is 0, and so is any part of nothing."""
     return tuple(
         [
-            (part * BILLION + (total >> 1)) // total if part > 0 and total > 0 else 0
-            for part, total in zip(used, whole, strict=False)
+            (used[place] * BILLION + (whole[place] >> 1)) // whole[place]
+            if used[place] > 0 and whole[place] > 0
+            else 0
+            for place in places
         ]
     )

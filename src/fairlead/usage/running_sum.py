@@ -19,8 +19,6 @@ from typing import NamedTuple
 from fairlead.model.axes import Amounts
 from fairlead.usage.timeline import GROWN_BITS, Moment, Span, part_of_way
 
-EVERY = slice(None)
-
 
 class _Start(NamedTuple):
     """How things were at the beginning of a bucket."""
@@ -70,22 +68,27 @@ class RunningSum:
             for start in self._starts
         ]
 
-    def over(self, span: Span, which: slice = EVERY) -> tuple[int, ...]:
+    def over(self, span: Span, which: range | None = None) -> tuple[int, ...]:
         """The weighted sums over *span*, which does not end before the last change.
 
         *which* picks some of them. Cost: O(1) and a search among the buckets of one window.
         """
-        levels = self.levels[which]
+        places = range(len(self.levels)) if which is None else which
+        levels = self.levels
         if span.begin_ms >= self.at_ms:
             passed = span.end_mark - span.begin_mark
-            return tuple([level * passed for level in levels])
+            return tuple([levels[place] * passed for place in places])
         passed = span.end_mark - self._mark
+        sums = self._sums
         firsts, lasts, grown = self._around(span)
-        columns = zip(self._sums[which], levels, firsts[which], lasts[which], strict=False)
+        # A plan asks for thousands of these; indexing takes half the time of slices and zip.
         return tuple(
             [
-                now + level * passed - first - ((last - first) * grown >> GROWN_BITS)
-                for now, level, first, last in columns
+                sums[place]
+                + levels[place] * passed
+                - firsts[place]
+                - ((lasts[place] - firsts[place]) * grown >> GROWN_BITS)
+                for place in places
             ]
         )
 

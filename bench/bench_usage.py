@@ -1,0 +1,83 @@
+"""What the record of use costs: a tick in which everything changes, and the vector for a plan.
+
+Every queue has a past of one change per half hour over a window of a week, so the buckets of the
+sliding window are full; a half-life makes the numbers as long as they get.
+"""
+
+from itertools import count
+
+from bench.harness import Work, benchmark
+from fairlead.model.axes import QueueName
+from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.window import Sliding
+
+RESOURCES = ("cpu", "memory", "gpu")
+HOUR_MS = 3_600_000
+WEEK_MS = 7 * 24 * HOUR_MS
+START_MS = 1_767_225_600_000
+CAPACITY = (10_000_000, 2**46, 8_000)
+CHANGES = 2 * 7 * 24
+DEPARTMENTS = 30
+
+
+def _held(queue: int, at_ms: int, step: int) -> Held:
+    size = (queue * 7 + step) % 5 + 1
+    amounts = (size * 4_000, size * 2**34, size)
+    return Held(at_ms=at_ms, queue=_name(queue), amounts=amounts)
+
+
+def _name(queue: int) -> QueueName:
+    return QueueName(f"queue-{queue}")
+
+
+def _tick(queues: int, at_ms: int, step: int) -> list[Entry]:
+    return [_held(queue, at_ms, step) for queue in range(queues)]
+
+
+def _ledger(queues: int, changes: int) -> Ledger:
+    ledger = Ledger(RESOURCES, Sliding(WEEK_MS), half_life_ms=24 * HOUR_MS)
+    ledger.take(Capacity(at_ms=START_MS, amounts=CAPACITY))
+    for queue in range(queues):
+        ledger.take(Guarantee(at_ms=START_MS, queue=_name(queue), amounts=(8_000, None, 2)))
+    for step in range(changes):
+        for entry in _tick(queues, START_MS + step * HOUR_MS // 2, step):
+            ledger.take(entry)
+    return ledger
+
+
+@benchmark("usage: vector of 1,000 queues x 3 resources, week, half-life", goal_cpu_ms=5)
+def _vector() -> Work:
+    ledger = _ledger(1_000, CHANGES)
+    moments = count(START_MS + WEEK_MS)
+    return lambda: ledger.normalised(next(moments))
+
+
+@benchmark("usage: vector of 1,000 queues with 30 departments over them")
+def _vector_with_departments() -> Work:
+    ledger = _ledger(1_000, CHANGES)
+    parents = {
+        _name(queue): QueueName(f"department-{queue % DEPARTMENTS}") for queue in range(1000)
+    }
+    moments = count(START_MS + WEEK_MS)
+    return lambda: ledger.normalised(next(moments), parents=parents)
+
+
+@benchmark("usage: report of 1,000 queues x 3 resources in resource-time")
+def _report() -> Work:
+    ledger = _ledger(1_000, CHANGES)
+    moments = count(START_MS + WEEK_MS)
+    return lambda: ledger.usage(next(moments))
+
+
+@benchmark("usage: tick of 3,000 queues x 3 resources, all change", goal_cpu_ms=30)
+def _large_tick() -> Work:
+    ledger = _ledger(3_000, 48)
+    steps = count(48)
+
+    def work() -> None:
+        step = next(steps)
+        for entry in _tick(3_000, START_MS + step * HOUR_MS // 2, step):
+            ledger.take(entry)
+
+    return work
