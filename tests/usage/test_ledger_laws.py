@@ -225,3 +225,19 @@ def test_many_half_lives_later_sums_are_as_good_as_ever(changes: Changes, after_
     exact = integral([*changes, *recent], begin_ms, now_ms, half_life_ms)
     got = used(Tumbling(10**7, 0), [*changes, *recent], now_ms, half_life_ms)
     assert is_near(got, exact)
+
+
+@given(
+    at_ms=st.integers(0, 2 * 10**12), length_ms=st.integers(1, 50), half_lives=st.integers(0, 39)
+)
+def test_a_moment_of_use_is_exact_enough_under_a_half_life_of_ten_years(
+    at_ms: int, length_ms: int, half_lives: int
+) -> None:
+    """The weights of two moments are almost equal, and their difference still has nine digits."""
+    half_life_ms = 10 * 365 * 24 * 3_600_000
+    level = 10**20
+    changes = [(at_ms, level), (at_ms + length_ms, 0)]
+    now_ms = at_ms + length_ms + half_lives * half_life_ms
+    window = Tumbling(10**15, 0)
+    exact = integral(changes, 0, now_ms, half_life_ms)
+    assert abs(used(window, changes, now_ms, half_life_ms) - exact) <= exact * Decimal("1e-9")

@@ -1,4 +1,4 @@
-"""Two to the power of a fraction is right to the last of its eighty bits."""
+"""Two to the power of a fraction is right to the last of its seventy-two bits."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction

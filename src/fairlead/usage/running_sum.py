@@ -130,16 +130,19 @@ class RunningSum:
 
         It began before the last change.
         """
-        place = bisect_right(self._edges_ms, span.begin_ms) - 1
-        start = self._starts[max(place, 0)]
-        if place < 0 or self._edges_ms[place] == span.begin_ms:
+        edges_ms, starts = self._edges_ms, self._starts
+        following = bisect_right(edges_ms, span.begin_ms)
+        if following == 0:
+            return starts[0].sums, starts[0].sums, 0
+        start, edge_ms = starts[following - 1], edges_ms[following - 1]
+        if edge_ms == span.begin_ms:
             return start.sums, start.sums, 0
-        if self._edges_ms[place] < span.edge_ms:
-            exact = _back_from(self._starts[place + 1], span.begin_mark)
+        if edge_ms < span.edge_ms:
+            exact = _back_from(starts[following], span.begin_mark)
             return exact, exact, 0
-        if place == len(self._starts) - 1:
+        if following == len(starts):
             return start.sums, self._sums, part_of_way(start.mark, span.begin_mark, self._mark)
-        return start.sums, _back_from(self._starts[place + 1], span.edge_end_mark), span.grown
+        return start.sums, _back_from(starts[following], span.edge_end_mark), span.grown
 
 
 def _back_from(start: _Start, mark: int) -> tuple[int, ...]:

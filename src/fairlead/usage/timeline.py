@@ -13,10 +13,9 @@ each sample stands for one resolution: that is the same formula with t rounded u
 sample, and another constant. A sample at the moment of a change sees what is new. A sampled window
 is open at its old end and closed at its new one.
 
-Weights are whole numbers of 2**-80 of what time weighed at a base, which moves up and stays 32 to
-96 half-lives behind. A sum has a relative error below 1e-9 as long as half-lives are shorter than a
-hundred years and something in it is younger than 60 half-lives; what is older than that is lost by
-and by.
+Weights are whole numbers of 2**-72 of what time weighed at a base, which moves up and stays 8 to 40
+half-lives behind. A sum has a relative error below 1e-9 as long as half-lives are shorter than ten
+years and something in it is younger than 40 half-lives; what is older than that is lost by and by.
 """
 
 from functools import lru_cache
@@ -27,8 +26,8 @@ from fairlead.usage.power_of_two import LN2, POWER_BITS, power_of_two
 from fairlead.usage.window import Sliding, Window, begins_at, check_window
 
 BUCKETS = 128  # in a sliding window
-HEADROOM = 32  # half-lives that the base stays behind the present
-MOST_HEADROOM = 96  # beyond it, the base moves
+HEADROOM = 8  # half-lives that the base stays behind the present
+MOST_HEADROOM = 40  # beyond it, the base moves
 GROWN_BITS = 64
 
 
