@@ -131,7 +131,7 @@ SENTENCES = {
     ),
     "is entitled to a place, and nobody borrows": (
         Reason(code="NobodyBorrows", queue=VISION),
-        "no other namespace is over its min",
+        "nobody else is over its min once those have left who are leaving",
     ),
     "is no more important than others without a quota": (
         Reason(code="NobodyLessImportant"),

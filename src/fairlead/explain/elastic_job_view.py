@@ -13,7 +13,6 @@ from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import (
     NOT_READY,
-    SCHEDULE_TIMED_OUT,
     SCHEDULING_GATED,
     WOULD_BE_EVICTED,
     Cycle,
@@ -27,7 +26,6 @@ from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
 _WITHOUT_A_TURN: Final = (
     NOT_READY,
     SCHEDULING_GATED,
-    SCHEDULE_TIMED_OUT,
     UNSUPPORTED_CONSTRAINT,
     WOULD_BE_EVICTED,
 )

@@ -1,10 +1,8 @@
 """What pods ask for that wait on a nominated node, and so come before others of their rank."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -30,15 +28,8 @@ def nominated_amounts(
             desk.nominate_all(state.workloads[name])
     over = desk.books.now.is_over_min
     others = [name for name in state.queues if name != queue and not over[name]]
+    elsewhere = [desk.nominations.promised_to(name) for name in others]
     return NominatedAmounts(
-        here=_sum(desk, desk.nominations.of_queue(queue)),
-        elsewhere=_sum(desk, (key for name in others for key in desk.nominations.of_queue(name))),
+        here=desk.nominations.promised_to(queue),
+        elsewhere=tuple(map(sum, zip(desk.state.axes.zero, *elsewhere, strict=True))),
     )
-
-
-def _sum(desk: Desk, pods: Iterable[PodKey]) -> Amounts:
-    total = [0] * len(desk.state.axes)
-    for name, pod in pods:
-        charge = desk.charges.of(desk.state.workloads[name], pod.pod_set).amounts
-        total = [a + b for a, b in zip(total, charge, strict=True)]
-    return tuple(total)

@@ -65,7 +65,7 @@ PHRASES: Final = {
     "NeverPreempts": "its preemptionPolicy is Never",
     "BeyondMin": "beyond its min {queue} asks only its own less important pods: {scarcest}; "
     "{tallies}",
-    "NobodyBorrows": "no other namespace is over its min",
+    "NobodyBorrows": "nobody else is over its min once those have left who are leaving",
     "NobodyToAsk": "there are no {names}",
     "NoRoomWithVictims": "no attempt made room for it: {tallies}",
     "NotAllCanMove": "not all have another place: {tallies}",

@@ -28,7 +28,7 @@ def remember_nominations(workload: Workload, decision: Decision, now_ms: int) ->
     since_ms = before.nominated_ms
     if not nominated:
         since_ms = None
-    elif not before.nominated:
+    elif not before.nominated or since_ms is None:
         since_ms = now_ms
     after = replace(before, nominated=nominated, nominated_ms=since_ms)
     return replace(workload, extension=after) if after != before else None

@@ -10,6 +10,7 @@ from tests.conformance.elastic_answers import ClaimAnswer, NodeAnswer
 from tests.policy.elastic_quota.plain_case import Amounts, PlainCase, PlainPod, total
 from tests.policy.elastic_quota.plain_quota import (
     broken_rule,
+    goes_first,
     is_over_min,
     is_over_min_with,
     nominated_all,
@@ -83,13 +84,7 @@ def fits(case: PlainCase, node: str, pods: Pods) -> bool:
     """Return whether a node has room, beside those that go first and are nominated to it."""
     incoming = case.incoming
     there = [pod for pod in pods if pod.node == node]
-    there += [
-        pod
-        for pod in case.nominated
-        if pod.node == node
-        and pod.priority >= incoming.priority
-        and pod.full_name != incoming.full_name
-    ]
+    there += [pod for pod in case.nominated if pod.node == node and goes_first(case, pod)]
     allocatable = case.nodes[node]
     sums = total([*(pod.node_charge for pod in there), incoming.node_charge])
     has_room = all(
@@ -190,9 +185,14 @@ def _takes_below_min(case: PlainCase, pod: PlainPod, left: Pods) -> bool:
     if pod.namespace not in case.quotas or pod.namespace == case.incoming.namespace:
         return False
     minimum = case.quotas[pod.namespace].min
-    used_now = used(case, left, pod.namespace)
+    promised = [
+        each.quota_charge
+        for each in case.nominated
+        if each.namespace == pod.namespace and each.node in case.nodes
+    ]
+    used_now = total([used(case, left, pod.namespace), *promised])
     return any(
-        used_now[resource] - amount < minimum.get(resource, 0) <= used_now[resource]
+        used_now.get(resource, 0) - amount < minimum.get(resource, 0) <= used_now.get(resource, 0)
         for resource, amount in pod.quota_charge.items()
     )
 
@@ -213,10 +213,16 @@ def _rules_hold(case: PlainCase, pods: Pods, *, with_nominated: bool) -> bool:
 
 
 def _protected(case: PlainCase, candidates: Pods) -> list[PlainPod]:
-    """Return those past what the budgets allow, used up in the order of importance."""
+    """Return those past what the budgets allow, used up in the order of importance.
+
+    By our reading those who are leaving have used theirs up before.
+    """
     allowed = [budget.allowed for budget in case.budgets]
     protected = []
-    for pod in _most_important_first(candidates):
+    as_plugin = case.settings.quirks.leaving_counts
+    leaving = [] if as_plugin else [pod for pod in case.pods if pod.is_leaving]
+    leaving = [pod for pod in leaving if pod.node in case.nodes]
+    for pod in [*leaving, *_most_important_first(candidates)]:
         is_protected = False
         for number, budget in enumerate(case.budgets):
             if (
@@ -227,7 +233,7 @@ def _protected(case: PlainCase, candidates: Pods) -> list[PlainPod]:
             ):
                 allowed[number] -= 1
                 is_protected = is_protected or allowed[number] < 0
-        if is_protected:
+        if is_protected and pod not in leaving:
             protected.append(pod)
     return protected
 

@@ -101,28 +101,41 @@ def nominated_in_quota(case: PlainCase) -> Amounts:
 def nominated_all(case: PlainCase, *, also_over_min: bool) -> Amounts:
     """Return the same with the waiting pods of other quotas, any priority.
 
-    Those of a quota that is over its min count only if *also_over_min*.
+    With *also_over_min*, who is leaving is gone; then those of a quota over its min count as well,
+    as far as others leave.
     """
-    charges = [
-        pod.quota_charge
-        for pod in case.nominated
-        if pod.node in case.nodes
-        and pod.namespace in case.quotas
-        and pod.namespace != case.incoming.namespace
-        and (also_over_min or not _is_quota_over_min(case, pod.namespace))
-    ]
-    return total([*charges, nominated_in_quota(case)])
+    leaving = [pod for pod in case.pods if pod.is_leaving] if also_over_min else []
+    present = [pod for pod in case.pods if pod not in leaving]
+    within: list[PlainPod] = []
+    over: list[PlainPod] = []
+    for pod in case.nominated:
+        is_of_another = pod.namespace in case.quotas and pod.namespace != case.incoming.namespace
+        if pod.node in case.nodes and is_of_another:
+            is_over = is_over_min(case.quotas[pod.namespace], used(case, present, pod.namespace))
+            (over if is_over else within).append(pod)
+    sums = total([*(pod.quota_charge for pod in within), nominated_in_quota(case)])
+    if also_over_min:
+        free = total([pod.quota_charge for pod in leaving if pod.namespace in case.quotas])
+        claimed = total([pod.quota_charge for pod in over])
+        sums = total([sums, {name: min(n, free.get(name, 0)) for name, n in claimed.items()}])
+    return sums
+
+
+def goes_first(case: PlainCase, pod: PlainPod) -> bool:
+    """Return whether a nominated pod comes before the incoming one.
+
+    By our reading the first by name does, of two that are nominated and as important.
+    """
+    incoming = case.incoming
+    if pod.full_name == incoming.full_name:
+        return False
+    if pod.priority != incoming.priority:
+        return pod.priority > incoming.priority
+    if case.settings.quirks.leaving_counts or incoming.node not in case.nodes:
+        return True
+    return pod.full_name < incoming.full_name
 
 
 def _goes_first_in_quota(case: PlainCase, pod: PlainPod) -> bool:
     incoming = case.incoming
-    return (
-        pod.node in case.nodes
-        and pod.namespace == incoming.namespace
-        and pod.full_name != incoming.full_name
-        and pod.priority >= incoming.priority
-    )
-
-
-def _is_quota_over_min(case: PlainCase, namespace: str) -> bool:
-    return is_over_min(case.quotas[namespace], used(case, case.pods, namespace))
+    return pod.node in case.nodes and pod.namespace == incoming.namespace and goes_first(case, pod)

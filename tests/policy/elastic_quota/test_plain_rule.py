@@ -53,13 +53,13 @@ DIFFERING = """
     max-core-zero          7       7
     scalar-if-asked        7       0
     pool-all               25      20
-    below-min              32      32
+    below-min              31      31
     below-min,_protectMin  84      84
     bare-first-check       18      18
     double-remove          16      16
     pdb-undercount         5       5
     own-charge             55      0
-    leaving-counts         94      0
+    leaving-counts         90      0
 """
 
 

@@ -58,11 +58,15 @@ class Admission:
     def standing(self, asker: Asker, *, later: bool) -> Standing:
         """Return how *asker* stands now, or once everybody has left who is leaving.
 
-        Now, what is nominated counts of quotas within their min. Later, what those leave counts as
-        free, so whoever waits for it counts. Cost: the axes, and the quotas with nominated pods.
+        Later, what those leave counts as free, so whoever waits for it counts as far as it goes.
+        Cost: the axes, the quotas with nominated pods, and those of the pod's own.
         """
-        use = self._books.later if later else self._books.now
-        found = self._nominations.counted(asker, use, also_over_min=later)
+        books = self._books
+        use = books.later if later else books.now
+        leaving = None
+        if later:
+            leaving = tuple([n - t for n, t in zip(books.now.pool, books.later.pool, strict=True)])
+        found = self._nominations.counted(asker, use, leaving)
         asked = tuple([axis for axis, amount in enumerate(asker.charge) if amount > 0])
         own_axes = asked
         if self._quirks.scalar_if_asked:

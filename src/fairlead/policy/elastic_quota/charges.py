@@ -10,6 +10,7 @@ from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
 
+_SPARE: Final = 1_000  # workloads that are gone may be remembered, so that forgetting is rare
 CORE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -20,6 +21,12 @@ class Charge(NamedTuple):
     named: frozenset[int]
 
 
+class _Known(NamedTuple):
+    workload: Workload
+    charges: tuple[Charge, ...]  # of a pod of each set
+    serial: int
+
+
 class Charges:
     """The charges of all workloads of one state, worked out once for each."""
 
@@ -27,15 +34,31 @@ class Charges:
         """Charge as the plugin does, or what a node is charged."""
         self._state = state
         self._as_plugin = as_plugin
-        self._known: dict[WorkloadName, tuple[Workload, tuple[Charge, ...]]] = {}
+        self._known: dict[WorkloadName, _Known] = {}
+        self._last_serial = 0
 
     def of(self, workload: Workload, pod_set: int) -> Charge:
         """Return what a pod of a set of *workload* costs."""
+        return self._of(workload).charges[pod_set]
+
+    def serial(self, workload: Workload) -> int:
+        """Return a number that *workload* has as long as nothing about it changes."""
+        return self._of(workload).serial
+
+    def _of(self, workload: Workload) -> "_Known":
         known = self._known.get(workload.name)
-        if known is None or known[0] is not workload:
+        if known is None or known.workload is not workload:
+            self._forget_who_is_gone()
             charges = tuple([self._charge(workload, at) for at in range(len(workload.pod_sets))])
-            known = self._known[workload.name] = (workload, charges)
-        return known[1][pod_set]
+            self._last_serial += 1
+            known = _Known(workload, charges, self._last_serial)
+            self._known[workload.name] = known
+        return known
+
+    def _forget_who_is_gone(self) -> None:
+        there = self._state.workloads
+        if len(self._known) > 2 * len(there) + _SPARE:
+            self._known = {name: each for name, each in self._known.items() if name in there}
 
     def beyond_node(self, workload: Workload, pod_set: int) -> Amounts | None:
         """Return by how much the charge is more than the node's; None: it is the same."""

@@ -88,11 +88,10 @@ class Claim:
 
     def _searches(self) -> Iterator[NodeSearch]:
         """Yield the rules to try: first without taking anybody below its min, if that is asked."""
-        settings = self._desk.settings
-        prefers = self.asked == "borrowers" and not settings.quirks.below_min
-        if prefers:
-            yield self._search(protects_min=True)
-        if not (prefers and settings.protect_min):
+        if self.asked == "borrowers":
+            for protects_min in self._desk.settings.min_protections():
+                yield self._search(protects_min=protects_min)
+        else:
             yield self._search(protects_min=False)
 
     def _search(self, *, protects_min: bool) -> NodeSearch:
@@ -102,6 +101,7 @@ class Claim:
             self.standing,
             desk.books,
             desk.budgets,
+            desk.nominations,
             desk.settings.quirks,
             asked=self.asked,
             protects_min=protects_min,

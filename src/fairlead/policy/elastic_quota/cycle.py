@@ -23,7 +23,6 @@ from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
 NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
 WOULD_BE_EVICTED: Final = "WouldBeEvicted"
-SCHEDULE_TIMED_OUT: Final = "ScheduleTimedOut"
 
 
 class Cycle:
@@ -39,7 +38,7 @@ class Cycle:
         self._desk = desk
         self._held_back = held_back
         self._pods = PodTurns(desk, refusals)
-        self._gangs = GangTurns(desk, self._pods)
+        self._gangs = GangTurns(desk, self._pods, refusals)
 
     def decisions(self) -> Iterator[Decision]:
         """Yield what to do, in the order in which to do it."""
@@ -88,8 +87,6 @@ class Cycle:
         unknown = {name for pod in ready.pods for name in sets[pod.pod_set].constraints.unsupported}
         if unknown:
             return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
-        if self._is_timed_out(workload):
-            return Reason(code=SCHEDULE_TIMED_OUT, queue=queue)
         if workload.name in self._held_back:
             names = (self._held_back[workload.name],)
             return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)
@@ -98,7 +95,7 @@ class Cycle:
     def _decide_gang(
         self, workload: Workload, needed: Sequence[PodId], more: Sequence[PodId]
     ) -> Iterator[Decision]:
-        match self._gangs.take(workload, needed):
+        match self._gangs.take(workload, needed, may_wait=not self._is_timed_out(workload)):
             case GangStarted() as turn:
                 yield _start(workload, turn.pods, turn.reason)
                 yield from self._decide_pods(workload, more)
@@ -154,11 +151,13 @@ class Cycle:
         return [each for node in self._desk.state.nodes for each in holders.leaving(node)]
 
     def _is_timed_out(self, workload: Workload) -> bool:
-        """Return whether a gang has waited for its nodes for too long, and gives them up."""
+        """Return whether a gang may wait for nodes no longer, because it did for too long."""
         own = workload.extension
-        if not isinstance(own, ElasticPods) or not own.nominated:
+        if not isinstance(own, ElasticPods) or own.schedule_timeout_s is None:
             return False
-        if own.schedule_timeout_s is None or own.nominated_ms is None:
+        if own.schedule_timeout_s == 0:
+            return True
+        if not own.nominated or own.nominated_ms is None:
             return False
         self._desk.looked_at_the_clock = True
         return self._desk.now_ms >= own.nominated_ms + own.schedule_timeout_s * 1000

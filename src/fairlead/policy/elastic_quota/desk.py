@@ -68,10 +68,16 @@ class Desk:
         self.surroundings: Final = known.surroundings
         self.books: Final = QuotaBooks(state, known.charges, settings.quirks)
         self.budgets: Final = Budgets(state)
-        self.nominations: Final = Nominations(state.nodes.keys(), len(state.axes))
+        self.nominations: Final = Nominations(
+            state.nodes.keys(), len(state.axes), by_turn=self.looks_later
+        )
         self.admission: Final = Admission(state, self.books, self.nominations, settings.quirks)
         self.places: Final = Places(state, self.nominations, known.surroundings, known.scored)
         self.looked_at_the_clock = False  # whether another moment might give another plan
+        if self.looks_later and not self.budgets.are_none():
+            for name in state.nodes:
+                for holder in self.holders.leaving(name):
+                    self.budgets.disturb(holder)  # told to leave before, and not gone yet
         self._undo: list[Callable[[], None]] = []
         self._quota_facts: tuple[int, object] | None = None
         self.changes = 0  # how often anything was started, evicted or nominated so far
@@ -115,7 +121,8 @@ class Desk:
 
     def node_facts(self) -> object:
         """Return what tells whether anything happened on a node, or to what protects pods."""
-        return (self.state.books.changes.moment, self.state.catalogue)
+        protected = (self.state.catalogue, self.budgets.used_up(), frozenset(self.spared))
+        return (self.holders.fingerprint(), protected)
 
     def mark(self) -> "DeskMark":
         """Remember this moment, to roll back to."""

@@ -22,15 +22,19 @@ from fairlead.policy.elastic_quota.joint_claim import JointClaim, JointOutcome, 
 from fairlead.policy.elastic_quota.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.node_claim import Asked
 from fairlead.policy.elastic_quota.pod_turn import PodTurns, Promised, Refused, Started
+from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.wait_reasons import (
     NO_NODE_FITS,
     NO_ROOM_WITH_VICTIMS,
     NOBODY_BORROWS,
+    NOBODY_LESS_IMPORTANT,
     PREEMPTION,
     beyond_min_reason,
     defects,
     refusal_reason,
 )
+
+SCHEDULE_TIMED_OUT: Final = "ScheduleTimedOut"
 
 
 class GangStarted(NamedTuple):
@@ -52,16 +56,21 @@ GangTurn: TypeAlias = GangStarted | GangPromised | Refused
 class GangTurns:
     """Lets gangs have their turns on one desk."""
 
-    def __init__(self, desk: Desk, pod_turns: PodTurns) -> None:
-        """Work on *desk*, with the rules for single pods."""
+    def __init__(self, desk: Desk, pod_turns: PodTurns, refusals: Refusals) -> None:
+        """Work on *desk*, with the rules for single pods; *refusals* are those known."""
         self._desk: Final = desk
         self._pods: Final = pod_turns
+        self._refusals: Final = refusals
 
-    def take(self, workload: Workload, pods: Sequence[PodId]) -> GangTurn:
-        """Give a gang its turn, which needs all of *pods*."""
+    def take(self, workload: Workload, pods: Sequence[PodId], *, may_wait: bool) -> GangTurn:
+        """Give a gang its turn, which needs all of *pods*: now, or if it *may_wait* for nodes."""
         desk = self._desk
         askers = [desk.asker(workload, pod) for pod in pods]
         whole = as_one(desk, askers)
+        refusal = desk.admission.refusal(whole, desk.admission.standing(whole, later=False))
+        known = self._refusals.known(desk, askers, refusal)
+        if known is not None:
+            return Refused(*known)
         before = [desk.nominations.node_of(asker.key) for asker in askers]
         for asker in askers:
             desk.withdraw(asker)  # what its own pods wait for is not in their way
@@ -69,10 +78,16 @@ class GangTurns:
         placed = None if refusal else self._start(askers, before, whole)
         if placed is not None:
             return placed
+        if not may_wait:
+            reason = Reason(code=SCHEDULE_TIMED_OUT, queue=whole.queue)
+            return Refused(reason, ())
         promised = self._claim(askers, before, whole)
         if promised is not None:
             return promised
-        return self._refused(whole, askers, refusal)
+        refused = self._refused(whole, askers, refusal)
+        if not any(before):
+            self._refusals.remember(desk, askers, refusal, refused)
+        return refused
 
     def _start(
         self, askers: Sequence[Asker], before: Sequence[str | None], whole: Asker
@@ -184,8 +199,12 @@ class GangTurns:
         asked = asked_for(desk, whole, standing)
         if asked == "own namespace":
             return beyond_min_reason(desk, whole, standing)
+        if asked == "without quota":
+            lowest = desk.holders.lowest_priority(None)
+            is_lowest = lowest is None or lowest >= whole.priority
+            return Reason(code=NOBODY_LESS_IMPORTANT if is_lowest else NO_ROOM_WITH_VICTIMS)
         others = [over for queue, over in standing.use.is_over_min.items() if queue != whole.queue]
-        code = NO_ROOM_WITH_VICTIMS if asked != "borrowers" or any(others) else NOBODY_BORROWS
+        code = NO_ROOM_WITH_VICTIMS if any(others) else NOBODY_BORROWS
         return Reason(code=code, queue=whole.queue)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.node import Node
 from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.asker import pod_title
@@ -54,7 +55,19 @@ class HolderIndex:
         self._priorities: dict[QueueName | None, Counter[int]] = {}
         self._cheapest: list[Cheapest] = []
         self._cheapest_of: dict[str, Cheapest] = {}
+        self._generations: dict[str, tuple[Node, int]] = {}
+        self._marks: dict[str, int] = {}
+        self._fingerprint = 0
         self._read_at = 0
+
+    def fingerprint(self) -> int:
+        """Return a number that is the same whenever all nodes and who holds them are the same.
+
+        So what was true of them once is known to be true again after a trial was undone. Different
+        ones have the same number once in about 2**60 times.
+        """
+        self._catch_up()
+        return self._fingerprint
 
     def on(self, node: str) -> tuple[Holder, ...]:
         """Return who holds *node*, the most important first."""
@@ -98,6 +111,7 @@ class HolderIndex:
         )
         self._leaving[node] = tuple([each for each in there if each.is_leaving])
         self._on_node[node] = holders
+        self._mark(node, there)
         for each in holders:
             self._nodes_of.setdefault(each.queue, {})[node] = None
             self._priorities.setdefault(each.queue, Counter())[each.priority] += 1
@@ -108,7 +122,19 @@ class HolderIndex:
                 insort(self._cheapest, key)
                 break
 
+    def _mark(self, node: str, there: Sequence[Holder]) -> None:
+        """Take a node into the fingerprint: which it is, and who is there, as they are."""
+        facts = self._state.nodes[node]
+        known = self._generations.get(node)
+        if known is None or known[0] is not facts:
+            known = self._generations[node] = (facts, 1 if known is None else known[1] + 1)
+        workloads, serial = self._state.workloads, self._charges.serial
+        held = [(e.key, e.started_ms, e.is_leaving, serial(workloads[e.key[0]])) for e in there]
+        mark = self._marks[node] = hash((node, known[1], tuple(sorted(held))))
+        self._fingerprint += mark
+
     def _forget(self, node: str) -> None:
+        self._fingerprint -= self._marks.pop(node, 0)
         self._leaving.pop(node, None)
         for each in self._on_node.pop(node, ()):
             self._nodes_of[each.queue].pop(node, None)

@@ -5,13 +5,20 @@ pieces on several nodes are given up. Harm is compared in this order: budgets vi
 priority, the sum of priorities, the number of pods, the work that is lost.
 
 Up to `EXACT` pods that may be asked, every set of them is looked at. Beyond that the search is
-bounded: the shortest prefix that is enough, the least important first, then everybody goes back
-who is not needed for the places found there. That gives the lowest possible highest priority, and
-nobody leaves in vain; a set with a smaller sum may exist.
+bounded: all stand in line, the least important first, and each quota gives while it may. The
+shortest beginning of the line that is enough leaves, then everybody goes back who is not needed for
+the places found there. So nobody leaves in vain; a less harmful set may exist.
+
+If the whole line is not enough, a quota may have given what nobody needed and kept what is in the
+way. So those who are in the way on a node go to the front of the line: for one pod node by node,
+the cheapest `NODES` of them; for a gang, on all nodes at once. Even then there may be a way that is
+not found. That is so, too, where a pod must be near one who would leave with the line.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import add, sub
+from functools import cached_property
+from itertools import chain, islice
+from operator import sub
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
@@ -20,11 +27,14 @@ from fairlead.policy.elastic_quota.claims import asked_for
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.joint_places import JointPlaces
-from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim, keeps_min
+from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim
 from fairlead.policy.elastic_quota.node_outcome import PRIORITY_OFFSET
 from fairlead.policy.elastic_quota.node_search import EXACT
 from fairlead.policy.elastic_quota.quota_books import is_over
 from fairlead.policy.elastic_quota.rules_left import RulesLeft
+
+NODES: Final = 64
+"""Beyond the exact search, on how many nodes those in the way of one pod are asked first."""
 
 Harm: TypeAlias = tuple[int, int, int, int, int]
 Places: TypeAlias = tuple[str, ...]
@@ -39,10 +49,11 @@ class JointOutcome(NamedTuple):
 
 
 def least_harm(desk: Desk, askers: Sequence[Asker], charge: Amounts) -> JointOutcome | None:
-    """Return how room for all *askers* does the least harm; None if there is no way.
+    """Return how room for all *askers* does the least harm; None if no way is found.
 
     They are all of one workload, and their quota is charged *charge* for them together. Nobody is
-    taken below its min if that can be avoided.
+    taken below its min if that can be avoided. Law: with up to `EXACT` who may be asked, no set of
+    them does less harm, and None means that there is no way, as far as places were looked for.
     """
     settings = desk.settings
     for protects_min in (True, False):
@@ -74,16 +85,22 @@ class JointClaim:
             standing,
             desk.books,
             desk.budgets,
+            desk.nominations,
             desk.settings.quirks,
             asked=self.asked,
             protects_min=protects_min,
             spared=desk.spared,
         )
         self._protects_min = protects_min
+        self._is_gang = len(askers) > 1
         # Who would be over its min does not undo what others take back of theirs.
         yields = self.asked != "borrowers"
         self._places = JointPlaces(desk, askers, later=desk.looks_later, yields=yields)
-        self._order = self._least_important_first()
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether some pod could be on no node, even if all were empty."""
+        return self._places.is_hopeless
 
     @property
     def is_exact(self) -> bool:
@@ -92,15 +109,14 @@ class JointClaim:
 
     def solve(self) -> JointOutcome | None:
         """Return the least harmful way, exact or as far as the bound goes."""
+        if self.is_hopeless:
+            return None
         nodes = self._feasible(())
         if nodes is not None:
             return JointOutcome(self.asked, nodes, ())
-        everybody = self._as_many_as_may()
-        most = self._order if self.is_exact else everybody  # any set counts, not only in order
-        nodes = self._feasible(most)
-        if nodes is None:
+        if RulesLeft(self._claim, self._order).is_broken():
             return None
-        return self._exact() if self.is_exact else self._bounded(everybody, nodes)
+        return self._exact() if self.is_exact else self._bounded()
 
     def harm(self, victims: Sequence[Holder]) -> Harm:
         """Return by what sets of victims are compared; *victims* is not empty."""
@@ -123,6 +139,9 @@ class JointClaim:
         return ranks[0] < ranks[1]
 
     def _exact(self) -> JointOutcome | None:
+        # Who must be near others may have a place only if not all of them leave.
+        if not self._places.needs_others and self._feasible(self._order) is None:
+            return None
         sets = [
             tuple([each for at, each in enumerate(self._order) if mask >> at & 1])
             for mask in range(1, 1 << len(self._order))
@@ -136,17 +155,26 @@ class JointClaim:
                     return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
         return None
 
-    def _bounded(self, everybody: Sequence[Holder], nodes: Places) -> JointOutcome:
-        """Return a way for which a prefix of *everybody* leaves; *nodes* are places if all do."""
-        low, high = 1, len(everybody)
+    def _bounded(self) -> JointOutcome | None:
+        for line in self._lines():
+            nodes = self._feasible(line)
+            if nodes is not None:
+                found = self._shortest(line, nodes)
+                if self._may_give_together(found.victims):
+                    return found
+        return None
+
+    def _shortest(self, line: Sequence[Holder], nodes: Places) -> JointOutcome:
+        """Return a way for which a beginning of *line* leaves; *nodes* are places if all do."""
+        low, high = 1, len(line)
         while low < high:
             middle = (low + high) // 2
-            found = self._feasible(everybody[:middle])
+            found = self._feasible(line[:middle])
             if found is None:
                 low = middle + 1
             else:
                 high, nodes = middle, found
-        victims = self.spare(everybody[:high], nodes)
+        victims = self.spare(line[:high], nodes)
         return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
 
     def holds(self, nodes: Places, off: Sequence[Holder]) -> bool:
@@ -172,8 +200,9 @@ class JointClaim:
         """Return places for all pods once *off* have left; None if a rule or room forbids it."""
         return None if RulesLeft(self._claim, off).is_broken() else self._places.find(off)
 
-    def _least_important_first(self) -> list[Holder]:
-        """Return all who may be asked; those whom a budget protects come after all others."""
+    @cached_property
+    def _order(self) -> list[Holder]:
+        """All who may be asked, the least important first, but after them whom budgets protect."""
         found = [
             holder
             for node in self._nodes()
@@ -191,11 +220,40 @@ class JointClaim:
         else:
             yield from self._desk.holders.nodes_of(self._claim.asker.queue)
 
-    def _as_many_as_may(self) -> list[Holder]:
-        """Return who leaves if everybody is asked, in order; a quota gives while it is over min."""
+    def _lines(self) -> Iterator[list[Holder]]:
+        """Yield who leaves if everybody is asked: in order, then those in the way first."""
+        line = self._as_many_as_may(self._order)
+        yield line
+        if len(line) == len(self._order):
+            return  # all of them leave in any order
+        firsts = self._in_the_way()
+        if self._is_gang:
+            firsts = iter([list(chain.from_iterable(firsts))])
+        for first in islice(firsts, NODES):
+            yield self._as_many_as_may(dict.fromkeys([*first, *self._order]))
+
+    def _in_the_way(self) -> Iterator[list[Holder]]:
+        """Yield for each node who leaves it so that a pod has room, the cheapest node first.
+
+        The cheapest is the one for which the line has to be asked the least far.
+        """
+        on_node: dict[str, list[Holder]] = {}
+        done: set[str] = set()
+        for holder in self._order:
+            node = self._places.node_of(holder)
+            if node in done:
+                continue
+            before = on_node.get(node, [])
+            them = on_node[node] = self._as_many_as_may([*before, holder])
+            if len(them) > len(before) and self._places.has_room_for_hardest(node, them):
+                done.add(node)
+                yield them
+
+    def _as_many_as_may(self, order: Iterable[Holder]) -> list[Holder]:
+        """Return who of *order* leaves if all are asked; a quota gives while it is over min."""
         lowered: dict[QueueName | None, list[int]] = {}
         found = []
-        for holder in self._order:
+        for holder in order:
             if not self._claim.may_give(holder, lowered.get(holder.queue)):
                 continue
             found.append(holder)
@@ -206,10 +264,10 @@ class JointClaim:
         return found
 
     def _may_give_together(self, victims: Sequence[Holder]) -> bool:
-        """Return whether each quota may give what *victims* hold, in whichever order is best.
+        """Return whether each quota may give what *victims* hold, the least important first.
 
-        Each but the last one leaves a quota over its min; with protection, all together leave it
-        at its min in all that they have.
+        Each is given while the quota is over its min; with protection, all together leave it at
+        its min in all of which it had that.
         """
         if self.asked != "borrowers":
             return True
@@ -219,16 +277,20 @@ class JointClaim:
 
     def _may_give(self, queue: QueueName, victims: Sequence[Holder]) -> bool:
         used, least = self._claim.standing.use.used[queue], self._desk.books.guaranteed[queue]
-        rest = list(map(sub, used, _total(victims)))
-        return any(is_over(list(map(add, rest, last.charge)), least) for last in victims)
+        left = list(used)
+        for victim in sorted(victims, reverse=True):
+            if not is_over(left, least):
+                return False
+            left = list(map(sub, left, victim.charge))
+        return True
 
     def _keeps_mins(self, victims: Sequence[Holder]) -> bool:
         """Return whether nobody else falls below its min in what *victims* hold."""
         if self.asked != "borrowers":
             return True
-        used, least = self._claim.standing.use.used, self._desk.books.guaranteed
+        used = self._claim.standing.use.used
         return all(
-            keeps_min(used[queue], _total(them), least[queue])
+            self._claim.keeps_min(queue, used[queue], _total(them))
             for queue, them in _by_queue(victims).items()
         )
 

@@ -16,6 +16,7 @@ from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.budgets import Budgets
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.nominations import Nominations
 from fairlead.policy.elastic_quota.quota_books import QuotaBooks, is_over
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 
@@ -45,6 +46,7 @@ class NodeClaim:
         standing: Standing,
         books: QuotaBooks,
         budgets: Budgets,
+        nominations: Nominations,
         quirks: PluginQuirks,
         *,
         asked: Asked,
@@ -61,6 +63,7 @@ class NodeClaim:
         self.protects_min: Final = protects_min
         self._books = books
         self._budgets = budgets
+        self._nominations = nominations
         self._quirks = quirks
         self._spared = spared
         self._gives_now: dict[tuple[QueueName, Amounts], bool] = {}
@@ -106,7 +109,17 @@ class NodeClaim:
     def _gives(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
         """Return whether a quota that uses *used* may be asked for a pod of *charge*."""
         least = self._books.guaranteed[queue]
-        return is_over(used, least) and (not self.protects_min or keeps_min(used, charge, least))
+        return is_over(used, least) and (
+            not self.protects_min or self.keeps_min(queue, used, charge)
+        )
+
+    def keeps_min(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
+        """Return whether a quota that uses *used* falls below its min in nothing if it gives.
+
+        Its own nominated pods count: who replaces a pod of its own has not given it up.
+        """
+        with_promised = list(map(add, used, self._nominations.promised_to(queue)))
+        return keeps_min(with_promised, charge, self._books.guaranteed[queue])
 
     def take_all(self, trial: "_Trial") -> list[Holder]:
         """Take everybody off who may be asked, the least important first."""

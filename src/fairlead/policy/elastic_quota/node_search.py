@@ -33,6 +33,7 @@ class NodeSearch:
         self._desk: Final = desk
         self._claim: Final = claim
         self._nodes = desk.state.nodes
+        self._quirks = desk.settings.quirks
         self._was_admitted = was_admitted
         self._surroundings_matter = desk.surroundings.matter(claim.asker)
         self._pool_excess = claim.pool_excess()
@@ -83,11 +84,11 @@ class NodeSearch:
 
     def _judge_if_it_can_win(self, name: str, best: NodeOutcome | None) -> NodeOutcome:
         """Return what comes of a node, without a trial where that is clear from what it holds."""
+        if self._desk.is_hopeless(self._claim.asker, name):
+            return NodeOutcome(name, "does-not-fit" if self._has_candidates(name) else "no-victims")
         candidates = list(self._candidates(name))
         if not candidates:
             return NodeOutcome(name, "no-victims")
-        if self._desk.is_hopeless(self._claim.asker, name):
-            return NodeOutcome(name, "does-not-fit")
         self.candidates += len(candidates)
         bound = self._bound(name, candidates)
         if not isinstance(bound, tuple):
@@ -137,8 +138,12 @@ class NodeSearch:
             return count
         chosen = candidates[:count]
         last = chosen[-1]
+        budgets = self._desk.budgets
+        unprotected = len(candidates)
+        if not budgets.are_none():
+            unprotected -= sum(1 for each in candidates if budgets.has_none_left(each))
         return (
-            0,
+            0 if self._quirks.pdb_undercount else max(0, count - unprotected),
             last.priority,
             sum([each.priority for each in chosen]) + count * PRIORITY_OFFSET,
             count,

@@ -4,7 +4,7 @@ The sums by quota and priority are kept, so that asking for those that count bef
 quotas that have any, however many pods are nominated.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Hashable, Iterator, Set
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
@@ -24,11 +24,16 @@ class Nominated(NamedTuple):
 class Nominations:
     """Nominated pods; those on a node that nobody knows count nowhere."""
 
-    def __init__(self, nodes: Set[str], size: int) -> None:
-        """Begin with none; *nodes* are those that are known, *size* is the number of axes."""
+    def __init__(self, nodes: Set[str], size: int, *, by_turn: bool) -> None:
+        """Begin with none; *nodes* are those that are known, *size* is the number of axes.
+
+        *by_turn*: of equally important ones that all wait for nodes, the first in line goes first.
+        """
         self._nodes = nodes
+        self._by_turn = by_turn
         self._zero: Amounts = (0,) * size
         self._node_of: dict[PodKey, str] = {}
+        self._were_nominated: set[PodKey] = set()  # at any time of this plan
         self._on_node: dict[str, dict[PodKey, Asker]] = {}
         self._by_priority: dict[QueueName, dict[int, dict[PodKey, Asker]]] = {}
         self._sums: dict[QueueName, dict[int, list[int]]] = {}
@@ -39,6 +44,7 @@ class Nominations:
         if node not in self._nodes:
             return
         self._node_of[asker.key] = node
+        self._were_nominated.add(asker.key)
         self._on_node.setdefault(node, {})[asker.key] = asker
         if asker.queue is not None:
             by_priority = self._by_priority.setdefault(asker.queue, {})
@@ -59,18 +65,25 @@ class Nominations:
         """Return the node to which a pod is nominated."""
         return self._node_of.get(key)
 
-    def everywhere(self) -> frozenset[tuple[PodKey, str]]:
-        """Return who is nominated to which node."""
-        return frozenset(self._node_of.items())
+    def everywhere(self) -> frozenset[object]:
+        """Return who is nominated to which node, and what of it matters to others."""
+        return frozenset(
+            [
+                (node, _as_others_see(asker))
+                for node, askers in self._on_node.items()
+                for asker in askers.values()
+            ]
+        )
 
-    def of_queue(self, queue: QueueName) -> frozenset[PodKey]:
-        """Return the nominated pods of a quota."""
-        return frozenset([key for own in self._by_priority.get(queue, {}).values() for key in own])
+    def of_queue(self, queue: QueueName) -> frozenset[object]:
+        """Return the nominated pods of a quota, and what of them matters to others."""
+        by_priority = self._by_priority.get(queue, {}).values()
+        return frozenset([_as_others_see(each) for own in by_priority for each in own.values()])
 
     def before(self, asker: Asker, node: str) -> Iterator[Asker]:
-        """Yield those on *node* that are as important as *asker*, or more; not itself."""
-        for key, other in self._on_node.get(node, {}).items():
-            if other.priority >= asker.priority and key != asker.key:
+        """Yield those on *node* that count before *asker*."""
+        for other in self._on_node.get(node, {}).values():
+            if self._counts_before(other, asker):
                 yield other
 
     def behind(self, asker: Asker, node: str) -> list[Asker]:
@@ -78,30 +91,49 @@ class Nominations:
         others = self._on_node.get(node, {}).values()
         return [other for other in others if other.priority < asker.priority]
 
-    def counted(self, asker: Asker, use: QuotaUse, *, also_over_min: bool) -> Nominated:
+    def counted(self, asker: Asker, use: QuotaUse, leaving: Amounts | None) -> Nominated:
         """Return what counts before *asker*.
 
-        Of its own quota those that are as important count, of other quotas all, if the quota is
-        not over its min in *use*, or *also_over_min*.
+        Of its own quota those that come before it count, of other quotas all, if the quota is not
+        over its min in *use*. Where what is *leaving* counts as free, those of the others count
+        too, as far as it is for them.
         """
-        own = list(self._zero)
-        named: set[int] = set()
         mine = asker.queue
-        sums = self._sums.get(mine, {}) if mine is not None else {}
-        for priority, amounts in sums.items():
-            if mine is not None and priority >= asker.priority:
-                _include(own, amounts)
-                for other in self._by_priority[mine][priority].values():
-                    if other.key != asker.key:
+        own, named = list(self._zero), set[int]()
+        by_priority = {} if mine is None else self._by_priority.get(mine, {})
+        for priority, askers in by_priority.items():
+            if priority >= asker.priority:
+                for other in askers.values():
+                    if self._counts_before(other, asker):
+                        _include(own, other.charge)
                         named.update(other.named)
-        if mine is not None and asker.key in self._node_of:
-            _include(own, [-amount for amount in asker.charge])
-        everywhere = list(own)
+        within, over = list(own), list(self._zero)
         for queue, sums in self._sums.items():
-            if queue != mine and (also_over_min or not use.is_over_min[queue]):
+            if queue != mine:
                 for amounts in sums.values():
-                    _include(everywhere, amounts)
-        return Nominated(tuple(own), tuple(everywhere), frozenset(named))
+                    _include(over if use.is_over_min[queue] else within, amounts)
+        if leaving is not None:
+            _include(within, list(map(min, over, leaving)))
+        return Nominated(tuple(own), tuple(within), frozenset(named))
+
+    def promised_to(self, queue: QueueName) -> Amounts:
+        """Return what all nominated pods of a quota ask for."""
+        total = list(self._zero)
+        for amounts in self._sums.get(queue, {}).values():
+            _include(total, amounts)
+        return tuple(total)
+
+    def _counts_before(self, other: Asker, asker: Asker) -> bool:
+        """Return whether *other*, which is nominated, goes first.
+
+        Of equally important pods it does. But if both were nominated, only one may be in the way of
+        the other, or both would wait for ever; by turn, that is the one that has its turn before.
+        """
+        if other.priority != asker.priority or other.key == asker.key:
+            return other.priority > asker.priority
+        if self._by_turn and asker.key in self._were_nominated:
+            return other.turn < asker.turn
+        return True
 
     def _add(self, queue: QueueName, asker: Asker, sign: int) -> None:
         sums = self._sums.setdefault(queue, {})
@@ -111,6 +143,11 @@ class Nominations:
             del sums[asker.priority]
             if not sums:
                 del self._sums[queue]
+
+
+def _as_others_see(asker: Asker) -> Hashable:
+    ports = asker.pod_set.constraints.host_ports
+    return (asker.turn, asker.requests, asker.charge, asker.named, ports)
 
 
 def _include(total: list[int], amounts: Amounts | list[int]) -> None:

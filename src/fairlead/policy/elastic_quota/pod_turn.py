@@ -69,7 +69,7 @@ class PodTurns:
     def take(self, asker: Asker) -> Turn:
         """Give *asker* its turn."""
         desk = self._desk
-        known = self._refusals.just_now(desk, asker)
+        known = self._refusals.just_now(desk, (asker,))
         if known is not None:
             return Refused(*known)
         standing = desk.admission.standing(asker, later=False)
@@ -80,7 +80,7 @@ class PodTurns:
                 reason = reason_to_start(desk, asker)
                 desk.start(asker, node)
                 return Started(asker, node, reason)
-        known = self._refusals.known(desk, asker, refusal)
+        known = self._refusals.known(desk, (asker,), refusal)
         if known is not None:
             return Refused(*known)
         claim = Claim(desk, asker, refusal)
@@ -89,7 +89,7 @@ class PodTurns:
             return promised
         why = refusal_reason(desk, asker, refusal)
         refused = Refused(why, (failed_claim(desk, claim),))
-        self._refusals.remember(desk, asker, refusal, refused)
+        self._refusals.remember(desk, (asker,), refusal, refused)
         desk.withdraw(asker)  # the node that it waited for is open to others
         return refused
 

@@ -30,7 +30,7 @@ class ElasticQuotaPolicy:
         if last is not None and last.moment == state.moment and last.may_serve(now_ms):
             return Plan(taken_ms=now_ms, decisions=last.decisions)
         knowledge, refusals = self._known(state, last)
-        newcomers = Newcomers()
+        newcomers = Newcomers(state)
         while True:
             refusals.next_plan()
             desk = Desk(state, self.settings, now_ms, knowledge, newcomers.spared)

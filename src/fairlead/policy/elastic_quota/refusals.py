@@ -8,7 +8,7 @@ is of no help. Everybody else depends on the nodes and on who holds them, too; s
 refuses only until those have left who are leaving.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
@@ -39,50 +39,74 @@ class Refusals:
         self._before, self._known = self._known, {}
         self._just_now = {}
 
-    def just_now(self, desk: Desk, asker: Asker) -> Answer | None:
-        """Return why one like *asker* was refused in this plan, if nothing happened since."""
-        answer = self._just_now.get(_kind(asker))
+    def just_now(self, desk: Desk, askers: Sequence[Asker]) -> Answer | None:
+        """Return why such *askers* were refused in this plan, if nothing happened since.
+
+        They are one pod, or all that a gang needs.
+        """
+        answer = self._just_now.get(_kind(desk, askers))
         is_fresh = answer is not None and answer[0] == desk.changes
-        if not is_fresh or desk.nominations.node_of(asker.key) is not None:
+        if not is_fresh or _is_nominated(desk, askers):
             return None
         return answer[1] if answer else None
 
-    def known(self, desk: Desk, asker: Asker, refusal: Refusal | None) -> Answer | None:
-        """Return why *asker* is refused, if that is known and cannot have changed.
+    def known(self, desk: Desk, askers: Sequence[Asker], refusal: Refusal | None) -> Answer | None:
+        """Return why *askers* are refused, if that is known and cannot have changed.
 
         Law: what is returned is what asking again would give.
         """
-        if desk.nominations.node_of(asker.key) is not None:
+        if _is_nominated(desk, askers):
             return None
-        kind = _kind(asker)
+        kind = _kind(desk, askers)
         known = self._known.get(kind) or self._before.get(kind)
-        if known is None or known.facts != _facts(desk, asker, refusal):
+        if known is None or known.facts != _facts(desk, askers, refusal):
             return None
         self._known[kind] = known
         self._just_now[kind] = (desk.changes, known.answer)
         return known.answer
 
-    def remember(self, desk: Desk, asker: Asker, refusal: Refusal | None, answer: Answer) -> None:
-        """Note why *asker* was refused just now."""
-        if desk.nominations.node_of(asker.key) is None:
-            kind = _kind(asker)
-            self._known[kind] = _Known(_facts(desk, asker, refusal), answer)
+    def remember(
+        self, desk: Desk, askers: Sequence[Asker], refusal: Refusal | None, answer: Answer
+    ) -> None:
+        """Note why *askers* were refused just now."""
+        if not _is_nominated(desk, askers):
+            kind = _kind(desk, askers)
+            self._known[kind] = _Known(_facts(desk, askers, refusal), answer)
             self._just_now[kind] = (desk.changes, answer)
 
 
-def _kind(asker: Asker) -> Hashable:
-    """Return all about a pod that decides whether it is refused."""
-    own = asker.workload.extension
-    policy = own.preemption_policy if isinstance(own, ElasticPods) else None
+def _is_nominated(desk: Desk, askers: Sequence[Asker]) -> bool:
+    return any(desk.nominations.node_of(each.key) is not None for each in askers)
+
+
+def _kind(desk: Desk, askers: Sequence[Asker]) -> Hashable:
+    """Return all about pods that decides whether they are refused."""
+    first = askers[0]
+    own = first.workload.extension
+    whole: Hashable = None
+    if isinstance(own, ElasticPods):
+        whole = (own.preemption_policy, own.min_resources, own.schedule_timeout_s)
+    return (
+        first.queue,
+        first.workload.namespace,
+        first.priority,
+        whole,
+        tuple([_pod_kind(desk, each) for each in askers]),
+    )
+
+
+def _pod_kind(desk: Desk, asker: Asker) -> Hashable:
+    """Return what matters of a pod; labels and its turn only where others look at them."""
     wanted = asker.pod_set
-    asked = (asker.requests, asker.charge, asker.named, wanted.constraints, wanted.labels)
-    return (asker.queue, asker.workload.namespace, asker.priority, policy, asked)
+    around = (wanted.labels, asker.turn) if desk.surroundings.matter(asker) else ()
+    return (asker.requests, asker.charge, asker.named, wanted.constraints, around)
 
 
-def _facts(desk: Desk, asker: Asker, refusal: Refusal | None) -> object:
+def _facts(desk: Desk, askers: Sequence[Asker], refusal: Refusal | None) -> object:
     """Return what the refusal depends on, by the kind that it is of."""
+    asker = askers[0]
     queue = asker.queue
-    if refusal is not None and queue is not None:
+    if refusal is not None and queue is not None and len(askers) == 1:
         standing = desk.admission.standing(asker, later=desk.looks_later)
         later = desk.admission.refusal(asker, standing)
         if later is not None and _takes_from_nobody(desk, asker, standing):

@@ -37,6 +37,15 @@ class ElasticQuotaSettings(msgspec.Struct, frozen=True, kw_only=True):
     protect_min: bool = False  # nobody falls below its min for somebody else
     scoring: Scoring = "LeastAllocated"
 
+    def min_protections(self) -> tuple[bool, ...]:
+        """Return by which rules victims of other namespaces are looked for, one after the other.
+
+        True: nobody falls below its min. That is tried first, and alone if it is a rule.
+        """
+        if self.protect_min:
+            return (True,)
+        return (False,) if self.quirks.below_min else (True, False)
+
 
 FAITHFUL: Final = ElasticQuotaSettings(quirks=AS_THE_PLUGIN, cross_node_preemption=False)
 """The plugin as it is, quirks included."""

@@ -14,7 +14,6 @@ from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.node_outcome import Outcome
 
 OVER_MAX: Final = "OverMax"
-POOL_EXHAUSTED: Final = "PoolExhausted"
 NO_NODE_FITS: Final = "NoNodeFits"
 UNSUPPORTED_CONSTRAINT: Final = "UnsupportedConstraint"
 BEYOND_MIN: Final = "BeyondMin"
