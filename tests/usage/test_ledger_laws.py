@@ -235,7 +235,7 @@ def test_a_moment_of_use_is_exact_enough_under_a_half_life_of_ten_years(
 ) -> None:
     """The weights of two moments are almost equal, and their difference still has nine digits."""
     half_life_ms = 10 * 365 * 24 * 3_600_000
-    level = 10**20
+    level = 10**24  # so much that after 39 half-lives whole units still have nine digits
     changes = [(at_ms, level), (at_ms + length_ms, 0)]
     now_ms = at_ms + length_ms + half_lives * half_life_ms
     window = Tumbling(10**15, 0)
