@@ -142,17 +142,13 @@ class PlainJoint:
                     yield victims
 
     def _may_give(self, victims: Sequence[Pod]) -> bool:
-        """Return whether all but one of each namespace leave it over its min."""
-        if not self.takes_back:
-            return True
-        return all(
-            any(
-                self.used[of] - _sum(victims, of) + last.asks > self.world.least[of]
-                for last in victims
-                if last.of == of
-            )
-            for of in {pod.of for pod in victims}
-        )
+        """Return whether each gives while over its min, the least important pods first."""
+        used = dict(self.used)
+        for pod in sorted(victims, key=_importance, reverse=True):
+            if self.takes_back and used[pod.of] <= self.world.least[pod.of]:
+                return False
+            used[pod.of] -= pod.asks
+        return True
 
 
 def _sum(pods: Sequence[Pod], of: str) -> int:
