@@ -1,11 +1,16 @@
 """Room taken on several nodes at once, and who leaves for it."""
 
 import pytest
+from msgspec.structs import replace
 
+from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Evict
+from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
+from fairlead.model.workload import PodConstraints
 from fairlead.policy.elastic_quota.node_search import EXACT
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
+    HOST,
     OURS,
     cluster,
     cycles,
@@ -13,6 +18,7 @@ from tests.policy.elastic_quota.plan_world import (
     reasons,
     told,
     used,
+    with_workload,
 )
 
 ONE_NODE = ElasticQuotaSettings(cross_node_preemption=False)
@@ -253,6 +259,67 @@ def test_beyond_the_exact_search_nobody_leaves_in_vain() -> None:
     names = [each.workload for each in planned.decisions if isinstance(each, Evict)]
     assert names[0] == "b-large"
     assert len(names) == 1 + 8  # 8 + 8 x 1 = 16
+
+
+def in_the_way(count: int, places: int, asks: str) -> list[str]:
+    """Each of *places* large nodes of 3 has a pod of 2, priority 1; *count* nodes one of 1 each.
+
+    All are a's, which is over its min by what b asks for: 3 for each large node.
+    """
+    large = [f"large{number}" for number in range(places)]
+    small = [f"x{number:02}" for number in range(count)]
+    rows = [f"y{at} a 2 1 {node} 1" for at, node in enumerate(large)]
+    rows += [f"{name} a 1 1 n{name} 0" for name in small]
+    nodes = [f"{node} 3" for node in large] + [f"n{name} 1" for name in small]
+    state = cluster(
+        f"of min\na {count + 2 * places - 3 * places}\nb {3 * places}",
+        "\n".join(["name has", *nodes]),
+        "\n".join(["name of asks needs on priority", *rows, f"b1 b {asks} {places} - 0"]),
+    )
+    return told(plan(state))
+
+
+@pytest.mark.parametrize("count", [8, 20])
+def test_who_is_in_the_way_leaves_before_less_important_ones_elsewhere(count: int) -> None:
+    """A gives 3. If all came from its least important pods, there would still be no room."""
+    last = f"x{count - 1:02}"
+    assert in_the_way(count, 1, "3") == [
+        "evict y0 0 for b1: MinTakenBack",
+        f"evict {last} 0 for b1: MinTakenBack",
+        f"reserve large0 for b1 until {last} y0 left",
+    ]
+
+
+@pytest.mark.parametrize("count", [8, 20])
+def test_who_is_in_the_way_of_a_gang_leaves_first(count: int) -> None:
+    """The same with two large nodes: a gives 6, of which 2 x 2 are in the way."""
+    one, two = f"x{count - 2:02}", f"x{count - 1:02}"
+    assert in_the_way(count, 2, "2x3") == [
+        "evict y0 0 for b1: MinTakenBack",
+        "evict y1 0 for b1: MinTakenBack",
+        f"evict {one} 0 for b1: MinTakenBack",
+        f"evict {two} 0 for b1: MinTakenBack",
+        f"reserve large0 large1 for b1 until {one} {two} y0 y1 left",
+    ]
+
+
+def test_who_must_stay_near_is_not_asked_to_leave() -> None:
+    """N1 is full. New must be on the node of db, so only old can leave: without both, none fits."""
+    state = cluster(
+        "of min\na 0\nb 2",
+        "name has\nn1 2\nn2 0",
+        "name of asks on app\ndb a 1 n1 db\nold a 1 n1 -\nnew b 1 - -",
+    )
+    requirement = LabelRequirement(key="app", operator="In", values=("db",))
+    selector = LabelSelector(requirements=(requirement,))
+    near = PodTerm(topology_key=HOST, selector=selector, namespaces=("a",))
+    pod_set = state.workloads[WorkloadName("new")].pod_sets[0]
+    constrained = replace(pod_set, constraints=PodConstraints(pod_affinity=(near,)))
+    with_workload(state, "new", pod_sets=(constrained,))
+    assert told(plan(state)) == [
+        "evict old 0 for new: MinTakenBack",
+        "reserve n1 for new until old left",
+    ]
 
 
 def test_a_victim_that_comes_back_does_not_push_the_one_aside_that_took_its_own() -> None:
