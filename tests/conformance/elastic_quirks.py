@@ -26,8 +26,8 @@ from tests.conformance.elastic_quota import Difference, differing
 WHY_UNTAGGED = {
     "scalar_if_asked": "the tag compares with 'every resource the quota uses'; here only "
     "those count that the pod asks for",
-    "pool_all": "the tag still looks at what nominated pods of others ask for; here only what "
-    "the pod itself asks for",
+    "pool_all": "the tag still looks at what nominated pods of others ask for, and at all that a "
+    "quota uses to find out whether it gives; here only what the pod itself asks for counts",
     "own_charge": "not tagged: a pod with a sidecar is charged what its node is charged",
     "leaving_counts": "not tagged: who leaves counts as gone, and all that are nominated count",
 }

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import (
     NOT_READY,
@@ -18,6 +18,7 @@ from fairlead.policy.elastic_quota.cycle import (
     Cycle,
 )
 from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.gang_turn import SCHEDULE_TIMED_OUT
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -26,6 +27,7 @@ from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
 _WITHOUT_A_TURN: Final = (
     NOT_READY,
     SCHEDULING_GATED,
+    SCHEDULE_TIMED_OUT,
     UNSUPPORTED_CONSTRAINT,
     WOULD_BE_EVICTED,
 )
@@ -42,7 +44,9 @@ class ElasticJobView:
         self.settings: Final = settings
         self.now_ms: Final = now_ms
         self.workload: Final = state.workloads[job]
-        self.plan: Final[Plan] = ElasticQuotaPolicy(settings).plan(state, now_ms)
+        policy = ElasticQuotaPolicy(settings)
+        self.plan = policy.plan(state, now_ms)
+        self._spared = policy.spared
         self.decisions: Final = [each for each in self.plan.decisions if each.workload == job]
         self.victims: Final = [
             each
@@ -80,7 +84,7 @@ class ElasticJobView:
         last = self.seeks()
         assert last is not None, "who is asked about had a turn"
         with self.state.trial():
-            desk = Desk(self.state, self.settings, self.now_ms)
+            desk = Desk(self.state, self.settings, self.now_ms, spared=self._spared)
             decisions = Cycle(desk, Refusals(), self._held_back()).decisions()
             for _ in range(self._first_of_turn(last)):
                 next(decisions)

@@ -9,6 +9,7 @@ from math import inf
 from tests.conformance.elastic_answers import ClaimAnswer, NodeAnswer
 from tests.policy.elastic_quota.plain_case import Amounts, PlainCase, PlainPod, total
 from tests.policy.elastic_quota.plain_quota import (
+    asked,
     broken_rule,
     goes_first,
     is_over_min,
@@ -173,11 +174,17 @@ def _could_have_taken(case: PlainCase, pod: PlainPod) -> bool:
 
 
 def _gives(case: PlainCase, namespace: str, pods: Pods) -> bool:
-    """Return whether it is another's quota, and that is over its min."""
+    """Return whether it is another's quota, and that is over its min.
+
+    By our reading it must be so in what the incoming pod asks for.
+    """
     quota = case.quotas.get(namespace)
     if quota is None or namespace == case.incoming.namespace:
         return False
-    return is_over_min(quota, used(case, pods, namespace))
+    use = used(case, pods, namespace)
+    if not case.settings.quirks.pool_all:
+        use = {name: amount for name, amount in use.items() if name in asked(case)}
+    return is_over_min(quota, use)
 
 
 def _takes_below_min(case: PlainCase, pod: PlainPod, left: Pods) -> bool:

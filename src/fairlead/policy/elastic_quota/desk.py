@@ -91,7 +91,7 @@ class Desk:
         own = workload.extension
         if isinstance(own, ElasticPods):
             for pod, node in own.nominated.items():
-                self.nominations.put(self.asker(workload, pod), node)
+                self.nominations.begin(self.asker(workload, pod), node)
 
     def is_hopeless(self, asker: Asker, name: str) -> bool:
         """Return whether *asker* could not be on a node even if that were empty."""

@@ -128,6 +128,8 @@ class GangTurns:
         if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
             return None
         claim = JointClaim(desk, askers, whole.charge, protects_min=False)
+        if claim.is_hopeless:
+            return None
         found = self._one_by_one(askers, before, claim)
         # What is best for one pod after the other need not be for all, so look where that is exact.
         is_final = found is not None and (not found.victims or not claim.is_exact)

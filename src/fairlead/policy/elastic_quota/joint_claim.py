@@ -30,7 +30,6 @@ from fairlead.policy.elastic_quota.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.node_claim import Asked, NodeClaim
 from fairlead.policy.elastic_quota.node_outcome import PRIORITY_OFFSET
 from fairlead.policy.elastic_quota.node_search import EXACT
-from fairlead.policy.elastic_quota.quota_books import is_over
 from fairlead.policy.elastic_quota.rules_left import RulesLeft
 
 NODES: Final = 64
@@ -276,10 +275,9 @@ class JointClaim:
         return all(self._may_give(queue, them) for queue, them in _by_queue(victims).items())
 
     def _may_give(self, queue: QueueName, victims: Sequence[Holder]) -> bool:
-        used, least = self._claim.standing.use.used[queue], self._desk.books.guaranteed[queue]
-        left = list(used)
+        left = list(self._claim.standing.use.used[queue])
         for victim in sorted(victims, reverse=True):
-            if not is_over(left, least):
+            if not self._claim.borrows(queue, left):
                 return False
             left = list(map(sub, left, victim.charge))
         return True

@@ -17,7 +17,7 @@ from fairlead.policy.elastic_quota.budgets import Budgets
 from fairlead.policy.elastic_quota.holders import Holder
 from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
 from fairlead.policy.elastic_quota.nominations import Nominations
-from fairlead.policy.elastic_quota.quota_books import QuotaBooks, is_over
+from fairlead.policy.elastic_quota.quota_books import QuotaBooks
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 
 Asked: TypeAlias = Literal["own namespace", "borrowers", "without quota"]
@@ -108,10 +108,17 @@ class NodeClaim:
 
     def _gives(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
         """Return whether a quota that uses *used* may be asked for a pod of *charge*."""
-        least = self._books.guaranteed[queue]
-        return is_over(used, least) and (
+        return self.borrows(queue, used) and (
             not self.protects_min or self.keeps_min(queue, used, charge)
         )
+
+    def borrows(self, queue: QueueName, used: Sequence[int]) -> bool:
+        """Return whether a quota that uses *used* is over its min in what is asked for.
+
+        Who borrows something else owes the pod nothing. The plugin looks at everything.
+        """
+        least = self._books.guaranteed[queue]
+        return any(used[at] > least[at] for at in self.standing.pool_axes)
 
     def keeps_min(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
         """Return whether a quota that uses *used* falls below its min in nothing if it gives.

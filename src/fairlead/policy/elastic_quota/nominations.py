@@ -33,10 +33,16 @@ class Nominations:
         self._by_turn = by_turn
         self._zero: Amounts = (0,) * size
         self._node_of: dict[PodKey, str] = {}
-        self._were_nominated: set[PodKey] = set()  # at any time of this plan
+        self._were_nominated: set[PodKey] = set()  # before this plan
         self._on_node: dict[str, dict[PodKey, Asker]] = {}
         self._by_priority: dict[QueueName, dict[int, dict[PodKey, Asker]]] = {}
         self._sums: dict[QueueName, dict[int, list[int]]] = {}
+
+    def begin(self, asker: Asker, node: str) -> None:
+        """Take in a pod that was nominated to *node* by an earlier plan."""
+        self.put(asker, node)
+        if asker.key in self._node_of:
+            self._were_nominated.add(asker.key)
 
     def put(self, asker: Asker, node: str) -> None:
         """Nominate a pod to *node*, instead of where it was."""
@@ -44,7 +50,6 @@ class Nominations:
         if node not in self._nodes:
             return
         self._node_of[asker.key] = node
-        self._were_nominated.add(asker.key)
         self._on_node.setdefault(node, {})[asker.key] = asker
         if asker.queue is not None:
             by_priority = self._by_priority.setdefault(asker.queue, {})

@@ -1,7 +1,9 @@
 """ElasticQuota's rules as one function: from a state to what should be done about it."""
 
+from collections.abc import Set
 from typing import NamedTuple
 
+from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import Cycle
@@ -17,6 +19,7 @@ class ElasticQuotaPolicy:
     def __init__(self, settings: ElasticQuotaSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
+        self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
         self._last: _Planned | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
@@ -38,6 +41,7 @@ class ElasticQuotaPolicy:
                 decisions = tuple(Cycle(desk, refusals, newcomers.held_back).decisions())
             if self.settings.quirks.start_in_vain or newcomers.are_settled(decisions):
                 break
+        self.spared = frozenset(newcomers.spared)
         taken_ms = now_ms if desk.looked_at_the_clock else None
         self._last = _Planned(state, state.moment, knowledge, refusals, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=decisions)
