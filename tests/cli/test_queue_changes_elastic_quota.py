@@ -59,7 +59,9 @@ def test_a_smaller_min_lets_another_one_be_evicted(tmp_path: Path) -> None:
         ),
         (
             "vision/train-b vision keep evict gpu-1 "
-            "for speech/decode: vision is over its min: nvidia.com/gpu: used 6 > min 3"
+            "for speech/decode: vision is over its min, and falls below it: "
+            "cpu: used 32 > min 24; memory: used 128Gi > min 96Gi; nvidia.com/gpu: used 4 > min 3; "
+            "cpu: left 16 < min 24; memory: left 64Gi < min 96Gi; nvidia.com/gpu: left 2 < min 3"
         ),
     ]
 

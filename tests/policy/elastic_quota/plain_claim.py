@@ -29,7 +29,7 @@ def claim(case: PlainCase) -> ClaimAnswer:
     if why is not None:
         return ClaimAnswer(why_not_eligible=why, code="Unschedulable")
     nodes = [node for node in case.nodes if not is_hopeless(case, node)]
-    protects_min = not case.settings.quirks.below_min
+    protects_min = case.settings.protect_min or not case.settings.quirks.below_min
     judged = {node: judge(case, node, protects_min=protects_min) for node in nodes}
     if protects_min and not case.settings.protect_min and not _choices(case, judged):
         judged = {node: judge(case, node, protects_min=False) for node in nodes}

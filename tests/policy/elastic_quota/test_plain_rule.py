@@ -52,7 +52,7 @@ DIFFERING = """
     fix                    differ  tagged
     max-core-zero          7       7
     scalar-if-asked        7       0
-    pool-all               25      20
+    pool-all               33      20
     below-min              31      31
     below-min,_protectMin  84      84
     bare-first-check       18      18
@@ -85,8 +85,9 @@ def leaves_out_a_core_resource(case: Json) -> bool:
     return not asked(case["incoming"]) >= CORE
 
 
-def waits_beside_one_that_asks_for_more(case: Json) -> bool:
-    return any(asked(pod) - asked(case["incoming"]) for pod in case["nominated"])
+def is_beside_one_that_asks_for_more(case: Json) -> bool:
+    others = [*case["nominated"], *case["pods"]]
+    return any(asked(pod) - asked(case["incoming"]) for pod in others)
 
 
 def has_a_sidecar(case: Json) -> bool:
@@ -102,7 +103,7 @@ def has_somebody_leaving_or_nominated(case: Json) -> bool:
     ("name", "is_explained"),
     [
         ("scalar-if-asked", leaves_out_a_core_resource),
-        ("pool-all", waits_beside_one_that_asks_for_more),
+        ("pool-all", is_beside_one_that_asks_for_more),
         ("own-charge", has_a_sidecar),
         ("leaving-counts", has_somebody_leaving_or_nominated),
     ],
