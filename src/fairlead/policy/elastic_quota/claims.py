@@ -95,8 +95,12 @@ class Claim:
             yield self._search(protects_min=False)
 
     def _search(self, *, protects_min: bool) -> NodeSearch:
+        claim = self._node_claim(protects_min=protects_min)
+        return NodeSearch(self._desk, claim, was_admitted=self._was_admitted)
+
+    def _node_claim(self, *, protects_min: bool) -> NodeClaim:
         desk = self._desk
-        claim = NodeClaim(
+        return NodeClaim(
             self.asker,
             self.standing,
             desk.books,
@@ -107,7 +111,6 @@ class Claim:
             protects_min=protects_min,
             spared=desk.spared,
         )
-        return NodeSearch(desk, claim, was_admitted=self._was_admitted)
 
     def _victim_is_leaving(self, node: str) -> bool:
         """Return whether one is leaving the nominated node whom the pod could have taken."""
@@ -120,8 +123,9 @@ class Claim:
             elif holder.queue is None:
                 is_takeable = False
             else:
-                is_over_min = self.standing.use.is_over_min[holder.queue]
-                is_takeable = self.asked == "borrowers" and is_over_min
+                used = self.standing.use.used[holder.queue]
+                borrows = self._node_claim(protects_min=False).borrows(holder.queue, used)
+                is_takeable = self.asked == "borrowers" and borrows
             if is_takeable:
                 return True
         return False
