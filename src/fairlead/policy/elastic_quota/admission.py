@@ -16,6 +16,8 @@ from fairlead.policy.elastic_quota.quota_books import QuotaBooks, QuotaUse
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 
 Rule: TypeAlias = Literal["OverMax", "PoolExhausted"]
+OVER_MAX: Final = "OverMax"
+POOL_EXHAUSTED: Final = "PoolExhausted"
 
 
 class Refusal(NamedTuple):
@@ -93,7 +95,7 @@ class Admission:
             standing.own_axes,
         )
         if found is not None:
-            return Refusal("OverMax", found)
+            return Refusal(OVER_MAX, found)
         found = first_excess(
             standing.use.pool,
             standing.nominated.everywhere,
@@ -101,14 +103,14 @@ class Admission:
             self._books.pool,
             standing.pool_axes,
         )
-        return None if found is None else Refusal("PoolExhausted", found)
+        return None if found is None else Refusal(POOL_EXHAUSTED, found)
 
     def excesses(self, asker: Asker, standing: Standing, rule: Rule) -> list[Excess]:
         """Return everything in which *asker* would break a rule."""
         queue, use, others = asker.queue, standing.use, standing.nominated
         if queue is None:
             return []
-        if rule == "OverMax":
+        if rule == OVER_MAX:
             sums = (use.used[queue], others.in_quota, asker.charge)
             return list(excesses(*sums, self._books.ceiling[queue], standing.own_axes))
         sums = (use.pool, others.everywhere, asker.charge)

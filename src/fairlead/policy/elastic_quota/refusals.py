@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import ElasticPods
-from fairlead.policy.elastic_quota.admission import Refusal, Standing
+from fairlead.policy.elastic_quota.admission import OVER_MAX, Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.desk import Desk
 
@@ -110,7 +110,7 @@ def _facts(desk: Desk, askers: Sequence[Asker], refusal: Refusal | None) -> obje
         standing = desk.admission.standing(asker, later=desk.looks_later)
         later = desk.admission.refusal(asker, standing)
         if later is not None and _takes_from_nobody(desk, asker, standing):
-            if refusal.rule == later.rule == "OverMax":
+            if refusal.rule == later.rule == OVER_MAX:
                 return (refusal, desk.quota_facts(queue))
             return (refusal, desk.all_quota_facts())
     return (refusal, desk.all_quota_facts(), desk.node_facts())

@@ -7,13 +7,12 @@ from typing import Final
 from fairlead.fairness.elastic_pool import Excess
 from fairlead.model.axes import QueueName
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Tally, Term
-from fairlead.policy.elastic_quota.admission import Refusal, Standing
+from fairlead.policy.elastic_quota.admission import OVER_MAX, Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.node_outcome import Outcome
 
-OVER_MAX: Final = "OverMax"
 NO_NODE_FITS: Final = "NoNodeFits"
 UNSUPPORTED_CONSTRAINT: Final = "UnsupportedConstraint"
 BEYOND_MIN: Final = "BeyondMin"
