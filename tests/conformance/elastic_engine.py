@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from fairlead.model.events import Event, Placement, WorkloadStarted, WorkloadSto
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
+from fairlead.policy.elastic_quota.admission import Rule
 from fairlead.policy.elastic_quota.asker import Asker, pod_title
 from fairlead.policy.elastic_quota.claims import NEVER_PREEMPTS, Claim
 from fairlead.policy.elastic_quota.desk import Desk
@@ -23,7 +24,10 @@ from tests.conformance.elastic_world import ELSEWHERE, state_of
 Json = Mapping[str, Any]
 ONLY = PodId(0, 0)  # every pod of a case stands alone
 NOW_MS = 4 * 10**12
-RULES = {"OverMax": "over-max", "PoolExhausted": "pool-exhausted"}
+RULES: dict[Rule, Literal["over-max", "pool-exhausted"]] = {
+    "OverMax": "over-max",
+    "PoolExhausted": "pool-exhausted",
+}
 
 
 def engine_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
@@ -43,7 +47,7 @@ def engine_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
     )
     return CaseAnswer(
         used={queue: amounts_of(state, use) for queue, use in desk.books.now.used.items()},
-        refusal=RULES[refusal.rule] if refusal else None,  # type: ignore[arg-type]
+        refusal=RULES[refusal.rule] if refusal else None,
         nominated_in_quota=amounts_of(state, standing.in_quota) if with_quota else None,
         nominated_all=amounts_of(state, standing.everywhere) if with_quota else None,
         fits={name: desk.places.room_defect(asker, name) is None for name in state.nodes},

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -83,9 +84,9 @@ class Watched:
         self.policy = ElasticQuotaPolicy(settings)
         self.claims = 0
 
-        def counted(*arguments: object) -> Claim:
+        def counted(*arguments: Any) -> Claim:
             self.claims += 1
-            return Claim(*arguments)  # type: ignore[arg-type]
+            return Claim(*arguments)
 
         monkeypatch.setattr(pod_turn, "Claim", counted)
 
