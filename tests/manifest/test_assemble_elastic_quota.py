@@ -61,6 +61,12 @@ def test_resources_that_only_pods_ask_for_are_counted_too() -> None:
     assert state.resources == ("cpu", "nvidia.com/gpu", "pods", "storage", "x.org/other")
 
 
+def test_what_only_a_gang_says_it_needs_is_counted_too() -> None:
+    least = GANG.replace("{cpu: 5}", "{x.org/fpga: 5}")
+    state = state_of(quota("a", "{min: {cpu: 1}}"), least, pod("a/one", labels=MEMBER))
+    assert [axis.resource for axis in state.axes.axes] == ["cpu", "x.org/fpga"]
+
+
 # What each pod adds, in cpu: allocated, leaving, pending.
 LIVES = {
     "waiting": ("", "", (0, 0, 1)),

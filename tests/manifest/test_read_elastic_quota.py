@@ -140,6 +140,20 @@ def test_a_pod_group() -> None:
     assert found.schedule_started_ms == 7000
 
 
+def test_a_pod_group_is_told_what_no_quota_counts() -> None:
+    cursor, findings = cursor_of("""
+        metadata: {name: gang}
+        spec: {minMember: 2, minResources: {gpu: 2, pods: 2, cpu: 1}}
+    """)
+    found = read_plugin_pod_group(cursor)
+    assert remarks(findings) == [
+        "warning no-effect $.spec.minResources.gpu",
+        "warning no-effect $.spec.minResources.pods",
+    ]
+    assert found is not None
+    assert found.min_resources == {"cpu": 1000}
+
+
 def test_a_pod_group_that_says_nothing_needs_one_member() -> None:
     cursor, findings = cursor_of("metadata: {name: gang}\nspec: {}")
     found = read_plugin_pod_group(cursor)

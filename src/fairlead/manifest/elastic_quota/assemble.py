@@ -65,7 +65,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
         warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
     advise_on_empty_pool(list(quotas.values()), asked, findings)
     advise_on_overcommitment(list(quotas.values()), parts.nodes, findings)
-    state = ClusterState(parts.resources, _axes(quotas.values(), asked.values()))
+    state = ClusterState(parts.resources, _axes(quotas.values(), [*asked.values(), *parts.least]))
     state.apply(CatalogueChanged(_catalogue(parts.core)))
     for quota in quotas.values():
         state.apply(QueueChanged(_queue(quota, state.axes)))
@@ -86,11 +86,12 @@ class _Parts:
         self.nodes = list(self.core.nodes.values())
         groups = objects.of(PluginPodGroupObject)
         self.groups = refuse_duplicates(groups, full_name, "PodGroup", findings)
+        self.least = [group.min_resources or {} for group in self.groups]
         self.resources = resource_names(
             [
                 *(node.allocatable for node in self.nodes),
                 *(pod.requests for pod in self.pods),
-                *(group.min_resources or {} for group in self.groups),
+                *self.least,
             ]
         )
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from fairlead.manifest.core.read_metadata import read_metadata
+from fairlead.manifest.elastic_quota.counted_resources import read_counted
 from fairlead.manifest.objects import PluginPodGroupObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
@@ -17,7 +18,7 @@ def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
     spec = top.mapping("spec", required=True)
     min_member = spec.integer("minMember", 1, minimum=1, maximum=MAX_COUNT)
     has_resources = spec.has("minResources")
-    min_resources = spec.quantities("minResources")
+    min_resources = read_counted(spec, "minResources")
     timeout_s = spec.integer("scheduleTimeoutSeconds", None, minimum=0, maximum=MAX_COUNT)
     status = top.mapping("status")
     status.ignore(*_IGNORED_STATUS)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
-from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.elastic_quota.counted_resources import read_counted
 from fairlead.manifest.objects import ElasticQuotaObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
@@ -16,8 +16,8 @@ def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
     top.ignore("apiVersion", "kind", "status")
     metadata = read_metadata(top)
     spec = top.mapping("spec", required=True)
-    least = _counted(spec, "min")
-    most = _counted(spec, "max") if spec.has("max") else None
+    least = read_counted(spec, "min")
+    most = read_counted(spec, "max") if spec.has("max") else None
     spec.ignore("max")
     _warn_about_tree(top, metadata)
     top.finish()
@@ -31,26 +31,6 @@ def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
         max=most,
         created_ms=metadata.created_ms,
     )
-
-
-def _counted(spec: Cursor, key: str) -> dict[str, int]:
-    amounts = spec.quantities(key)
-    for resource in amounts:
-        if not is_counted(resource):
-            message = f"found {quote(resource)}, which no quota counts; it has no effect"
-            spec.warn((key, resource), "no-effect", message, _cure(resource))
-    return {resource: amount for resource, amount in amounts.items() if is_counted(resource)}
-
-
-def _cure(resource: str) -> str:
-    if resource == "pods":
-        return "remove it; the number of pods is not limited by an ElasticQuota"
-    plain = resource.removeprefix("requests.").removeprefix("limits.")
-    if is_counted(plain):
-        return f"write {plain}"
-    if resource == "gpu":
-        return "write the name that pods ask for, such as nvidia.com/gpu"
-    return "remove it, or write the name that pods ask for, such as nvidia.com/gpu"
 
 
 def _warn_about_tree(top: Cursor, metadata: Metadata) -> None:
