@@ -25,7 +25,7 @@ def admission() -> Work:
 
     def admit() -> None:
         asker = desk.asker(workload, PodId(0, 0))
-        refusal = desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+        refusal = desk.admission.refusal(asker)
         assert refusal is not None
 
     return admit
@@ -109,7 +109,7 @@ def _preemption(settings: ElasticQuotaSettings, *, gpus: int) -> Work:
     state, workload = _with(waiting("new", EMPTY, gpus=gpus))
     desk = Desk(state, settings, NOW_MS)
     asker = desk.asker(workload, PodId(0, 0))
-    refusal = desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+    refusal = desk.admission.refusal(asker)
     desk.holders.cheapest_first()  # the index is kept from plan to plan
     outcomes = Claim(desk, asker, refusal).outcomes().values()
     plain = min([each for each in outcomes if each.victims], key=lambda each: each.key)

@@ -38,7 +38,7 @@ def engine_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
         desk.nominate_all(workload)
     asker = desk.asker(workload_of(state, case["incoming"]), ONLY)
     standing = desk.admission.standing(asker, later=False)
-    refusal = desk.admission.refusal(asker, standing)
+    refusal = desk.admission.refusal(asker)
     with_quota = asker.queue is not None
     feasible = (
         ()

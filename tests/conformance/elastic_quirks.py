@@ -27,9 +27,11 @@ WHY_UNTAGGED = {
     "scalar_if_asked": "the tag compares with 'every resource the quota uses'; here only "
     "those count that the pod asks for",
     "pool_all": "the tag still looks at what nominated pods of others ask for, and at all that a "
-    "quota uses to find out whether it gives; here only what the pod itself asks for counts",
+    "quota uses to find out whether its pods give; here only what the pod itself asks for counts, "
+    "and only who has some of that gives",
     "own_charge": "not tagged: a pod with a sidecar is charged what its node is charged",
-    "leaving_counts": "not tagged: who leaves counts as gone, and all that are nominated count",
+    "leaving_counts": "not tagged: who leaves counts as gone, and all that are nominated count, "
+    "on nodes before pods of other quotas and in the pool within their mins",
 }
 
 

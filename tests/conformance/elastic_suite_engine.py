@@ -44,7 +44,7 @@ class EngineArithmetic:
     ) -> bool:
         """Return whether used is over max with a request more."""
         desk, asker, standing = _asked(_quota(None, maximum, used), request)
-        refusal = desk.admission.refusal(asker, standing)
+        refusal = desk.admission.broken_rule(asker, standing)
         return refusal is not None and refusal.rule == "OverMax"
 
     def used_after(
@@ -99,7 +99,7 @@ def _unless_hopeless(row: Json, desk: Desk, asker: Asker) -> Refusal | None:
     """Return what refused the pod; a row may say instead that its node can never hold it."""
     if row.get("statusOfNominatedNode") == "UnschedulableAndUnresolvable":
         return None
-    return desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+    return desk.admission.refusal(asker)
 
 
 def _asked(quota: Json, request: ByResource) -> tuple[Desk, Asker, Standing]:

@@ -157,6 +157,6 @@ def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
 
 def _tries(desk: Desk, asker: Asker, asked: Asked) -> tuple[NodeOutcome, ...]:
     """Return what comes of each node if those leave who may be asked; none if it may not try."""
-    refusal = desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+    refusal = desk.admission.refusal(asker)
     claim = Claim(desk, asker, refusal, asked)
     return () if claim.why_not() is not None else tuple(claim.outcomes().values())

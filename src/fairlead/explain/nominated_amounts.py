@@ -9,7 +9,7 @@ from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
 class NominatedAmounts(NamedTuple):
-    """What they ask for in one namespace, and in all others that are within their min."""
+    """What they ask for in one namespace, and in all others within their mins."""
 
     here: Amounts
     elsewhere: Amounts
@@ -26,9 +26,8 @@ def nominated_amounts(
     for waited_for in state.waited_for():
         for name in state.waiting(waited_for):
             desk.nominate_all(state.workloads[name])
-    over = desk.books.now.is_over_min
-    others = [name for name in state.queues if name != queue and not over[name]]
-    elsewhere = [desk.nominations.promised_to(name) for name in others]
+    others = [name for name in state.queues if name != queue]
+    elsewhere = [desk.nominations.rightful(name, desk.books.now) for name in others]
     return NominatedAmounts(
         here=desk.nominations.promised_to(queue),
         elsewhere=tuple(map(sum, zip(desk.state.axes.zero, *elsewhere, strict=True))),

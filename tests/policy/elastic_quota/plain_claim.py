@@ -12,10 +12,11 @@ from tests.policy.elastic_quota.plain_quota import (
     asked,
     broken_rule,
     goes_first,
+    is_incoming_over_min,
     is_over_min,
-    is_over_min_with,
     nominated_all,
     nominated_in_quota,
+    present_pods,
     refusal,
     used,
 )
@@ -48,7 +49,9 @@ def claim(case: PlainCase) -> ClaimAnswer:
             sorted(
                 pod.full_name
                 for pod in case.nominated
-                if pod.node == chosen and pod.priority < case.incoming.priority
+                if pod.node == chosen
+                and pod.priority < case.incoming.priority
+                and not goes_first(case, pod)
             )
         ),
     )
@@ -99,7 +102,7 @@ def fits(case: PlainCase, node: str, pods: Pods) -> bool:
 def judge(case: PlainCase, node: str, *, protects_min: bool) -> NodeAnswer:
     """Return what comes of a node, if no quota falls below min or if nobody looks at that."""
     quirks = case.settings.quirks
-    present = _present(case)
+    present = present_pods(case)
     if (
         not quirks.leaving_counts
         and fits(case, node, present)
@@ -142,7 +145,7 @@ def _put_back(case: PlainCase, node: str, rest: Pods, candidates: Pods) -> NodeA
 
 def _candidates(case: PlainCase, node: str, *, protects_min: bool) -> list[PlainPod]:
     """Collect who may be driven out, the least important first."""
-    present = _present(case)
+    present = present_pods(case)
     candidates: list[PlainPod] = []
     for pod in reversed(_most_important_first([pod for pod in present if pod.node == node])):
         left = [other for other in present if other not in candidates]
@@ -157,9 +160,9 @@ def _may_be_taken(case: PlainCase, pod: PlainPod, left: Pods) -> bool:
     incoming = case.incoming
     if incoming.namespace not in case.quotas:
         return pod.namespace not in case.quotas and pod.priority < incoming.priority
-    if _is_incoming_over_min(case):
+    if is_incoming_over_min(case):
         return pod.namespace == incoming.namespace and pod.priority < incoming.priority
-    return _gives(case, pod.namespace, left)
+    return _gives(case, pod, left)
 
 
 def _could_have_taken(case: PlainCase, pod: PlainPod) -> bool:
@@ -170,20 +173,21 @@ def _could_have_taken(case: PlainCase, pod: PlainPod) -> bool:
         return pod.namespace not in case.quotas and is_lower
     if pod.namespace == incoming.namespace:
         return is_lower
-    return not _is_incoming_over_min(case) and _gives(case, pod.namespace, case.pods)
+    return not is_incoming_over_min(case) and _gives(case, pod, case.pods)
 
 
-def _gives(case: PlainCase, namespace: str, pods: Pods) -> bool:
-    """Return whether it is another's quota, and that is over its min.
+def _gives(case: PlainCase, pod: PlainPod, pods: Pods) -> bool:
+    """Return whether it is of another's quota, and that is over its min.
 
-    By our reading it must be so in what the incoming pod asks for.
+    By our reading it must be so in what the incoming pod asks for, and this one has.
     """
-    quota = case.quotas.get(namespace)
-    if quota is None or namespace == case.incoming.namespace:
+    quota = case.quotas.get(pod.namespace)
+    if quota is None or pod.namespace == case.incoming.namespace:
         return False
-    use = used(case, pods, namespace)
+    use = used(case, pods, pod.namespace)
     if not case.settings.quirks.pool_all:
-        use = {name: amount for name, amount in use.items() if name in asked(case)}
+        has = {name for name, amount in pod.quota_charge.items() if amount > 0}
+        use = {name: use[name] for name in use.keys() & has & asked(case)}
     return is_over_min(quota, use)
 
 
@@ -197,17 +201,12 @@ def _takes_below_min(case: PlainCase, pod: PlainPod, left: Pods) -> bool:
         for each in case.nominated
         if each.namespace == pod.namespace and each.node in case.nodes
     ]
-    used_now = total([used(case, left, pod.namespace), *promised])
+    used_now = used(case, left, pod.namespace)
     return any(
-        used_now.get(resource, 0) - amount < minimum.get(resource, 0) <= used_now.get(resource, 0)
+        had.get(resource, 0) - amount < minimum.get(resource, 0) <= had.get(resource, 0)
+        for had in (used_now, total([used_now, *promised]))
         for resource, amount in pod.quota_charge.items()
     )
-
-
-def _is_incoming_over_min(case: PlainCase) -> bool:
-    namespace = case.incoming.namespace
-    used_now = used(case, _present(case), namespace)
-    return is_over_min_with(case, case.quotas[namespace], used_now, nominated_in_quota(case))
 
 
 def _rules_hold(case: PlainCase, pods: Pods, *, with_nominated: bool) -> bool:
@@ -215,7 +214,7 @@ def _rules_hold(case: PlainCase, pods: Pods, *, with_nominated: bool) -> bool:
     in_all: Amounts = case.incoming.quota_charge
     if with_nominated:
         in_quota = nominated_in_quota(case)
-        in_all = nominated_all(case, also_over_min=not case.settings.quirks.leaving_counts)
+        in_all = nominated_all(case, later=True)
     return broken_rule(case, pods, in_quota, in_all) is None
 
 
@@ -243,12 +242,6 @@ def _protected(case: PlainCase, candidates: Pods) -> list[PlainPod]:
         if is_protected and pod not in leaving:
             protected.append(pod)
     return protected
-
-
-def _present(case: PlainCase) -> list[PlainPod]:
-    """Return who counts as there while a place is looked for."""
-    counts = case.settings.quirks.leaving_counts
-    return [pod for pod in case.pods if counts or not pod.is_leaving]
 
 
 def _most_important_first(pods: Pods) -> list[PlainPod]:

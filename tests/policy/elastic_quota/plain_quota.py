@@ -25,10 +25,15 @@ def used(case: PlainCase, pods: Iterable[PlainPod], namespace: str) -> Amounts:
 
 
 def refusal(case: PlainCase) -> Literal["over-max", "pool-exhausted"] | None:
-    """Return why the incoming pod is not admitted, or None if it is."""
-    return broken_rule(
-        case, case.pods, nominated_in_quota(case), nominated_all(case, also_over_min=False)
-    )
+    """Return why the incoming pod is not admitted, or None if it is.
+
+    By our reading, who would be over its min must also leave enough for all who wait.
+    """
+    in_quota = nominated_in_quota(case)
+    now = broken_rule(case, case.pods, in_quota, nominated_all(case, later=False))
+    if now is not None or case.settings.quirks.leaving_counts or not _borrows(case):
+        return now
+    return broken_rule(case, present_pods(case), in_quota, nominated_all(case, later=True))
 
 
 def broken_rule(
@@ -98,42 +103,81 @@ def nominated_in_quota(case: PlainCase) -> Amounts:
     return total([*charges, case.incoming.quota_charge])
 
 
-def nominated_all(case: PlainCase, *, also_over_min: bool) -> Amounts:
+def nominated_all(case: PlainCase, *, later: bool) -> Amounts:
     """Return the same with the waiting pods of other quotas, any priority.
 
-    With *also_over_min*, who is leaving is gone; then those of a quota over its min count as well,
-    as far as others leave.
+    By our reading these count as far as they are within the min of their quota. *Later*, when who
+    is leaving is gone, they count beyond it, too: as far as others leave, and all of it if the
+    incoming pod would be over its own min.
     """
-    leaving = [pod for pod in case.pods if pod.is_leaving] if also_over_min else []
-    present = [pod for pod in case.pods if pod not in leaving]
-    within: list[PlainPod] = []
-    over: list[PlainPod] = []
-    for pod in case.nominated:
-        is_of_another = pod.namespace in case.quotas and pod.namespace != case.incoming.namespace
-        if pod.node in case.nodes and is_of_another:
-            is_over = is_over_min(case.quotas[pod.namespace], used(case, present, pod.namespace))
-            (over if is_over else within).append(pod)
-    sums = total([*(pod.quota_charge for pod in within), nominated_in_quota(case)])
-    if also_over_min:
-        free = total([pod.quota_charge for pod in leaving if pod.namespace in case.quotas])
-        claimed = total([pod.quota_charge for pod in over])
-        sums = total([sums, {name: min(n, free.get(name, 0)) for name, n in claimed.items()}])
-    return sums
+    within, beyond = [nominated_in_quota(case)], list[Amounts]()
+    for namespace, quota in case.quotas.items():
+        pods = present_pods(case) if later else case.pods
+        waiting = total(
+            pod.quota_charge
+            for pod in case.nominated
+            if pod.node in case.nodes and pod.namespace == namespace
+        )
+        if namespace != case.incoming.namespace:
+            use = used(case, pods, namespace)
+            right = _rightful(case, quota, use, waiting)
+            within.append(right)
+            beyond.append({name: n - right.get(name, 0) for name, n in waiting.items()})
+    more = total(beyond)
+    if not later or case.settings.quirks.leaving_counts:
+        return total(within)
+    if not _borrows(case):
+        gone = [pod for pod in case.pods if pod.is_leaving and pod.namespace in case.quotas]
+        free = total(pod.quota_charge for pod in gone)
+        more = {name: min(n, free.get(name, 0)) for name, n in more.items()}
+    return total([*within, more])
+
+
+def _rightful(case: PlainCase, quota: PlainQuota, use: Amounts, waiting: Amounts) -> Amounts:
+    """Return how much of what pods of a quota wait for is within its min.
+
+    For the plugin that is all, or nothing if the quota is over its min in anything.
+    """
+    if case.settings.quirks.leaving_counts:
+        return {} if is_over_min(quota, use) else waiting
+    left = {name: max(0, quota.min.get(name, 0) - use.get(name, 0)) for name in waiting}
+    return {name: min(amount, left[name]) for name, amount in waiting.items()}
 
 
 def goes_first(case: PlainCase, pod: PlainPod) -> bool:
     """Return whether a nominated pod comes before the incoming one.
 
-    By our reading the first by name does, of two that are nominated and as important.
+    By our reading one of another quota does, however important; but the first by importance and
+    name does, if both are nominated.
     """
     incoming = case.incoming
     if pod.full_name == incoming.full_name:
         return False
-    if pod.priority != incoming.priority:
-        return pod.priority > incoming.priority
-    if case.settings.quirks.leaving_counts or incoming.node not in case.nodes:
-        return True
-    return pod.full_name < incoming.full_name
+    if not case.settings.quirks.leaving_counts:
+        if incoming.node in case.nodes:
+            return (-pod.priority, pod.full_name) < (-incoming.priority, incoming.full_name)
+        if incoming.namespace != pod.namespace and {incoming.namespace, pod.namespace} <= set(
+            case.quotas
+        ):
+            return True
+    return pod.priority >= incoming.priority
+
+
+def _borrows(case: PlainCase) -> bool:
+    return case.incoming.namespace in case.quotas and is_incoming_over_min(case)
+
+
+def is_incoming_over_min(case: PlainCase) -> bool:
+    """Return whether the incoming pod would take its quota over its min."""
+    namespace = case.incoming.namespace
+    used_now = used(case, present_pods(case), namespace)
+    return is_over_min_with(case, case.quotas[namespace], used_now, nominated_in_quota(case))
+
+
+def present_pods(case: PlainCase) -> list[PlainPod]:
+    """Return who counts as there while a place is looked for."""
+    counts = case.settings.quirks.leaving_counts
+    return [pod for pod in case.pods if counts or not pod.is_leaving]
 
 
 def _goes_first_in_quota(case: PlainCase, pod: PlainPod) -> bool:

@@ -28,9 +28,7 @@ def plain_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
         used={name: without_zeros(used(plain, plain.pods, name)) for name in plain.quotas},
         refusal=why_refused,
         nominated_in_quota=without_zeros(nominated_in_quota(plain)) if has_quota else None,
-        nominated_all=(
-            without_zeros(nominated_all(plain, also_over_min=False)) if has_quota else None
-        ),
+        nominated_all=(without_zeros(nominated_all(plain, later=False)) if has_quota else None),
         fits={node: fits(plain, node, plain.pods) for node in plain.nodes},
         feasible=feasible,
         claim=None if feasible else claim(plain),

@@ -170,24 +170,46 @@ class Follower:
     def _rules(
         self, workload: Workload, *, later: bool
     ) -> Iterator[tuple[Amounts, Sequence[int | None]]]:
-        """Yield what counts in the quota and in the pool, against their bounds."""
+        """Yield what counts in the quota and in the pool, against their bounds.
+
+        What others were promised beyond their mins they may lose to who is within its own.
+        """
         queues = self.state.queues
         if workload.queue not in queues:
             return
         in_quota = self.used(workload.queue, later=later)
-        everywhere = _total(self.used(queue, later=later) for queue in queues)
-        for name, other in self.promised:
-            asked = self.state.workloads[name]
-            if asked.queue not in queues:
-                continue
-            charge = self.charges.of(asked, other.pod_set).amounts
-            if asked.queue == workload.queue:
-                in_quota = _total([in_quota, charge])
-            elif not later and self._is_over_min(asked.queue):
-                continue
-            everywhere = _total([everywhere, charge])
+        everywhere = _total(
+            [
+                self.state.axes.zero,
+                *[self.used(queue, later=later) for queue in queues if queue != workload.queue],
+            ]
+        )
+        promised = self._promised_by_quota()
+        in_quota = _total([in_quota, promised.pop(workload.queue, self.state.axes.zero)])
+        everywhere = _total([everywhere, in_quota])
+        is_over = any(map(int.__gt__, in_quota, self._least(workload.queue)))
+        for queue, amounts in promised.items():
+            counts = amounts if later and is_over else self._rightful(queue, amounts, later=later)
+            everywhere = _total([everywhere, counts])
         yield in_quota, queues[workload.queue].ceiling
         yield everywhere, _total(self._least(queue) for queue in queues)
+
+    def _promised_by_quota(self) -> dict[QueueName, Amounts]:
+        found: dict[QueueName, Amounts] = {}
+        for name, pod in self.promised:
+            workload = self.state.workloads[name]
+            charge = self.charges.of(workload, pod.pod_set).amounts
+            if workload.queue in self.state.queues:
+                before = found.get(workload.queue, (0,) * len(charge))
+                found[workload.queue] = _total([before, charge])
+        return found
+
+    def _rightful(self, queue: QueueName, promised: Amounts, *, later: bool) -> Amounts:
+        """Return how much of what is *promised* to pods of a quota is within its min."""
+        if not self.looks_later:
+            return (0,) * len(promised) if self._is_over_min(queue) else promised
+        rows = zip(promised, self._least(queue), self.used(queue, later=later), strict=True)
+        return tuple([min(most, max(0, least - used)) for most, least, used in rows])
 
     def _check_allowed(self, workload: Workload, placement: Placement) -> None:
         wanted = workload.pod_sets[placement.pod.pod_set]

@@ -41,8 +41,7 @@ def check_every_claim(state: ClusterState, settings: ElasticQuotaSettings) -> No
     for workload in state.workloads.values():
         desk.nominate_all(workload)
     for asker in waiting(desk):
-        standing = desk.admission.standing(asker, later=False)
-        claim = Claim(desk, asker, desk.admission.refusal(asker, standing))
+        claim = Claim(desk, asker, desk.admission.refusal(asker))
         outcomes = claim.outcomes().values()
         choices = [each for each in outcomes if each.is_choice(desk.looks_later)]
         assert claim.best() == min(choices, key=lambda each: each.key, default=None)

@@ -90,7 +90,7 @@ def test_what_one_node_can_do_all_can_do_with_no_more_harm(world: World, protect
     desk = desk_of(world, protect_min=protect_min)
     gang = desk.state.workloads[WorkloadName("g")]
     asker = desk.asker(gang, gang.pods()[0])
-    refusal = desk.admission.refusal(asker, desk.admission.standing(asker, later=False))
+    refusal = desk.admission.refusal(asker)
     single = Claim(desk, asker, refusal).best()
     joint = found_by(desk)
     if single is None or joint is None:

@@ -297,7 +297,7 @@ def test_a_victim_that_comes_back_as_the_most_important_does_not_go_round_for_ev
     )
     assert list(cycles(state)) == [
         ["evict b1 0 for p: TakenBelowMin", "reserve n1 for p until b1 left"],
-        ["wait b1: WouldBeEvicted", "start p on n1: WithinMin"],
+        ["wait b1: NoNodeFits", "start p on n1: WithinMin"],
         ["wait b1: NoNodeFits"],
     ]
 

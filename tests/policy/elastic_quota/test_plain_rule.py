@@ -52,14 +52,14 @@ DIFFERING = """
     fix                    differ  tagged
     max-core-zero          7       7
     scalar-if-asked        7       0
-    pool-all               33      20
-    below-min              31      31
-    below-min,_protectMin  84      84
+    pool-all               54      20
+    below-min              32      32
+    below-min,_protectMin  85      85
     bare-first-check       18      18
     double-remove          16      16
     pdb-undercount         5       5
     own-charge             55      0
-    leaving-counts         90      0
+    leaving-counts         114     0
 """
 
 
@@ -85,9 +85,9 @@ def leaves_out_a_core_resource(case: Json) -> bool:
     return not asked(case["incoming"]) >= CORE
 
 
-def is_beside_one_that_asks_for_more(case: Json) -> bool:
+def is_beside_one_that_asks_for_something_else(case: Json) -> bool:
     others = [*case["nominated"], *case["pods"]]
-    return any(asked(pod) - asked(case["incoming"]) for pod in others)
+    return any(asked(pod) != asked(case["incoming"]) for pod in others)
 
 
 def has_a_sidecar(case: Json) -> bool:
@@ -103,7 +103,7 @@ def has_somebody_leaving_or_nominated(case: Json) -> bool:
     ("name", "is_explained"),
     [
         ("scalar-if-asked", leaves_out_a_core_resource),
-        ("pool-all", is_beside_one_that_asks_for_more),
+        ("pool-all", is_beside_one_that_asks_for_something_else),
         ("own-charge", has_a_sidecar),
         ("leaving-counts", has_somebody_leaving_or_nominated),
     ],

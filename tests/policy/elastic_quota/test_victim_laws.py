@@ -174,8 +174,7 @@ def claims(
     for workload in state.workloads.values():
         desk.nominate_all(workload)
     for asker in waiting(desk):
-        standing = desk.admission.standing(asker, later=False)
-        refusal = desk.admission.refusal(asker, standing)
+        refusal = desk.admission.refusal(asker)
         if refusal is not None or desk.places.find(asker) is None:
             yield desk, asker, Claim(desk, asker, refusal)
 

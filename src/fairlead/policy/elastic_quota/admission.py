@@ -4,6 +4,7 @@ A pod must leave its namespace under its max, and all namespaces together within
 mins. Pods of a namespace without a quota pass, and count nowhere.
 """
 
+from operator import sub
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import Excess, exceeds, excesses, first_excess
@@ -25,6 +26,7 @@ class Refusal(NamedTuple):
 
     rule: Rule
     excess: Excess
+    later: bool = False  # only once those have left who are leaving, and others got their room
 
 
 class Standing(NamedTuple):
@@ -60,20 +62,18 @@ class Admission:
     def standing(self, asker: Asker, *, later: bool) -> Standing:
         """Return how *asker* stands now, or once everybody has left who is leaving.
 
-        Later, what those leave counts as free, so whoever waits for it counts as far as it goes.
+        Later, what those leave counts as free, so who waits for it counts beyond its min, too: as
+        far as it goes, and all of it for a pod that would be over its own min.
         Cost: the axes, the quotas with nominated pods, and those of the pod's own.
         """
         books = self._books
         use = books.later if later else books.now
-        leaving = None
-        if later:
-            leaving = tuple([n - t for n, t in zip(books.now.pool, books.later.pool, strict=True)])
-        found = self._nominations.counted(asker, use, leaving)
+        found = self._nominations.counted(asker, use)
         asked = tuple([axis for axis, amount in enumerate(asker.charge) if amount > 0])
         own_axes = asked
         if self._quirks.scalar_if_asked:
             own_axes = tuple(sorted(self._core | asker.named | found.named))
-        return Standing(
+        standing = Standing(
             use=use,
             nominated=found,
             in_quota=_plus(found.in_quota, asker.charge),
@@ -81,9 +81,23 @@ class Admission:
             own_axes=own_axes,
             pool_axes=self._all_axes if self._quirks.pool_all else asked,
         )
+        return self._with_waiting(asker, standing) if later else standing
 
-    def refusal(self, asker: Asker, standing: Standing) -> Refusal | None:
-        """Return which rule *asker* would break first; None: it may be admitted."""
+    def refusal(self, asker: Asker) -> Refusal | None:
+        """Return which rule *asker* would break if it started now; None: it may be admitted.
+
+        Who would be over its min must leave enough for those, too, who wait for others to leave.
+        """
+        now = self.standing(asker, later=False)
+        found = self.broken_rule(asker, now)
+        if found is not None or self._quirks.leaving_counts or not any(now.nominated.beyond_min):
+            return found
+        later = self.standing(asker, later=True)
+        found = self.broken_rule(asker, later) if self.is_over_min(asker, later) else None
+        return None if found is None else found._replace(later=True)
+
+    def broken_rule(self, asker: Asker, standing: Standing) -> Refusal | None:
+        """Return which rule *asker* would break first, as it stands; None: none."""
         queue = asker.queue
         if queue is None:
             return None
@@ -123,6 +137,18 @@ class Admission:
             return []
         sums = (standing.use.used[queue], standing.nominated.in_quota, asker.charge)
         return list(excesses(*sums, self._books.guaranteed[queue], standing.own_axes))
+
+    def _with_waiting(self, asker: Asker, standing: Standing) -> Standing:
+        """Return how *asker* stands if those count who wait beyond their mins."""
+        more = standing.nominated.beyond_min
+        if not self.is_over_min(asker, standing):
+            leaving = map(sub, self._books.now.pool, self._books.later.pool)
+            more = tuple(map(min, more, leaving))
+        found = standing.nominated
+        return standing._replace(
+            nominated=found._replace(everywhere=_plus(found.everywhere, more)),
+            everywhere=_plus(standing.everywhere, more),
+        )
 
     def is_over_min(self, asker: Asker, standing: Standing) -> bool:
         """Return whether *asker* would take its quota over its min."""

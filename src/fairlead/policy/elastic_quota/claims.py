@@ -124,7 +124,8 @@ class Claim:
                 is_takeable = False
             else:
                 used = self.standing.use.used[holder.queue]
-                borrows = self._node_claim(protects_min=False).borrows(holder.queue, used)
+                claim = self._node_claim(protects_min=False)
+                borrows = claim.borrows(holder.queue, used, holder.charge)
                 is_takeable = self.asked == "borrowers" and borrows
             if is_takeable:
                 return True

@@ -69,7 +69,7 @@ class Desk:
         self.books: Final = QuotaBooks(state, known.charges, settings.quirks)
         self.budgets: Final = Budgets(state)
         self.nominations: Final = Nominations(
-            state.nodes.keys(), len(state.axes), by_turn=self.looks_later
+            state.nodes.keys(), len(state.axes), keeps_promises=self.looks_later
         )
         self.admission: Final = Admission(state, self.books, self.nominations, settings.quirks)
         self.places: Final = Places(state, self.nominations, known.surroundings, known.scored)

@@ -67,14 +67,14 @@ class GangTurns:
         desk = self._desk
         askers = [desk.asker(workload, pod) for pod in pods]
         whole = as_one(desk, askers)
-        refusal = desk.admission.refusal(whole, desk.admission.standing(whole, later=False))
+        refusal = desk.admission.refusal(whole)
         known = self._refusals.known(desk, askers, refusal)
         if known is not None:
             return Refused(*known)
         before = [desk.nominations.node_of(asker.key) for asker in askers]
         for asker in askers:
             desk.withdraw(asker)  # what its own pods wait for is not in their way
-        refusal = desk.admission.refusal(whole, desk.admission.standing(whole, later=False))
+        refusal = desk.admission.refusal(whole)
         placed = None if refusal else self._start(askers, before, whole)
         if placed is not None:
             return placed
@@ -165,8 +165,7 @@ class GangTurns:
         desk = self._desk
         if own is not None:
             desk.nominate(asker, own)  # if it may wait on there, it does
-        standing = desk.admission.standing(asker, later=False)
-        refusal = desk.admission.refusal(asker, standing)
+        refusal = desk.admission.refusal(asker)
         node = None if refusal else desk.places.find(asker)
         if node is not None:
             return self._pods.promise(asker, node, asked, ())

@@ -92,9 +92,7 @@ class JointClaim:
         )
         self._protects_min = protects_min
         self._is_gang = len(askers) > 1
-        # Who would be over its min does not undo what others take back of theirs.
-        yields = self.asked != "borrowers"
-        self._places = JointPlaces(desk, askers, later=desk.looks_later, yields=yields)
+        self._places = JointPlaces(desk, askers, later=desk.looks_later)
 
     @property
     def is_hopeless(self) -> bool:
@@ -277,7 +275,7 @@ class JointClaim:
     def _may_give(self, queue: QueueName, victims: Sequence[Holder]) -> bool:
         left = list(self._claim.standing.use.used[queue])
         for victim in sorted(victims, reverse=True):
-            if not self._claim.borrows(queue, left):
+            if not self._claim.borrows(queue, left, victim.charge):
                 return False
             left = list(map(sub, left, victim.charge))
         return True

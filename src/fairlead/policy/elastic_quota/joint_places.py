@@ -37,12 +37,9 @@ Kind: TypeAlias = tuple[Amounts, PodSet]
 class JointPlaces:
     """Looks for nodes for the pods of one workload."""
 
-    def __init__(
-        self, desk: Desk, askers: Sequence[Asker], *, later: bool, yields: bool = False
-    ) -> None:
+    def __init__(self, desk: Desk, askers: Sequence[Asker], *, later: bool) -> None:
         """Look for *askers*; *later*, who is leaving has left.
 
-        Who *yields* takes no room that a pod of another quota waits for, however unimportant.
         Cost: for each kind of pod a look at each node.
         """
         self._desk = desk
@@ -51,7 +48,7 @@ class JointPlaces:
         of_set = {each.pod.pod_set: each for each in askers}
         kind_of_set = {at: _kind(each) for at, each in of_set.items()}
         self._kinds = [kind_of_set[each.pod.pod_set] for each in askers]
-        self._surroundings_matter = any(map(desk.surroundings.matter, of_set.values()))
+        self._surroundings_matter = any(map(desk.places.neighbours_matter, of_set.values()))
         self._possible = {
             kind_of_set[at]: self._possible_nodes(each) for at, each in of_set.items()
         }
@@ -60,8 +57,6 @@ class JointPlaces:
             name: desk.places.free(askers[0], name, later=later)
             for name in sorted(desk.state.nodes)
         }
-        if yields:
-            self._leave_to_others(askers[0])
         self._open = self._open_nodes()
         self._dear_steps_left = STEPS + 2 * len(askers)
 
@@ -168,13 +163,6 @@ class JointPlaces:
             found.update(dict.fromkeys(fitting[:most]))
         return list(found)
 
-    def _leave_to_others(self, asker: Asker) -> None:
-        for name, free in self._free.items():
-            for other in self._desk.nominations.behind(asker, name):
-                if other.queue not in (None, asker.queue):
-                    free = tuple(map(sub, free, other.requests))
-            self._free[name] = free
-
     def _possible_nodes(self, asker: Asker) -> dict[str, None]:
         """Return the nodes where a pod could be if nobody held them, by name."""
         desk = self._desk
@@ -184,7 +172,7 @@ class JointPlaces:
                 for name, node in sorted(desk.state.nodes.items())
                 if desk.places.could_ever_hold(asker, node)
                 and desk.surroundings.node_defect(asker, node) is None
-                and not desk.places.port_is_promised(asker, name)
+                and desk.places.promised_defect(asker, name) is None
             ]
         )
 

@@ -108,25 +108,32 @@ class NodeClaim:
 
     def _gives(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
         """Return whether a quota that uses *used* may be asked for a pod of *charge*."""
-        return self.borrows(queue, used) and (
+        return self.borrows(queue, used, charge) and (
             not self.protects_min or self.keeps_min(queue, used, charge)
         )
 
-    def borrows(self, queue: QueueName, used: Sequence[int]) -> bool:
-        """Return whether a quota that uses *used* is over its min in what is asked for.
+    def borrows(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
+        """Return whether a quota that uses *used* borrows, as a pod of *charge* can return.
 
-        Who borrows something else owes the pod nothing. The plugin looks at everything.
+        It is over its min in something that is asked for, and that the pod has. Who borrows
+        something else owes nothing here. The plugin looks at everything, whoever has it.
         """
         least = self._books.guaranteed[queue]
-        return any(used[at] > least[at] for at in self.standing.pool_axes)
+        of_anybody = self._quirks.pool_all
+        return any(
+            used[at] > least[at] and (of_anybody or charge[at] > 0)
+            for at in self.standing.pool_axes
+        )
 
     def keeps_min(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
         """Return whether a quota that uses *used* falls below its min in nothing if it gives.
 
-        Its own nominated pods count: who replaces a pod of its own has not given it up.
+        That must be so with its own nominated pods, as who replaces a pod of its own has not given
+        it up; and without them, as they may not come.
         """
+        least = self._books.guaranteed[queue]
         with_promised = list(map(add, used, self._nominations.promised_to(queue)))
-        return keeps_min(with_promised, charge, self._books.guaranteed[queue])
+        return keeps_min(used, charge, least) and keeps_min(with_promised, charge, least)
 
     def take_all(self, trial: "_Trial") -> list[Holder]:
         """Take everybody off who may be asked, the least important first."""

@@ -35,7 +35,7 @@ class NodeSearch:
         self._nodes = desk.state.nodes
         self._quirks = desk.settings.quirks
         self._was_admitted = was_admitted
-        self._surroundings_matter = desk.surroundings.matter(claim.asker)
+        self._surroundings_matter = desk.places.neighbours_matter(claim.asker)
         self._pool_excess = claim.pool_excess()
         self.met: Counter[Outcome] = Counter()  # what came of nodes that were looked at
         self.candidates = 0  # on nodes that could hold the pod
@@ -190,7 +190,7 @@ class NodeSearch:
             return Ground(name, holders, self._free(name))
         gone = self._desk.holders.leaving(name) if self._desk.looks_later else ()
 
-        is_promised = self._desk.places.port_is_promised(asker, name)
+        is_promised = self._desk.places.promised_defect(asker, name) is not None
 
         def fits(off: Sequence[Holder]) -> bool:
             without = self._desk.surroundings.defect_without

@@ -5,6 +5,7 @@ quotas that have any, however many pods are nominated.
 """
 
 from collections.abc import Hashable, Iterator, Set
+from operator import sub
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
@@ -18,21 +19,24 @@ class Nominated(NamedTuple):
 
     in_quota: Amounts
     everywhere: Amounts
+    beyond_min: Amounts  # what those of other quotas ask for besides, beyond their mins
     named: frozenset[int]  # axes that those of its own quota name
 
 
 class Nominations:
     """Nominated pods; those on a node that nobody knows count nowhere."""
 
-    def __init__(self, nodes: Set[str], size: int, *, by_turn: bool) -> None:
+    def __init__(self, nodes: Set[str], size: int, *, keeps_promises: bool) -> None:
         """Begin with none; *nodes* are those that are known, *size* is the number of axes.
 
-        *by_turn*: of equally important ones that all wait for nodes, the first in line goes first.
+        Whoever *keeps_promises* leaves a node to a pod of another quota that waits for it, however
+        unimportant that is: else one makes room, the next takes it, and the first makes room again.
         """
         self._nodes = nodes
-        self._by_turn = by_turn
+        self._keeps_promises = keeps_promises
         self._zero: Amounts = (0,) * size
         self._node_of: dict[PodKey, str] = {}
+        self._keep_away: set[PodKey] = set()  # who is not to be near some others
         self._were_nominated: set[PodKey] = set()  # before this plan
         self._on_node: dict[str, dict[PodKey, Asker]] = {}
         self._by_priority: dict[QueueName, dict[int, dict[PodKey, Asker]]] = {}
@@ -51,6 +55,8 @@ class Nominations:
             return
         self._node_of[asker.key] = node
         self._on_node.setdefault(node, {})[asker.key] = asker
+        if asker.pod_set.constraints.pod_anti_affinity:
+            self._keep_away.add(asker.key)
         if asker.queue is not None:
             by_priority = self._by_priority.setdefault(asker.queue, {})
             by_priority.setdefault(asker.priority, {})[asker.key] = asker
@@ -62,6 +68,7 @@ class Nominations:
         if node is None:
             return
         asker = self._on_node[node].pop(key)
+        self._keep_away.discard(key)
         if asker.queue is not None:
             del self._by_priority[asker.queue][asker.priority][key]
             self._add(asker.queue, asker, -1)
@@ -91,17 +98,33 @@ class Nominations:
             if self._counts_before(other, asker):
                 yield other
 
-    def behind(self, asker: Asker, node: str) -> list[Asker]:
-        """Return those on *node* that are less important than *asker*."""
-        others = self._on_node.get(node, {}).values()
-        return [other for other in others if other.priority < asker.priority]
+    def before_around(self, asker: Asker, node: str) -> Iterator[tuple[Asker, str]]:
+        """Yield those on *node* or anywhere else that count before *asker*, and their nodes.
 
-    def counted(self, asker: Asker, use: QuotaUse, leaving: Amounts | None) -> Nominated:
+        The plugin's scheduler looks at those on the node only.
+        """
+        for where in self._on_node if self._keeps_promises else [node]:
+            for other in self.before(asker, where):
+                yield other, where
+
+    def some_keep_others_away(self) -> bool:
+        """Return whether one of them is not to be near some others."""
+        return bool(self._keep_away)
+
+    def behind(self, asker: Asker, node: str) -> list[Asker]:
+        """Return those on *node* that are less important than *asker*, and do not go first."""
+        others = self._on_node.get(node, {}).values()
+        return [
+            other
+            for other in others
+            if other.priority < asker.priority and not self._counts_before(other, asker)
+        ]
+
+    def counted(self, asker: Asker, use: QuotaUse) -> Nominated:
         """Return what counts before *asker*.
 
-        Of its own quota those that come before it count, of other quotas all, if the quota is not
-        over its min in *use*. Where what is *leaving* counts as free, those of the others count
-        too, as far as it is for them.
+        Of its own quota those that come before it do, of another all, as far as they are within its
+        min in *use*.
         """
         mine = asker.queue
         own, named = list(self._zero), set[int]()
@@ -112,14 +135,13 @@ class Nominations:
                     if self._counts_before(other, asker):
                         _include(own, other.charge)
                         named.update(other.named)
-        within, over = list(own), list(self._zero)
-        for queue, sums in self._sums.items():
+        within, beyond = list(own), list(self._zero)
+        for queue in self._sums:
             if queue != mine:
-                for amounts in sums.values():
-                    _include(over if use.is_over_min[queue] else within, amounts)
-        if leaving is not None:
-            _include(within, list(map(min, over, leaving)))
-        return Nominated(tuple(own), tuple(within), frozenset(named))
+                rightful = self.rightful(queue, use)
+                _include(within, rightful)
+                _include(beyond, list(map(sub, self.promised_to(queue), rightful)))
+        return Nominated(tuple(own), tuple(within), tuple(beyond), frozenset(named))
 
     def promised_to(self, queue: QueueName) -> Amounts:
         """Return what all nominated pods of a quota ask for."""
@@ -128,17 +150,31 @@ class Nominations:
             _include(total, amounts)
         return tuple(total)
 
+    def rightful(self, queue: QueueName, use: QuotaUse) -> Amounts:
+        """Return how much of what is promised to a quota is within its min.
+
+        By the plugin's reading that is all, unless the quota is over its min in anything.
+        """
+        promised = self.promised_to(queue)
+        if not self._keeps_promises:
+            return self._zero if use.is_over_min[queue] else promised
+        return tuple(map(min, promised, use.left_of_min(queue)))
+
     def _counts_before(self, other: Asker, asker: Asker) -> bool:
         """Return whether *other*, which is nominated, goes first.
 
-        Of equally important pods it does. But if both were nominated, only one may be in the way of
-        the other, or both would wait for ever; by turn, that is the one that has its turn before.
+        It does if it is as important. Where promises are kept, it does too if it is of another
+        quota; but if both were nominated, the one that has its turn before goes first, or each
+        would be in the way of the other for ever.
         """
-        if other.priority != asker.priority or other.key == asker.key:
-            return other.priority > asker.priority
-        if self._by_turn and asker.key in self._were_nominated:
-            return other.turn < asker.turn
-        return True
+        if other.key == asker.key:
+            return False
+        if self._keeps_promises:
+            if asker.key in self._were_nominated:
+                return other.turn < asker.turn
+            if None not in (other.queue, asker.queue) and other.queue != asker.queue:
+                return True
+        return other.priority >= asker.priority
 
     def _add(self, queue: QueueName, asker: Asker, sign: int) -> None:
         sums = self._sums.setdefault(queue, {})
@@ -151,8 +187,9 @@ class Nominations:
 
 
 def _as_others_see(asker: Asker) -> Hashable:
-    ports = asker.pod_set.constraints.host_ports
-    return (asker.turn, asker.requests, asker.charge, asker.named, ports)
+    wanted = asker.pod_set
+    around = (wanted.constraints.host_ports, wanted.constraints.pod_anti_affinity, wanted.labels)
+    return (asker.turn, asker.requests, asker.charge, asker.named, around)
 
 
 def _include(total: list[int], amounts: Amounts | list[int]) -> None:

@@ -1,6 +1,5 @@
 """Where a pod may start now, and what speaks against each node where it may not."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from fairlead.model.axes import Amounts
@@ -11,6 +10,7 @@ from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.nominations import Nominations
 from fairlead.policy.elastic_quota.surroundings import Surroundings
+from fairlead.policy.elastic_quota.waiting_neighbours import WaitingNeighbours
 
 
 class Places:
@@ -23,8 +23,9 @@ class Places:
         surroundings: Surroundings,
         scored: ScoredNodes,
     ) -> None:
-        """Leave to nominated pods what they wait for, if they are as important."""
+        """Leave to nominated pods that go first what they wait for."""
         self._state = state
+        self._waiting = WaitingNeighbours(state, nominations)
         self._nominations = nominations
         self._surroundings = surroundings
         self._scored: Final = scored
@@ -45,7 +46,19 @@ class Places:
         defect = self._surroundings.node_defect(asker, node)
         if defect is not None:
             return defect
-        return self.room_defect(asker, name) or self._surroundings.defect(asker, node)
+        return (
+            self.room_defect(asker, name)
+            or self.promised_defect(asker, name)
+            or self._surroundings.defect(asker, node)
+        )
+
+    def neighbours_matter(self, asker: Asker) -> bool:
+        """Return whether more than room and the node itself can speak against a node."""
+        return self._surroundings.matter(asker) or self._waiting.matter(asker)
+
+    def promised_defect(self, asker: Asker, name: str) -> str | None:
+        """Return what pods that wait have against *asker* on a node, besides its room."""
+        return self._waiting.defect(asker, name)
 
     def room_defect(self, asker: Asker, name: str) -> str | None:
         """Return what a node has too little of, with the nominated pods that come before."""
@@ -57,9 +70,7 @@ class Places:
             )
             if need > 0 and need > there
         ]
-        if lacking:
-            return lack_text(lacking)
-        return "have a host port promised" if self.port_is_promised(asker, name) else None
+        return lack_text(lacking) if lacking else None
 
     def free(self, asker: Asker, name: str, *, later: bool = False) -> Amounts:
         """Return what is free on a node for *asker*, now or once those have left who are leaving.
@@ -81,13 +92,3 @@ class Places:
         """Return whether the empty node would be enough."""
         pairs = zip(asker.requests, node.allocatable, strict=True)
         return all(need <= there for need, there in pairs if need > 0)
-
-    def port_is_promised(self, asker: Asker, name: str) -> bool:
-        """Return whether one who has its turn before *asker* waits for one of its ports there."""
-        ports: Sequence[tuple[str, int]] = asker.pod_set.constraints.host_ports
-        return bool(ports) and any(
-            port in ports
-            for other in self._nominations.before(asker, name)
-            if other.turn < asker.turn
-            for port in other.pod_set.constraints.host_ports
-        )

@@ -72,8 +72,7 @@ class PodTurns:
         known = self._refusals.just_now(desk, (asker,))
         if known is not None:
             return Refused(*known)
-        standing = desk.admission.standing(asker, later=False)
-        refusal = desk.admission.refusal(asker, standing)
+        refusal = desk.admission.refusal(asker)
         if refusal is None:
             node = desk.places.find(asker)
             if node is not None:

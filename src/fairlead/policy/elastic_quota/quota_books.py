@@ -34,6 +34,11 @@ class QuotaUse:
                 pool[axis] += sign * amount
         self.is_over_min[queue] = is_over(used, self._guaranteed[queue])
 
+    def left_of_min(self, queue: QueueName) -> list[int]:
+        """Return how much of its min a namespace does not use."""
+        pairs = zip(self._guaranteed[queue], self.used[queue], strict=True)
+        return [max(0, least - used) for least, used in pairs]
+
 
 class QuotaBooks:
     """The quotas of one state, and what is used of them now and later."""

@@ -98,7 +98,7 @@ def _kind(desk: Desk, askers: Sequence[Asker]) -> Hashable:
 def _pod_kind(desk: Desk, asker: Asker) -> Hashable:
     """Return what matters of a pod; labels and its turn only where others look at them."""
     wanted = asker.pod_set
-    around = (wanted.labels, asker.turn) if desk.surroundings.matter(asker) else ()
+    around = (wanted.labels, asker.turn) if desk.places.neighbours_matter(asker) else ()
     return (asker.requests, asker.charge, asker.named, wanted.constraints, around)
 
 
@@ -108,7 +108,7 @@ def _facts(desk: Desk, askers: Sequence[Asker], refusal: Refusal | None) -> obje
     queue = asker.queue
     if refusal is not None and queue is not None and len(askers) == 1:
         standing = desk.admission.standing(asker, later=desk.looks_later)
-        later = desk.admission.refusal(asker, standing)
+        later = desk.admission.broken_rule(asker, standing)
         if later is not None and _takes_from_nobody(desk, asker, standing):
             if refusal.rule == later.rule == OVER_MAX:
                 return (refusal, desk.quota_facts(queue))

@@ -35,7 +35,7 @@ def refusal_reason(desk: Desk, asker: Asker, refusal: Refusal | None) -> Reason:
     if refusal is None:
         return Reason(code=NO_NODE_FITS, queue=asker.queue, tallies=defects(desk, asker))
     assert asker.queue is not None, "only a quota refuses"
-    standing = desk.admission.standing(asker, later=False)
+    standing = desk.admission.standing(asker, later=refusal.later)
     broken = desk.admission.excesses(asker, standing, refusal.rule)
     is_max = refusal.rule == OVER_MAX
     names = ("used", "max") if is_max else ("used by all", "all mins")

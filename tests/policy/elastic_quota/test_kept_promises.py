@@ -1,0 +1,113 @@
+"""What was cleared for a pod is kept for it, so that nobody has to be cleared away twice."""
+
+from fairlead.policy.elastic_quota.settings import FAITHFUL
+from tests.policy.elastic_quota.plan_world import cluster, plan, told
+
+
+def test_a_node_is_kept_from_more_important_pods_of_other_namespaces() -> None:
+    """All are within their mins. P waits for n1, which is free by now; q outranks it."""
+    tables = (
+        "of min\na 2\nb 2",
+        "name has\nn1 2",
+        "name of asks priority nominated\nq b 2 9 -\np a 2 0 n1",
+    )
+    assert told(plan(cluster(*tables))) == ["wait q: NoNodeFits", "start p on n1: WithinMin"]
+    assert told(plan(cluster(*tables), FAITHFUL)) == [
+        "start q on n1: WithinMin",
+        "wait p: NoNodeFits",
+    ]
+
+
+def test_in_one_namespace_the_more_important_pod_takes_the_node() -> None:
+    state = cluster(
+        "of min\na 4",
+        "name has\nn1 2",
+        "name of asks priority nominated\nq a 2 9 -\np a 2 0 n1",
+    )
+    assert told(plan(state)) == ["start q on n1: WithinMin", "wait p: NoNodeFits"]
+
+
+def test_of_two_that_wait_for_a_node_too_small_for_both_the_more_important_starts() -> None:
+    state = cluster(
+        "of min\na 2\nb 2",
+        "name has\nn1 2",
+        "name of asks priority nominated\nq b 2 9 n1\np a 2 0 n1",
+    )
+    assert told(plan(state)) == ["start q on n1: WithinMin", "wait p: NoNodeFits"]
+
+
+def test_borrowing_one_thing_does_not_cost_the_right_to_another() -> None:
+    """A has 1 fpga too much, but 2 of its min of 4 GPUs are due; b would borrow the last 2 of 4."""
+    tables = (
+        "of min\na 4,0\nb 0,1",
+        "name has\nn1 4,1\nn2 2,0",
+        """
+        name of asks priority nominated on
+        a1   a  2,1  0        -         n1
+        p    a  2,0  0        n1        -
+        q    b  2,0  9        -         -
+        """,
+        "",
+        "gpu,fpga",
+    )
+    assert told(plan(cluster(*tables))) == ["wait q: PoolExhausted", "start p on n1: WithinMin"]
+    assert told(plan(cluster(*tables), FAITHFUL))[0] == "start q on n1: Borrows"
+
+
+def test_who_borrows_leaves_enough_for_who_makes_room_in_its_own_namespace() -> None:
+    """Of a pool of 4, a1 (1, leaving for p) and b1 (2) have 3; p asks for 2 and q for the last."""
+    tables = (
+        "of min\na 0\nb 4\nc 0",
+        "name has\nn1 2\nn2 4",
+        """
+        name of asks priority nominated on
+        b1   b  2    0        -         n2
+        a1   a  1    0        -         n1!
+        p    a  2    5        n1        -
+        q    c  1    0        -         -
+        """,
+    )
+    assert told(plan(cluster(*tables))) == [
+        "reserve n1 for p until a1 left",
+        "wait q: PoolExhausted",
+    ]
+    assert told(plan(cluster(*tables), FAITHFUL))[1] == "start q on n2: Borrows"
+
+
+def test_only_who_has_of_what_is_borrowed_gives_way() -> None:
+    """B borrows one fpga, with b1; b2 has none, and is within b's min of GPUs."""
+    tables = (
+        "of min\na 2,1\nb 2,0",
+        "name has\nn1 2,1\nn2 2,0",
+        """
+        name of asks priority on
+        b2   b  2,0  0        n2
+        b1   b  0,1  9        n1
+        x    a  2,0  0        n1
+        p    a  0,1  0        -
+        """,
+        "",
+        "gpu,fpga",
+    )
+    assert told(plan(cluster(*tables))) == [
+        "evict b1 0 for p: MinTakenBack",
+        "reserve n1 for p until b1 left",
+    ]
+
+
+def test_nobody_starts_beside_a_pod_to_come_that_must_be_apart() -> None:
+    """Of n1's 5, a1 leaves 3 for p, and q asks for 1; but p is to be apart from web."""
+    tables = (
+        "of min\na 9",
+        "name has\nn1 5",
+        """
+        name of asks priority nominated app apart on
+        a1   a  3    0        -         -   -     n1!
+        p    a  3    5        n1        -   {apart} -
+        q    a  1    0        -         web -     -
+        """,
+    )
+    promised = "reserve n1 for p until a1 left"
+    for apart, q in (("-", "reserve n1 for q until a1 left"), ("web", "wait q: NoNodeFits")):
+        state = cluster(*[table.format(apart=apart) for table in tables])
+        assert told(plan(state)) == [promised, q]
