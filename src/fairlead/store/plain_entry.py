@@ -1,0 +1,36 @@
+"""An entry as a plain mapping, which is what every text form writes and reads."""
+
+from collections.abc import Mapping
+from typing import Final, get_args
+
+import msgspec
+
+from fairlead.usage.entries import Entry
+
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    kind.__struct_config__.tag: kind.__struct_fields__ for kind in get_args(Entry)
+}
+"""The fields of each type of entry, such as ``held``."""
+
+AMOUNT_FIELDS: Final = ("amounts", "resource_time")
+
+
+def entry_of(plain: Mapping[str, object]) -> Entry:
+    """Return the entry that *plain* describes; raise ValueError that says what is wrong with it."""
+    kind = plain.get("type")
+    if not isinstance(kind, str) or kind not in FIELDS:
+        raise ValueError(f"found the type {kind!r}, expected one of {', '.join(FIELDS)}")
+    unknown = [field for field in plain if field != "type" and field not in FIELDS[kind]]
+    if unknown:
+        raise ValueError(f"found {unknown[0]!r}, expected only {', '.join(FIELDS[kind])}")
+    entry: Entry = msgspec.convert(plain, Entry)  # its ValidationError is a ValueError
+    return entry
+
+
+def check_resources(resources: list[str]) -> None:
+    """Raise ValueError unless there is at least one resource, each named and named once."""
+    if not resources:
+        raise ValueError("found no resources, expected at least one")
+    for name in resources:
+        if not name or resources.count(name) > 1:
+            raise ValueError(f"found the resource {name!r} twice or without a name")

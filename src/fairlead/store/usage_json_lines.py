@@ -1,0 +1,81 @@
+"""Records of use as JSON lines: the first line names the resources, then one entry a line."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+import msgspec
+
+from fairlead.store.bad_lines import BadLines
+from fairlead.store.plain_entry import check_resources, entry_of
+from fairlead.usage.entries import Entry
+
+VERSION = 1
+_CURE = "correct this line, or export it again with fairlead usage export -o jsonl"
+
+
+def json_lines(resources: tuple[str, ...], entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the head and one line for each entry."""
+    yield _line({"type": "usage", "version": VERSION, "resources": resources})
+    for entry in entries:
+        yield _line(msgspec.to_builtins(entry))
+
+
+def read_json_lines(
+    lines: Iterable[str], bad: BadLines
+) -> tuple[tuple[str, ...], Iterator[tuple[int, Entry]]]:
+    """Return the resources, and the entries with the numbers of their lines, read as asked for."""
+    numbered = enumerate(lines, start=1)
+    resources: list[str] = []
+    try:
+        resources = _resources(next(numbered, (1, ""))[1])
+    except ValueError as wrong:
+        bad.add(1, str(wrong), _CURE)
+        bad.raise_if_any()  # without resources no amount means anything
+    return tuple(resources), _entries(numbered, bad)
+
+
+def _line(plain: object) -> str:
+    # Not msgspec, whose numbers end at 64 bits: bytes times milliseconds are longer.
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _resources(line: str) -> list[str]:
+    head = _plain(line)
+    if head.get("type") != "usage" or head.get("version") != VERSION:
+        raise ValueError(
+            f'expected {{"type":"usage","version":{VERSION},"resources":[...]}} in the first line'
+        )
+    resources = msgspec.convert(head.get("resources"), list[str])
+    check_resources(resources)
+    return resources
+
+
+def _entries(numbered: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[tuple[int, Entry]]:
+    for number, line in numbered:
+        if not line.strip():
+            continue
+        try:
+            entry = entry_of(_plain(line))
+        except ValueError as wrong:
+            bad.add(number, str(wrong), _CURE)
+            continue
+        yield number, entry
+
+
+def _plain(line: str) -> dict[str, object]:
+    try:
+        plain = json.loads(line, parse_float=_refuse_number, parse_constant=_refuse_number)
+        if "\\ud" in line or "\\uD" in line:
+            json.dumps(plain, ensure_ascii=False).encode()  # half a character is no text
+    except json.JSONDecodeError as wrong:
+        raise ValueError(f"found no JSON: {wrong.msg} at column {wrong.colno}") from wrong
+    except RecursionError as wrong:
+        raise ValueError("found brackets within brackets without end") from wrong
+    if not isinstance(plain, dict):
+        raise ValueError("found no object, expected {...}")
+    return plain
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"found the number {text}, expected a whole one")

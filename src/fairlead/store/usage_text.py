@@ -1,0 +1,75 @@
+"""Records of use as text, for backups, spreadsheets and other programs: JSON lines or CSV.
+
+Both forms hold the same: first the names of the resources, then one entry in each line, in the
+order in which a ledger takes them. Amounts are whole base units and times are milliseconds, so that
+nothing is rounded on the way out or in.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.errors import UsageError
+from fairlead.store.bad_lines import BadLines
+from fairlead.store.usage_csv import csv_lines, read_csv
+from fairlead.store.usage_json_lines import json_lines, read_json_lines
+from fairlead.usage.entries import Entry
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.window import Sliding
+
+TextForm: TypeAlias = Literal["jsonl", "csv"]
+
+END_OF_TIME_MS = 7_289_654_400_000  # the first moment of the year 2201, as for --now
+_SOME_WINDOW = Sliding(1)
+
+
+class UsageText(msgspec.Struct, frozen=True, kw_only=True):
+    """What a text holds: entries with one amount for each of the resources."""
+
+    resources: tuple[str, ...]
+    entries: list[Entry]
+
+
+def usage_lines(
+    form: TextForm, resources: tuple[str, ...], entries: Iterable[Entry]
+) -> Iterator[str]:
+    """Yield the lines of a text, each with its end of line.
+
+    Law: `read_usage` gives back equal resources and equal entries.
+    """
+    write = json_lines if form == "jsonl" else csv_lines
+    return write(resources, entries)
+
+
+def read_usage(form: TextForm, lines: Iterable[str], name: str) -> UsageText:
+    """Read all of a text, or raise StoreError that tells of each bad line where, what and the cure.
+
+    *lines* keep their ends. What is read is checked as a ledger would: order of time, amounts that
+    are not negative, one for each resource.
+    """
+    bad = BadLines(name)
+    read = read_json_lines if form == "jsonl" else read_csv
+    resources, numbered = read(lines, bad)
+    ledger = Ledger(resources, _SOME_WINDOW)
+    entries: list[Entry] = []
+    for line, entry in numbered:
+        found = _impossible(entry, ledger)
+        if found:
+            bad.add(line, found, "correct this line, or export it again")
+        entries.append(entry)
+    bad.raise_if_any()
+    return UsageText(resources=resources, entries=entries)
+
+
+def _impossible(entry: Entry, ledger: Ledger) -> str:
+    """Why the entry cannot be taken after those before it; "" if it can."""
+    if not 0 <= entry.at_ms < END_OF_TIME_MS:
+        return f"found the time {entry.at_ms}, expected milliseconds in the years 1970 to 2200"
+    if getattr(entry, "queue", None) == "":
+        return "found a queue without a name"
+    try:
+        ledger.take(entry)
+    except UsageError as wrong:
+        return str(wrong)
+    return ""

@@ -1,0 +1,178 @@
+"""Text forms of use: what goes out comes in again, and a bad line is told with its cure."""
+
+import io
+
+import pytest
+from hypothesis import given
+
+from fairlead.errors import StoreError
+from fairlead.model.axes import QueueName
+from fairlead.store.bad_lines import MOST_SHOWN
+from fairlead.store.usage_text import TextForm, read_usage, usage_lines
+from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.window import Sliding
+from tests.store.entry_lists import BEGIN_MS, RESOURCES, entry_lists
+
+FORMS: tuple[TextForm, ...] = ("jsonl", "csv")
+
+ENTRIES: list[Entry] = [
+    Held(at_ms=1000, queue=QueueName("a"), user="ann", amounts=(500, 2000)),
+    Guarantee(at_ms=1000, queue=QueueName("a"), amounts=(None, 1000)),
+    Granted(at_ms=2000, queue=QueueName("a"), resource_time=(0, -360), who="eve", reason="sorry"),
+    Forgiven(at_ms=3000, queue=None, who="eve", reason="new year"),
+    Gap(at_ms=5000, since_ms=4000),
+]
+
+JSON_LINES = """\
+{"type":"usage","version":1,"resources":["cpu","nvidia.com/gpu"]}
+{"type":"held","at_ms":1000,"queue":"a","user":"ann","amounts":[500,2000]}
+{"type":"guarantee","at_ms":1000,"queue":"a","amounts":[null,1000]}
+{"type":"granted","at_ms":2000,"queue":"a","user":"","resource_time":[0,-360],"who":"eve",\
+"reason":"sorry"}
+{"type":"forgiven","at_ms":3000,"queue":null,"who":"eve","reason":"new year"}
+{"type":"gap","at_ms":5000,"since_ms":4000}
+"""
+
+CSV = """\
+type,at_ms,since_ms,queue,user,name,who,reason,cpu,nvidia.com/gpu
+held,1000,,a,ann,,,,500,2000
+guarantee,1000,,a,,,,,unlimited,1000
+granted,2000,,a,,,eve,sorry,0,-360
+forgiven,3000,,,,,eve,new year,,
+gap,5000,4000,,,,,,,
+"""
+
+TEXTS: dict[TextForm, str] = {"jsonl": JSON_LINES, "csv": CSV}
+HEADS = {form: text.splitlines()[0] for form, text in TEXTS.items()}
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as a file gives them, with their ends as they are."""
+    return list(io.StringIO(text, newline=""))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_text_reads_as_the_page_shows_it(form: TextForm) -> None:
+    assert "".join(usage_lines(form, RESOURCES, ENTRIES)) == TEXTS[form]
+    assert read_usage(form, lines_of(TEXTS[form]), "x").entries == ENTRIES
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(entries=entry_lists())
+def test_what_is_exported_is_imported_and_answers_the_same(
+    form: TextForm, entries: list[Entry]
+) -> None:
+    text = "".join(usage_lines(form, RESOURCES, entries))
+    read = read_usage(form, lines_of(text), "x")
+    assert (read.resources, read.entries) == (RESOURCES, entries)
+
+    answers = []
+    for taken in (entries, read.entries):
+        ledger = Ledger(RESOURCES, Sliding(10**7), half_life_ms=10**6)
+        for entry in taken:
+            ledger.take(entry)
+        answers.append(ledger.usage(BEGIN_MS + 13 * 10**7))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_record_has_a_head_only(form: TextForm) -> None:
+    text = "".join(usage_lines(form, RESOURCES, []))
+    assert text == HEADS[form] + "\n"
+    assert read_usage(form, lines_of(text), "x").entries == []
+
+
+BAD_JSON_LINES = {
+    "{": "found no JSON: Expecting property name",
+    "[1]": "found no object",
+    "[" * 100_000: "found brackets within brackets",
+    '{"type":"hold","at_ms":1}': "found the type 'hold', expected one of held, capacity",
+    '{"type":"gap","at_ms":5,"since_ms":4,"x":1}': "found 'x', expected only at_ms, since_ms",
+    '{"type":"gap","at_ms":5}': "missing required field `since_ms`",
+    '{"type":"gap","at_ms":5.0,"since_ms":4}': "found the number 5.0, expected a whole one",
+    '{"type":"gap","at_ms":NaN,"since_ms":4}': "found the number NaN",
+    '{"type":"gap","at_ms":true,"since_ms":4}': "Expected `int`, got `bool`",
+    '{"type":"gap","at_ms":4,"since_ms":5}': "a gap begins at 5 ms, after its end",
+    '{"type":"gap","at_ms":-1,"since_ms":-1}': "found the time -1",
+    '{"type":"removed","at_ms":99999999999999,"queue":"a"}': "in the years 1970 to 2200",
+    '{"type":"removed","at_ms":1,"queue":""}': "found a queue without a name",
+    '{"type":"removed","at_ms":1,"queue":"\\ud800"}': "surrogates not allowed",
+    '{"type":"capacity","at_ms":1,"amounts":[1]}': "an entry has 1 amounts, but there are 2",
+    '{"type":"capacity","at_ms":1,"amounts":[1,-1]}': "-1 of a resource is less than nothing",
+}
+
+BAD_CSV_LINES = {
+    "gap,5,4": "found 3 cells, expected 10",
+    "hold,5,,,,,,,,": "found the type 'hold'",
+    "gap,5,4,a,,,,,,": "found 'queue', expected only at_ms, since_ms",
+    "gap,5,4,,,,,,1,": "found amounts, expected none for an entry of type gap",
+    "gap,5,,,,,,,,": "found '', expected a whole number",
+    "gap,\u0665,4,,,,,,,": "expected a whole number",
+    "capacity,5,,,,,,,1.5,1": "found '1.5', expected a whole number",
+    "capacity,5,,,,,,,unlimited,1": "Expected `int`, got `null`",
+    "capacity,5,,,,,,,-1,1": "-1 of a resource is less than nothing",
+    'gap,5,4,"x"y,,,,,,': "expected after",
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "line", "told"),
+    [
+        *(("jsonl", line, told) for line, told in BAD_JSON_LINES.items()),
+        *(("csv", line, told) for line, told in BAD_CSV_LINES.items()),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_a_bad_line_is_told_with_its_place_and_cure(form: TextForm, line: str, told: str) -> None:
+    text = f"{HEADS[form]}\n\n{line}\n"
+    with pytest.raises(StoreError) as raised:
+        read_usage(form, lines_of(text), "old.txt")
+    head, found, cure = str(raised.value).splitlines()
+    assert head == "nothing was imported: 1 line of old.txt cannot be read"
+    assert found.startswith("old.txt:3: ")
+    assert told in found
+    assert cure.startswith("    fix: correct this line, or export it again")
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "told"),
+    [
+        ("jsonl", "", "found no JSON"),
+        ("jsonl", '{"type":"usage","version":2,"resources":["cpu"]}', 'expected {"type":"usage"'),
+        ("jsonl", '{"type":"usage","version":1,"resources":[]}', "found no resources"),
+        ("jsonl", '{"type":"usage","version":1,"resources":["a","a"]}', "'a' twice"),
+        ("jsonl", '{"type":"usage","version":1}', "Expected `array`, got `null`"),
+        ("csv", "", "expected the columns type,at_ms"),
+        ("csv", "a,b\n1,2\n", "expected the columns type,at_ms"),
+        ("csv", CSV.splitlines()[0].removesuffix(",cpu,nvidia.com/gpu"), "found no resources"),
+    ],
+)
+def test_a_text_without_its_head_is_refused(form: TextForm, text: str, told: str) -> None:
+    with pytest.raises(StoreError, match="x:1: ") as raised:
+        read_usage(form, lines_of(text), "x")
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_entries_that_go_back_in_time_are_refused(form: TextForm) -> None:
+    granted, held = ENTRIES[2], ENTRIES[0]
+    text = "".join(usage_lines(form, RESOURCES, [granted, held]))
+    with pytest.raises(StoreError, match="x:3: an entry of 1000 ms came after one of 2000 ms"):
+        read_usage(form, lines_of(text), "x")
+
+
+def test_the_line_of_a_row_is_where_it_begins() -> None:
+    """The reason in lines 2 and 3 has a line break; the bad row is in line 4."""
+    two_lines = 'forgiven,3000,,,,,eve,"new\nyear",,'
+    with pytest.raises(StoreError, match="x:4: found 1 cells"):
+        read_usage("csv", lines_of(f"{HEADS['csv']}\n{two_lines}\nbad\n"), "x")
+
+
+def test_many_bad_lines_are_counted() -> None:
+    with pytest.raises(StoreError) as raised:
+        read_usage("jsonl", lines_of(f"{HEADS['jsonl']}\n" + "{\n" * (MOST_SHOWN + 3)), "x")
+    lines = str(raised.value).splitlines()
+    assert lines[0] == f"nothing was imported: {MOST_SHOWN + 3} lines of x cannot be read"
+    assert lines[-1] == "and 3 more that are not shown"
+    assert len(lines) == 1 + 2 * MOST_SHOWN + 1
