@@ -1,9 +1,23 @@
 """What one queue is charged with, and the users inside it."""
 
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
 from fairlead.model.axes import Amounts, Limits
 from fairlead.usage.entries import Granted
-from fairlead.usage.running_sum import RunningSum
+from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.timeline import Moment, Timeline
+
+
+class AccountState(NamedTuple):
+    """All that an account knows, for it to be written down and taken up again."""
+
+    sums: SumState
+    users: Mapping[str, SumState]
+    is_removed: bool
+    held: Mapping[str, Amounts]
+    guarantee: Limits
+    grants: Set[Granted]
 
 
 class Account:
@@ -22,6 +36,30 @@ class Account:
         self._held: dict[str, Amounts] = {}
         self._guarantee: Limits = (0,) * count
         self._grants: set[Granted] = set()  # those of the last moment of a grant
+
+    @classmethod
+    def resumed(cls, state: AccountState) -> "Account":
+        """An account that goes on from *state*, and answers as the one that it was taken from."""
+        resumed = cls.__new__(cls)
+        resumed.resume(state)
+        return resumed
+
+    def resume(self, state: AccountState) -> None:
+        """Forget everything and go on from *state*."""
+        self.sums = RunningSum.resumed(state.sums)
+        self.users = {user: RunningSum.resumed(sums) for user, sums in state.users.items()}
+        self.is_removed = state.is_removed
+        self._count = len(state.guarantee)
+        self._held = dict(state.held)
+        self._guarantee = state.guarantee
+        self._grants = set(state.grants)
+
+    def state(self) -> AccountState:
+        """All that is known now; good until the next change."""
+        users = {user: sums.state() for user, sums in self.users.items()}
+        return AccountState(
+            self.sums.state(), users, self.is_removed, self._held, self._guarantee, self._grants
+        )
 
     @property
     def at_ms(self) -> int:

@@ -26,11 +26,11 @@ What happens to odd entries is part of the promise:
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.usage.account import Account
+from fairlead.usage.account import Account, AccountState
 from fairlead.usage.entries import (
     Capacity,
     Entry,
@@ -43,9 +43,19 @@ from fairlead.usage.entries import (
     Renamed,
 )
 from fairlead.usage.queue_use import Charge, QueueUse, Usage, billionths, sums_with_inner_queues
-from fairlead.usage.running_sum import RunningSum
+from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.timeline import Moment, Span, Timeline
 from fairlead.usage.window import Window
+
+
+class LedgerState(NamedTuple):
+    """All that a ledger knows, for it to be written down and taken up again."""
+
+    newest_ms: int | None
+    base: int
+    last_gap: Gap | None
+    capacity: SumState | None
+    accounts: Mapping[QueueName, AccountState]
 
 
 class Ledger:
@@ -70,6 +80,29 @@ class Ledger:
         self._capacity: RunningSum | None = None
         self._accounts: dict[QueueName, Account] = {}
         self._last_gap: Gap | None = None
+
+    @property
+    def counts_by(self) -> str:
+        """What is counted and how, as a text that is the same for the same settings only."""
+        return f"{self.resources!r}, {self._timeline.settings!r}"
+
+    def state(self) -> LedgerState:
+        """All that is known now; good until the next entry is taken."""
+        return LedgerState(
+            newest_ms=self.newest_ms,
+            base=self._timeline.base,
+            last_gap=self._last_gap,
+            capacity=None if self._capacity is None else self._capacity.state(),
+            accounts={name: account.state() for name, account in self._accounts.items()},
+        )
+
+    def resume(self, state: LedgerState) -> None:
+        """Forget everything and go on from the state of a ledger with the same settings."""
+        self.newest_ms = state.newest_ms
+        self._timeline.halve(state.base - self._timeline.base)
+        self._last_gap = state.last_gap
+        self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
+        self._accounts = {name: Account.resumed(each) for name, each in state.accounts.items()}
 
     def take(self, entry: Entry) -> None:
         """Write one entry down, or raise UsageError and change nothing.

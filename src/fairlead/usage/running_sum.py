@@ -14,18 +14,27 @@ running sum. Their number never changes, so `zip` need not check it, which takes
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.usage.timeline import GROWN_BITS, Moment, Span, part_of_way
 
+Start: TypeAlias = tuple[int, tuple[int, ...], Amounts]
+"""How things were at the beginning of a bucket: its mark, the sums, and the levels just before it.
 
-class _Start(NamedTuple):
-    """How things were at the beginning of a bucket."""
+There are so many of these that it must be a plain tuple: the garbage collector looks at those of
+numbers once, and at those with names for ever."""
 
-    mark: int
+
+class SumState(NamedTuple):
+    """All that a running sum knows, for it to be written down and taken up again."""
+
+    at_ms: int  # of the last change
+    mark: int  # up to where the sums go
+    levels: Amounts
     sums: tuple[int, ...]
-    levels: Amounts  # just before it
+    edges_ms: Sequence[int]
+    starts: Sequence[Start]  # one for each edge
 
 
 class RunningSum:
@@ -34,7 +43,7 @@ class RunningSum:
     __slots__ = ("_edges_ms", "_mark", "_starts", "_sums", "at_ms", "levels")
 
     _edges_ms: list[int]
-    _starts: list[_Start]  # one for each edge
+    _starts: list[Start]  # one for each edge
     _mark: int  # up to where the sums go
     _sums: tuple[int, ...]
 
@@ -43,6 +52,24 @@ class RunningSum:
         self.at_ms = moment.at_ms  # of the last change
         self.levels: Amounts = (0,) * count
         self._begin(moment)
+
+    @classmethod
+    def resumed(cls, state: SumState) -> "RunningSum":
+        """A sum that goes on from *state*, and answers as the one that it was taken from."""
+        resumed = cls.__new__(cls)
+        resumed.resume(state)
+        return resumed
+
+    def resume(self, state: SumState) -> None:
+        """Forget everything and go on from *state*."""
+        self.at_ms, self._mark, self.levels, self._sums = state[:4]
+        self._edges_ms, self._starts = list(state.edges_ms), list(state.starts)
+
+    def state(self) -> SumState:
+        """All that is known now; good until the next change."""
+        return SumState(
+            self.at_ms, self._mark, self.levels, self._sums, self._edges_ms, self._starts
+        )
 
     def set_levels(self, moment: Moment, levels: Amounts) -> None:
         """From *moment* on so much is held. Cost: O(1), amortised over the buckets."""
@@ -64,8 +91,7 @@ class RunningSum:
         self._mark >>= times
         self._sums = _halved(self._sums, times)
         self._starts = [
-            _Start(start.mark >> times, _halved(start.sums, times), start.levels)
-            for start in self._starts
+            (mark >> times, _halved(sums, times), levels) for mark, sums, levels in self._starts
         ]
 
     def over(self, span: Span, which: range | None = None) -> tuple[int, ...]:
@@ -98,14 +124,14 @@ class RunningSum:
         self._sums = (0,) * len(self.levels)
         nothing = (0,) * len(self.levels)
         self._edges_ms = [moment.edge_ms]
-        self._starts = [_Start(moment.edge_mark, nothing, nothing)]
+        self._starts = [(moment.edge_mark, nothing, nothing)]
 
     def _advance(self, moment: Moment) -> None:
         assert moment.at_ms >= self.at_ms
         if moment.edge_ms > self._edges_ms[-1]:
             self._accrue(moment.edge_mark)
             self._edges_ms.append(moment.edge_ms)
-            self._starts.append(_Start(moment.edge_mark, self._sums, self.levels))
+            self._starts.append((moment.edge_mark, self._sums, self.levels))
             # The last bucket that begins before the window is still needed for its old end.
             expired = bisect_right(self._edges_ms, moment.oldest_ms) - 1
             if expired > 0:
@@ -133,24 +159,27 @@ class RunningSum:
         edges_ms, starts = self._edges_ms, self._starts
         following = bisect_right(edges_ms, span.begin_ms)
         if following == 0:
-            return starts[0].sums, starts[0].sums, 0
-        start, edge_ms = starts[following - 1], edges_ms[following - 1]
+            _, sums, _ = starts[0]
+            return sums, sums, 0
+        edge_ms = edges_ms[following - 1]
+        mark, sums, _ = starts[following - 1]
         if edge_ms == span.begin_ms:
-            return start.sums, start.sums, 0
+            return sums, sums, 0
         if edge_ms < span.edge_ms:
             exact = _back_from(starts[following], span.begin_mark)
             return exact, exact, 0
         if following == len(starts):
-            return start.sums, self._sums, part_of_way(start.mark, span.begin_mark, self._mark)
-        return start.sums, _back_from(starts[following], span.edge_end_mark), span.grown
+            return sums, self._sums, part_of_way(mark, span.begin_mark, self._mark)
+        return sums, _back_from(starts[following], span.edge_end_mark), span.grown
 
 
-def _back_from(start: _Start, mark: int) -> tuple[int, ...]:
+def _back_from(start: Start, mark: int) -> tuple[int, ...]:
     """What the sums were at an earlier mark since when the levels have been the same."""
-    passed = start.mark - mark
+    start_mark, sums, levels = start
+    passed = start_mark - mark
     if not passed:
-        return start.sums
-    columns = zip(start.sums, start.levels, strict=False)
+        return sums
+    columns = zip(sums, levels, strict=False)
     return tuple([total - level * passed for total, level in columns])
 
 

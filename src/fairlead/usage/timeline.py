@@ -61,18 +61,23 @@ class Timeline:
         for name, value_ms in (("half-life", half_life_ms), ("resolution", resolution_ms)):
             if value_ms is not None and value_ms <= 0:
                 raise UsageError(f"a {name} of {value_ms} ms is not possible; leave it out instead")
+        self.base = 0  # in half-lives since 0 ms
         self._window = window
         self._half_life_ms = half_life_ms
         self._resolution_ms = resolution_ms
         # In whole milliseconds, (begin, end] is [begin + 1, end + 1).
         self._shift_ms = 0 if resolution_ms is None else 1
-        self._base = 0
         self._width_ms: int | None = None  # of a bucket; None: a window is one
         if isinstance(window, Sliding):
             self._width_ms = -(-window.length_ms // BUCKETS)
         self.moment = lru_cache(maxsize=64)(self._moment)
         self.span = lru_cache(maxsize=16)(self._span)
         self._factor = lru_cache(maxsize=16)(self._find_factor)
+
+    @property
+    def settings(self) -> tuple[Window, int | None, int | None]:
+        """The window, the half-life, and the resolution of samples."""
+        return self._window, self._half_life_ms, self._resolution_ms
 
     def resource_time(self, weighted: int, now_ms: int) -> int:
         """What a weighted sum is worth at *now_ms*, in whole amounts times milliseconds."""
@@ -88,12 +93,12 @@ class Timeline:
         """How many times all sums and marks must be halved before *at_ms* is marked; mostly 0."""
         if self._half_life_ms is None:
             return 0
-        ahead = at_ms // self._half_life_ms - self._base
+        ahead = at_ms // self._half_life_ms - self.base
         return ahead - HEADROOM if ahead > MOST_HEADROOM else 0
 
     def halve(self, times: int) -> None:
         """Move the base up: marks made from now on are so many times halved."""
-        self._base += times
+        self.base += times
         self.moment.cache_clear()
         self.span.cache_clear()
         self._factor.cache_clear()
@@ -130,7 +135,7 @@ class Timeline:
             return at_ms
         half_lives, rest_ms = divmod(at_ms, self._half_life_ms)
         power = power_of_two(rest_ms, self._half_life_ms)
-        ahead = half_lives - self._base
+        ahead = half_lives - self.base
         return power << ahead if ahead >= 0 else power >> -ahead
 
     def _find_factor(self, now_ms: int) -> tuple[int, int]:
