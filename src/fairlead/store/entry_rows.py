@@ -1,0 +1,120 @@
+"""How levels are written into one row of the journal, in few bytes.
+
+Nearly all that a store holds is levels: who holds what from a moment on. A year of a thousand
+queues that change every half hour is 17.5 million of them, so each byte of one costs 17 MB. A row
+is all levels of one moment that were written together, at most `MOST_IN_ROW`:
+
+    checksum (2)   of the key and all that follows, for a disk that forgets
+    count          how many amounts each level has
+    level, ...     holder * 4 + kind, then the amounts
+
+Numbers are varints: seven bits to a byte, the low ones first, the top bit set on all but the last.
+An amount is doubled; one of whole MiB is counted in MiB and doubled plus one, because memory is
+mostly that and would need six bytes otherwise. A limit is one more, and 0 where there is none.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+from zlib import crc32
+
+from fairlead.model.axes import Limits
+
+HELD: Final = 0
+GUARANTEE: Final = 1
+CAPACITY: Final = 2
+MOST_IN_ROW: Final = 64  # four or five such rows fill a page, and none needs more than one
+
+_MIB_BITS = 20
+_MIB = 1 << _MIB_BITS
+_CHECK_BYTES = 2
+
+
+class Level(NamedTuple):
+    """One level: its kind, the number of its holder (0 for the capacity), and how much."""
+
+    kind: int
+    holder: int
+    amounts: Limits
+
+
+class DamagedRowError(ValueError):
+    """The bytes of a row are not those that were written."""
+
+
+def packed(key: int, count: int, levels: Sequence[Level]) -> bytes:
+    """The row of *levels*, with *count* amounts each, that stands at *key*."""
+    parts = [_varint(count)]
+    for kind, holder, amounts in levels:
+        parts.append(_varint(holder << 2 | kind))
+        parts.append(_packed_amounts(amounts, kind == GUARANTEE))
+    body = b"".join(parts)
+    return _checksum(key, body) + body
+
+
+def unpacked(key: int, row: bytes) -> Iterator[Level]:
+    """The levels of the row at *key*; raises DamagedRowError unless it is as it was written."""
+    body = row[_CHECK_BYTES:]
+    if row[:_CHECK_BYTES] != _checksum(key, body):
+        raise DamagedRowError(f"the row at {key} is not as it was written")
+    numbers = _varints(body)
+    count = numbers[0]
+    for at in range(1, len(numbers), count + 1):
+        tag = numbers[at]
+        kind = tag & 3
+        values = numbers[at + 1 : at + 1 + count]
+        yield Level(
+            kind,
+            tag >> 2,
+            tuple([_limit(each) for each in values])
+            if kind == GUARANTEE
+            else tuple([each >> 1 if not each & 1 else each >> 1 << _MIB_BITS for each in values]),
+        )
+
+
+def _checksum(key: int, body: bytes) -> bytes:
+    return (crc32(body, key & 0xFFFFFFFF) & 0xFFFF).to_bytes(_CHECK_BYTES)
+
+
+# Pods come in few sizes, so most amounts of a tick were packed before.
+@lru_cache(maxsize=4096)
+def _packed_amounts(amounts: Limits, are_limits: bool) -> bytes:
+    more = 1 if are_limits else 0
+    return b"".join(
+        [_varint(0 if amount is None else _scaled(amount) + more) for amount in amounts]
+    )
+
+
+def _scaled(amount: int) -> int:
+    if amount and not amount % _MIB:
+        return amount >> _MIB_BITS << 1 | 1
+    return amount << 1
+
+
+def _limit(number: int) -> int | None:
+    if not number:
+        return None
+    number -= 1
+    return number >> 1 << _MIB_BITS if number & 1 else number >> 1
+
+
+def _varint(number: int) -> bytes:
+    digits = bytearray()
+    while number > 127:
+        digits.append(number & 127 | 128)
+        number >>= 7
+    digits.append(number)
+    return bytes(digits)
+
+
+def _varints(body: bytes) -> list[int]:
+    numbers = []
+    number = shift = 0
+    for byte in body:
+        if byte < 128:
+            numbers.append(number | byte << shift)
+            number = shift = 0
+        else:
+            number |= (byte & 127) << shift
+            shift += 7
+    return numbers

@@ -1,0 +1,112 @@
+"""Opens the file of a store: makes it, brings it up to date, or refuses it and says why."""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairlead.store.migrations import APPLICATION_ID, MIGRATIONS
+from fairlead.store.store_problem import problem, problem_of
+
+BUSY_TIMEOUT_S = 0.5  # a cycle of scheduling must not wait for a lock; the recorder tries again
+
+
+def connect(
+    path: Path, *, writes: bool, migrations: Sequence[str] = MIGRATIONS
+) -> sqlite3.Connection:
+    """A connection to the store at *path*, of the newest version. Raises StoreError.
+
+    With *writes* a file that is missing or empty is made, and an old one is brought up to date.
+    """
+    if path.is_dir():
+        raise problem(path, "it is a folder", "name a file in it")
+    if not writes and not path.exists():
+        raise problem(path, "there is no such file", "name one that a scheduler writes")
+    try:
+        connection = _opened(path, writes=writes)
+    except sqlite3.Error as error:
+        raise problem_of(path, error) from error
+    try:
+        _prepare(connection, path, writes=writes, migrations=migrations)
+    except sqlite3.Error as error:
+        connection.close()
+        raise problem_of(path, error) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _opened(path: Path, *, writes: bool) -> sqlite3.Connection:
+    mode = "rwc" if writes else "ro"
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=None,  # transactions begin and end where we say
+    )
+
+
+def _prepare(
+    connection: sqlite3.Connection, path: Path, *, writes: bool, migrations: Sequence[str]
+) -> None:
+    version = _version(connection, path, len(migrations))
+    if not writes:
+        if version < len(migrations):
+            raise problem(
+                path,
+                f"it is of version {version}, and this program reads {len(migrations)}",
+                "open it once for writing, which brings it up to date",
+            )
+        return
+    if version == 0:
+        # Rolled-up entries leave pages empty; this lets the file become shorter by them.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    # What `append` has returned from must survive a loss of power, else more than the last interval
+    # is gone. In WAL mode NORMAL never corrupts either, but may lose every commit since the last
+    # checkpoint; FULL costs one fsync per append, and there is one append per interval.
+    connection.execute("PRAGMA synchronous = FULL")
+    if version < len(migrations):
+        _migrate(connection, path, migrations)
+
+
+def _version(connection: sqlite3.Connection, path: Path, newest: int) -> int:
+    """The version of the file, 0 for one that is new; refuses what is not ours or from later."""
+    [application] = connection.execute("PRAGMA application_id").fetchone()
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (application or version or tables):
+        raise problem(
+            path,
+            "it is a database of another program",
+            "name another file; this one was not changed",
+        )
+    assert isinstance(version, int)
+    if version > newest:
+        raise problem(
+            path,
+            f"it is of version {version}, and this program knows versions up to {newest}",
+            "use the newer Fairlead that wrote it",
+        )
+    return version
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another program may have been quicker while this one waited for the lock.
+        version = _version(connection, path, len(migrations))
+        for step in migrations[version:]:
+            for statement in _statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _statements(step: str) -> list[str]:
+    """One by one, because `executescript` would end the transaction that they belong to."""
+    return [statement for statement in map(str.strip, step.split(";")) if statement]

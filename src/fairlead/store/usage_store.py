@@ -1,0 +1,246 @@
+"""The record of use in a file of our own: what was written stays, whatever happens afterwards.
+
+The file is a journal in SQLite. Entries are kept in the order of time, and of one moment in the
+order in which they were written. Several programs may have the file open; one writes at a time, and
+who finds it locked is told so soon (see `schema.BUSY_TIMEOUT_S`).
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from fairlead.errors import UsageError
+from fairlead.store.entry_checks import check_entries
+from fairlead.store.entry_rows import DamagedRowError
+from fairlead.store.journal import LAST_KEY, Journal, Numbered
+from fairlead.store.journal_key import first_key, moment_of
+from fairlead.store.levels import Levels
+from fairlead.store.schema import connect
+from fairlead.store.store_problem import damaged, problem, problem_of
+from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import DAY_MS, UsageRules
+from fairlead.usage.window import begins_at
+
+CHECKPOINT_ENTRIES = 50_000  # about a second's reading
+
+
+class UsageStore:
+    """A journal of use on disk. Everything that fails outside of us raises StoreError."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writes: bool) -> None:
+        """Use `open` instead."""
+        self.path = path
+        self._connection = connection
+        self._writes = writes
+        self._journal = Journal(connection)
+        self._since_checkpoint = 0
+
+    @classmethod
+    def open(
+        cls, path: Path, *, resources: Sequence[str] = (), writes: bool = True
+    ) -> "UsageStore":
+        """The store at *path*, made if it is missing; *resources* are counted from now on.
+
+        Without *writes* nothing is changed, nor made: what is missing raises StoreError.
+        """
+        connection = connect(path, writes=writes)
+        try:
+            with _told(path):
+                store = cls(path, connection, writes=writes)
+            if writes:
+                store.ensure_resources(resources)
+        except BaseException:
+            connection.close()
+            raise
+        return store
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """What is counted, in the order of amounts; more may come at the end."""
+        return self._journal.resources
+
+    @property
+    def newest_ms(self) -> int | None:
+        """The moment of the newest entry; None if there is none."""
+        with _told(self.path):
+            last = self._journal.last_key()
+        return None if last is None else moment_of(last)
+
+    def ensure_resources(self, names: Sequence[str]) -> None:
+        """Count these, too; entries before now had 0 of them."""
+        if not set(names) <= set(self.resources):
+            with self._transaction():
+                self._journal.add_resources(names)
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Write *entries*, all or none; when this returns, no crash can lose them.
+
+        They need not be newer than what is there: each takes its place in time. Raises UsageError,
+        and changes nothing, for entries that contradict each other or those that are there, and
+        StoreError if the file cannot be written. Cost: O(entries); older ones cost a walk through
+        all that is newer.
+        """
+        if not entries:
+            return
+        with self._transaction():
+            check_entries(entries, self.resources)
+            last_key = self._journal.last_key()
+            first = min(self._journal.write(entries, last_key))
+            is_older = last_key is not None and first < last_key
+            if is_older:
+                self._rewritten_from(first)
+            if is_older or any(isinstance(entry, Renamed | Gap) for entry in entries):
+                self._walk(first_key(moment_of(first)))
+            self._since_checkpoint += len(entries)
+            self._save_checkpoint_if_due()
+
+    def entries(self, since_ms: int | None = None) -> Iterator[Entry]:
+        """All entries in the order to take them, or those from *since_ms* on.
+
+        The latter begin with what held then, told as entries of *since_ms*. Raises StoreError.
+        """
+        with _told(self.path):
+            for _, entry in self._journal.read(None) if since_ms is None else self._from(since_ms):
+                yield entry
+
+    def ledger(self, rules: UsageRules, now_ms: int) -> Ledger:
+        """A ledger that has taken all that the window of *rules* that ends at *now_ms* needs.
+
+        Entries later than *now_ms* are left out.
+        """
+        with _told(self.path):
+            self._journal.learn_names()
+            begin_ms = _first_needed_ms(rules, now_ms)
+            ledger = Ledger(
+                self.resources,
+                rules.window,
+                half_life_ms=rules.half_life_ms,
+                way=rules.way,
+                resolution_ms=rules.resolution_ms,
+            )
+            for _, entry in self._from(begin_ms, first_key(now_ms + 1) - 1):
+                ledger.take(entry)
+            return ledger
+
+    def audit(self) -> list[Granted | Forgiven]:
+        """What administrators changed, the newest last."""
+        with _told(self.path):
+            self._journal.learn_names()
+            acts = [entry for _, entry in self._journal.read_acts()]
+        return [entry for entry in acts if isinstance(entry, Granted | Forgiven)]
+
+    def check(self) -> None:
+        """Read all of the file; raises StoreError if anything is not as it was written."""
+        with _told(self.path):
+            found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if found != "ok":
+                raise damaged(self.path, found)
+            try:
+                self._walk(None)
+            except UsageError as contradiction:
+                raise damaged(self.path, contradiction) from contradiction
+
+    def close(self) -> None:
+        """Let go of the file; what was appended is in it."""
+        self._connection.close()
+
+    def __enter__(self) -> "UsageStore":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Everything inside is done, or nothing."""
+        if not self._writes:
+            raise problem(self.path, "it was opened for reading only", "open it for writing")
+        with _told(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._journal.learn_names()
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                self._journal = Journal(self._connection)  # names that were added are not there
+                raise
+
+    def _from(self, since_ms: int, until: int = LAST_KEY) -> Iterator[Numbered]:
+        """Entries from *since_ms* on with their keys, after what held then."""
+        before = first_key(since_ms) - 1
+        for entry in self._levels_until(before).in_force(since_ms):
+            yield before, entry
+        for key, entry in self._journal.read(before, until):
+            # Nothing before is told, so what is not known of it need not be told either.
+            if isinstance(entry, Gap) and entry.since_ms < since_ms:
+                entry = Gap(at_ms=entry.at_ms, since_ms=since_ms)
+            yield key, entry
+
+    def _walk(self, begin: int | None) -> None:
+        """Take everything from the key *begin* on; raises UsageError for a contradiction."""
+        levels = Levels() if begin is None else self._levels_until(begin - 1)
+        for _, entry in self._journal.read(None if begin is None else begin - 1):
+            levels.take(entry)
+
+    def _levels_until(self, last: int) -> Levels:
+        """What holds after the entry at the key *last* and all before it."""
+        levels = Levels()
+        saved = self._connection.execute(
+            "SELECT key, levels FROM checkpoints"
+            " WHERE key = (SELECT max(key) FROM checkpoints WHERE key <= ?) ORDER BY part",
+            (last,),
+        ).fetchall()
+        for key, row in saved:
+            for entry in self._journal.unpacked_levels(key, row):
+                levels.take(entry)
+        for _, entry in self._journal.read(saved[0][0] if saved else None, last):
+            levels.take(entry)
+        return levels
+
+    def _save_checkpoint_if_due(self) -> None:
+        last = self._journal.last_key()
+        assert last is not None
+        [saved] = self._connection.execute("SELECT max(key) FROM checkpoints").fetchone()
+        if saved is None:
+            [saved] = self._connection.execute("SELECT min(key) FROM changes").fetchone()
+        is_old = saved is not None and moment_of(last) - moment_of(saved) >= DAY_MS
+        if is_old or self._since_checkpoint >= CHECKPOINT_ENTRIES:
+            entries = self._levels_until(LAST_KEY).all_known(moment_of(last))
+            rows = self._journal.packed_levels(last, entries)
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)",
+                [(last, part, row) for part, row in enumerate(rows)],
+            )
+            self._since_checkpoint = 0
+
+    def _rewritten_from(self, key: int) -> None:
+        """Throw away what was worked out from entries that are not the same any more."""
+        self._connection.execute("DELETE FROM checkpoints WHERE key >= ?", (key,))
+        self._connection.execute("DELETE FROM snapshot WHERE position >= ?", (key,))
+        self._connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'rewritten'")
+
+
+def _first_needed_ms(rules: UsageRules, now_ms: int) -> int:
+    """From where on entries matter: a bucket of a sliding window, or a sample, before it begins."""
+    begin_ms = begins_at(rules.window, now_ms)
+    return begin_ms - (now_ms - begin_ms) // 64 - rules.resolution_ms
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say in our words what SQLite, or a damaged row, is about."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise problem_of(path, error) from error
+    except DamagedRowError as error:
+        raise damaged(path, error) from error
