@@ -1,8 +1,5 @@
 """What goes into a store comes out of it, in the order to take, and says what a ledger says."""
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,9 +10,9 @@ from hypothesis import strategies as st
 from fairlead.errors import StoreError, UsageError
 from fairlead.store.usage_store import UsageStore
 from fairlead.usage.entries import Entry
-from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
-from fairlead.usage.window import Sliding, Tumbling
+from fairlead.usage.window import Sliding
+from tests.store.small_store import RULES, a_store, ledger_of
 from tests.store.usage_entries import (
     DAY,
     HOUR,
@@ -47,30 +44,6 @@ EVERYTHING: list[Entry] = [
     removed(6, B),
     held(6, 0, 0),
 ]
-
-
-@contextmanager
-def a_store(entries: Sequence[Entry] = ()) -> Iterator[UsageStore]:
-    """A new store in a folder of its own; what Hypothesis calls cannot share a fixture's."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        UsageStore.open(Path(folder) / "use.db", resources=RESOURCES) as store,
-    ):
-        store.append(entries)
-        yield store
-
-
-def ledger_of(entries: Sequence[Entry], rules: UsageRules) -> Ledger:
-    ledger = Ledger(
-        RESOURCES,
-        rules.window,
-        half_life_ms=rules.half_life_ms,
-        way=rules.way,
-        resolution_ms=rules.resolution_ms,
-    )
-    for entry in entries:
-        ledger.take(entry)
-    return ledger
 
 
 def test_every_kind_of_entry_comes_back_as_it_was_written() -> None:
@@ -178,14 +151,6 @@ def test_however_a_history_is_cut_into_appends_it_reads_the_same(
             store.append(history[begin:end])
         assert list(store.entries()) == history
         store.check()
-
-
-RULES = [
-    UsageRules(window=Sliding(2 * DAY)),
-    UsageRules(window=Sliding(5 * DAY), half_life_ms=DAY),
-    UsageRules(window=Tumbling(3 * DAY, START)),
-    UsageRules(window=Sliding(2 * DAY), way="sampled", resolution_ms=HOUR),
-]
 
 
 @settings(deadline=None, max_examples=60)

@@ -45,6 +45,12 @@ class Journal:
         self._holders: dict[int, tuple[QueueName, str]] = {}
         self.learn_names()
 
+    def learn_names_anew(self) -> None:
+        """Forget names that were added and then were not, because a transaction failed."""
+        self._numbers.clear()
+        self._holders.clear()
+        self.learn_names()
+
     def learn_names(self) -> None:
         """Take in names that were added, by this or by another program. Cost: those added."""
         rows = self._connection.execute("SELECT name FROM resources ORDER BY place").fetchall()

@@ -53,6 +53,8 @@ def problem(path: Path, found: str, cure: str) -> StoreError:
 def problem_of(path: Path, error: sqlite3.Error) -> StoreError:
     """What *error* means for the file at *path*, in words that say what to do."""
     code = getattr(error, "sqlite_errorcode", None)
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        return damaged(path, error)  # Python itself found that a text is none
     known = None if code is None else _PROBLEMS.get(code & 0xFF)
     if known is None:
         return problem(path, f"SQLite says: {error}", "see what that means for this file")

@@ -12,19 +12,24 @@ from pathlib import Path
 from types import TracebackType
 
 from fairlead.errors import UsageError
+from fairlead.store.checkpoints import Checkpoints
 from fairlead.store.entry_checks import check_entries
 from fairlead.store.entry_rows import DamagedRowError
 from fairlead.store.journal import LAST_KEY, Journal, Numbered
 from fairlead.store.journal_key import first_key, moment_of
 from fairlead.store.levels import Levels
+from fairlead.store.saved_ledger import (
+    TakenLedger,
+    save_ledger,
+    saved_ledger,
+    times_rewritten,
+)
 from fairlead.store.schema import connect
 from fairlead.store.store_problem import damaged, problem, problem_of
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
 from fairlead.usage.ledger import Ledger
-from fairlead.usage.settings import DAY_MS, UsageRules
+from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import begins_at
-
-CHECKPOINT_ENTRIES = 50_000  # about a second's reading
 
 
 class UsageStore:
@@ -36,7 +41,8 @@ class UsageStore:
         self._connection = connection
         self._writes = writes
         self._journal = Journal(connection)
-        self._since_checkpoint = 0
+        self._checkpoints = Checkpoints(connection, self._journal)
+        self._taken: TakenLedger | None = None
 
     @classmethod
     def open(
@@ -94,8 +100,7 @@ class UsageStore:
                 self._rewritten_from(first)
             if is_older or any(isinstance(entry, Renamed | Gap) for entry in entries):
                 self._walk(first_key(moment_of(first)))
-            self._since_checkpoint += len(entries)
-            self._save_checkpoint_if_due()
+            self._checkpoints.wrote(len(entries))
 
     def entries(self, since_ms: int | None = None) -> Iterator[Entry]:
         """All entries in the order to take them, or those from *since_ms* on.
@@ -109,21 +114,39 @@ class UsageStore:
     def ledger(self, rules: UsageRules, now_ms: int) -> Ledger:
         """A ledger that has taken all that the window of *rules* that ends at *now_ms* needs.
 
-        Entries later than *now_ms* are left out.
+        Entries later than *now_ms* are left out. It belongs to the store: asked again, the same one
+        has taken what was written since, so it is not for others to take entries into. Cost: what
+        was written since the last time, or since the snapshot of the same rules; without either,
+        what was written during the window.
         """
         with _told(self.path):
             self._journal.learn_names()
-            begin_ms = _first_needed_ms(rules, now_ms)
-            ledger = Ledger(
-                self.resources,
-                rules.window,
-                half_life_ms=rules.half_life_ms,
-                way=rules.way,
-                resolution_ms=rules.resolution_ms,
-            )
-            for _, entry in self._from(begin_ms, first_key(now_ms + 1) - 1):
-                ledger.take(entry)
-            return ledger
+            until = first_key(now_ms + 1) - 1
+            taken = self._known_ledger(rules, until)
+            if taken is None:
+                begin_ms = _first_needed_ms(rules, now_ms)
+                taken = self._new_ledger(rules, first_key(begin_ms) - 1)
+                coming = self._from(begin_ms, until)
+            else:
+                coming = self._journal.read(taken.position, until)
+            for key, entry in coming:
+                taken.ledger.take(entry)
+                taken.position = key
+            self._taken = taken
+            return taken.ledger
+
+    def save_snapshot(self, ledger: Ledger, rules: UsageRules) -> None:
+        """Save the *ledger* that this store gave for *rules*, so that the next start is quick.
+
+        There is one snapshot in a file; it takes the place of the one before. Raises UsageError
+        for any other ledger, because nobody knows what that has taken.
+        """
+        taken = self._taken
+        if taken is None or taken.ledger is not ledger or not taken.counts_by(rules):
+            raise UsageError("only the last ledger that a store gave can be saved in it")
+        with self._transaction():
+            if taken.rewritten == times_rewritten(self._connection):
+                save_ledger(self._connection, taken)
 
     def audit(self) -> list[Granted | Forgiven]:
         """What administrators changed, the newest last."""
@@ -171,13 +194,31 @@ class UsageStore:
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.rollback()
-                self._journal = Journal(self._connection)  # names that were added are not there
+                self._journal.learn_names_anew()
                 raise
+
+    def _known_ledger(self, rules: UsageRules, until: int) -> TakenLedger | None:
+        """A ledger that lacks nothing but entries after its position; None if there is none."""
+        taken, self._taken = self._taken, None  # kept again only when all went well
+        rewritten = times_rewritten(self._connection)
+        if taken is None or not taken.serves(rules, self.resources, rewritten):
+            taken = saved_ledger(self._connection, rules, self.resources, rewritten)
+        return None if taken is None or taken.position > until else taken
+
+    def _new_ledger(self, rules: UsageRules, position: int) -> TakenLedger:
+        ledger = Ledger(
+            self.resources,
+            rules.window,
+            half_life_ms=rules.half_life_ms,
+            way=rules.way,
+            resolution_ms=rules.resolution_ms,
+        )
+        return TakenLedger(ledger, rules, position, times_rewritten(self._connection))
 
     def _from(self, since_ms: int, until: int = LAST_KEY) -> Iterator[Numbered]:
         """Entries from *since_ms* on with their keys, after what held then."""
         before = first_key(since_ms) - 1
-        for entry in self._levels_until(before).in_force(since_ms):
+        for entry in self._checkpoints.levels_until(before).in_force(since_ms):
             yield before, entry
         for key, entry in self._journal.read(before, until):
             # Nothing before is told, so what is not known of it need not be told either.
@@ -187,44 +228,13 @@ class UsageStore:
 
     def _walk(self, begin: int | None) -> None:
         """Take everything from the key *begin* on; raises UsageError for a contradiction."""
-        levels = Levels() if begin is None else self._levels_until(begin - 1)
+        levels = Levels() if begin is None else self._checkpoints.levels_until(begin - 1)
         for _, entry in self._journal.read(None if begin is None else begin - 1):
             levels.take(entry)
 
-    def _levels_until(self, last: int) -> Levels:
-        """What holds after the entry at the key *last* and all before it."""
-        levels = Levels()
-        saved = self._connection.execute(
-            "SELECT key, levels FROM checkpoints"
-            " WHERE key = (SELECT max(key) FROM checkpoints WHERE key <= ?) ORDER BY part",
-            (last,),
-        ).fetchall()
-        for key, row in saved:
-            for entry in self._journal.unpacked_levels(key, row):
-                levels.take(entry)
-        for _, entry in self._journal.read(saved[0][0] if saved else None, last):
-            levels.take(entry)
-        return levels
-
-    def _save_checkpoint_if_due(self) -> None:
-        last = self._journal.last_key()
-        assert last is not None
-        [saved] = self._connection.execute("SELECT max(key) FROM checkpoints").fetchone()
-        if saved is None:
-            [saved] = self._connection.execute("SELECT min(key) FROM changes").fetchone()
-        is_old = saved is not None and moment_of(last) - moment_of(saved) >= DAY_MS
-        if is_old or self._since_checkpoint >= CHECKPOINT_ENTRIES:
-            entries = self._levels_until(LAST_KEY).all_known(moment_of(last))
-            rows = self._journal.packed_levels(last, entries)
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)",
-                [(last, part, row) for part, row in enumerate(rows)],
-            )
-            self._since_checkpoint = 0
-
     def _rewritten_from(self, key: int) -> None:
         """Throw away what was worked out from entries that are not the same any more."""
-        self._connection.execute("DELETE FROM checkpoints WHERE key >= ?", (key,))
+        self._checkpoints.drop(key)
         self._connection.execute("DELETE FROM snapshot WHERE position >= ?", (key,))
         self._connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'rewritten'")
 

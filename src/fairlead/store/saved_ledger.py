@@ -1,0 +1,69 @@
+"""A ledger that has taken the journal up to some key: kept in memory, and saved in the file.
+
+With it, only what was written since has to be read. It is of no use any more when the settings
+differ, when more resources are counted, or when entries before its key were changed.
+"""
+
+import sqlite3
+
+import msgspec
+
+from fairlead.errors import UsageError
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.snapshot import restored, snapshot
+
+
+class TakenLedger(msgspec.Struct):
+    """A ledger, by which rules it counts, and the last key that it has taken."""
+
+    ledger: Ledger
+    rules: UsageRules
+    position: int
+    rewritten: int  # how often the past had been changed by then
+
+    def counts_by(self, rules: UsageRules) -> bool:
+        """Whether *rules* would make the same ledger."""
+        return _counts_by(self.rules) == _counts_by(rules)
+
+    def serves(self, rules: UsageRules, resources: tuple[str, ...], rewritten: int) -> bool:
+        """Whether it counts by *rules*, and nothing was changed of what it has taken."""
+        return (
+            self.counts_by(rules)
+            and self.ledger.resources == resources
+            and self.rewritten == rewritten
+        )
+
+
+def saved_ledger(
+    connection: sqlite3.Connection, rules: UsageRules, resources: tuple[str, ...], rewritten: int
+) -> TakenLedger | None:
+    """The ledger that was saved; None if there is none, or none of these rules."""
+    row = connection.execute("SELECT rules, position, ledger FROM snapshot").fetchone()
+    if row is None or row[0] != _counts_by(rules):
+        return None
+    try:
+        ledger = restored(row[2], resources, rules)
+    except UsageError:  # another version wrote it, or another count of resources: read entries
+        return None
+    return TakenLedger(ledger, rules, row[1], rewritten)
+
+
+def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:
+    """Save it in place of the one that was saved before."""
+    connection.execute(
+        "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?)",
+        (_counts_by(taken.rules), taken.position, snapshot(taken.ledger)),
+    )
+
+
+def times_rewritten(connection: sqlite3.Connection) -> int:
+    """How often entries of the past were changed."""
+    [times] = connection.execute("SELECT value FROM facts WHERE name = 'rewritten'").fetchone()
+    return int(times)
+
+
+def _counts_by(rules: UsageRules) -> str:
+    """The settings on which a ledger depends, as text."""
+    settings = (rules.window, rules.half_life_ms, rules.way, rules.resolution_ms)
+    return f"{type(rules.window).__name__} {msgspec.json.encode(settings).decode()}"

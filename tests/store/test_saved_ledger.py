@@ -1,0 +1,146 @@
+"""A start from a snapshot answers as one from the entries; one that is out of date is not used."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.errors import UsageError
+from fairlead.store import checkpoints
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.entries import Entry
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.window import Sliding, Tumbling
+from tests.store.small_store import RULES, a_store
+from tests.store.usage_entries import (
+    DAY,
+    HOUR,
+    RESOURCES,
+    START,
+    A,
+    capacity,
+    granted,
+    held,
+    histories,
+)
+
+WEEK = UsageRules()
+NOW = START + 20 * HOUR
+
+
+def gpu_hours(store: UsageStore, rules: UsageRules = WEEK, now_ms: int = NOW) -> float:
+    return store.ledger(rules, now_ms).usage(now_ms).queues[A].all[1] / HOUR
+
+
+def is_saved(store: UsageStore) -> bool:
+    return bool(store._connection.execute("SELECT 1 FROM snapshot").fetchall())
+
+
+@settings(deadline=None, max_examples=60)
+@given(history=histories(), cut=st.integers(0, 30), rules=st.sampled_from(RULES))
+def test_a_snapshot_and_what_came_after_it_is_all_that_there_is(
+    history: list[Entry], cut: int, rules: UsageRules
+) -> None:
+    """The same to the last bit as a ledger that was never saved and took entries as they came."""
+    then_ms = max([entry.at_ms for entry in history[:cut]], default=START)
+    now_ms = max([entry.at_ms for entry in history], default=START)
+    with a_store(history[:cut]) as store:
+        store.save_snapshot(store.ledger(rules, then_ms), rules)
+        store.append(history[cut:])
+        wanted = store.ledger(rules, now_ms).usage(now_ms)
+        with UsageStore.open(store.path, writes=False) as again:
+            assert again.ledger(rules, now_ms).usage(now_ms) == wanted
+
+
+def test_a_start_from_a_snapshot_reads_no_entry_that_is_in_it(tmp_path: Path) -> None:
+    """The entries are taken out of the file behind its back: 2 GPUs for 20 hours are known yet."""
+    path = tmp_path / "use.db"
+    with UsageStore.open(path, resources=RESOURCES) as store:
+        store.append([held(0, 0, 2)])
+        store.save_snapshot(store.ledger(WEEK, START), WEEK)
+        store._connection.execute("DELETE FROM changes")
+    with UsageStore.open(path) as store:
+        assert gpu_hours(store) == 40
+
+
+def test_what_another_program_writes_is_in_the_next_answer(tmp_path: Path) -> None:
+    """2 GPUs for 20 hours; then the other one adds 7, and says that it were 3 from hour 10 on."""
+    path = tmp_path / "use.db"
+    with UsageStore.open(path, resources=RESOURCES) as store, UsageStore.open(path) as other:
+        store.append([held(0, 0, 2)])
+        assert gpu_hours(store) == 40
+        other.append([granted(20, 0, 7)])
+        assert gpu_hours(store) == 47
+        other.append([held(10, 0, 3)])
+        assert gpu_hours(store) == 57
+
+
+def test_a_snapshot_is_not_used_after_its_past_was_changed() -> None:
+    """2 GPUs for 10 hours, then 3 for another 10."""
+    with a_store([held(0, 0, 2), capacity(20, 1, 1)]) as store:
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        store.append([held(10, 0, 3)])
+        with UsageStore.open(store.path, writes=False) as again:
+            assert gpu_hours(again) == 50
+
+
+def test_a_snapshot_is_not_used_after_more_resources_are_counted() -> None:
+    with a_store([held(0, 0, 2)]) as store:
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        store.ensure_resources(["memory"])
+        with UsageStore.open(store.path, writes=False) as again:
+            assert again.ledger(WEEK, NOW).usage(NOW).queues[A].all == (0, 40 * HOUR, 0)
+
+
+def test_a_ledger_whose_past_was_changed_meanwhile_is_not_saved() -> None:
+    with a_store([held(0, 0, 2), capacity(20, 1, 1)]) as store:
+        ledger = store.ledger(WEEK, NOW)
+        store.append([held(10, 0, 3)])
+        store.save_snapshot(ledger, WEEK)
+        assert not is_saved(store)
+
+
+@pytest.mark.parametrize(
+    "rules", [UsageRules(window=Sliding(DAY)), UsageRules(window=Tumbling(DAY * 7))]
+)
+def test_a_snapshot_of_other_rules_is_not_used(rules: UsageRules) -> None:
+    with a_store([held(0, 0, 2)]) as store:
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        now_ms = START + 3 * DAY
+        wanted = min(now_ms - START, DAY if rules.window == Sliding(DAY) else now_ms % (7 * DAY))
+        assert gpu_hours(store, rules, now_ms) * HOUR == 2 * wanted
+
+
+def test_a_damaged_snapshot_costs_time_and_nothing_else() -> None:
+    with a_store([held(0, 0, 2)]) as store:
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        store._connection.execute("UPDATE snapshot SET ledger = zeroblob(99)")
+        with UsageStore.open(store.path, writes=False) as again:
+            assert gpu_hours(again) == 40
+
+
+def test_a_ledger_of_somebody_else_is_not_saved() -> None:
+    with a_store([held(0, 0, 2)]) as store, a_store([held(0, 0, 2)]) as other:
+        store.ledger(WEEK, NOW)
+        with pytest.raises(UsageError, match="ledger that a store gave"):
+            store.save_snapshot(other.ledger(WEEK, NOW), WEEK)
+        with pytest.raises(UsageError, match="ledger that a store gave"):
+            store.save_snapshot(store.ledger(WEEK, NOW), UsageRules(half_life_ms=DAY))
+        assert not is_saved(store)
+
+
+@settings(deadline=None, max_examples=40)
+@given(history=histories(), since_ms=st.integers(START, START + 3 * DAY), often=st.booleans())
+def test_checkpoints_change_nothing_of_what_is_read(
+    history: list[Entry], since_ms: int, often: bool
+) -> None:
+    """With one after every append, or with none, reading from a moment gives the same."""
+    with a_store() as saving, a_store() as plain, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "CHECKPOINT_ENTRIES", 1 if often else 5)
+        for entry in history:
+            saving.append([entry])
+        plain.append(history)
+        plain._connection.execute("DELETE FROM checkpoints")
+        assert list(saving.entries(since_ms)) == list(plain.entries(since_ms))
+        saving.check()
