@@ -11,7 +11,7 @@ from fairlead.store.metrics_text import exposition
 from tests.store.scraped import scraped
 
 # What YAML can hold; a carriage return is read as a line end only by the parser of these tests.
-names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"))
+names = st.text(st.characters(codec="utf-8", exclude_characters="\r"))
 amounts = st.integers(-(2**53), 2**53)
 
 

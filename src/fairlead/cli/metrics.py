@@ -1,0 +1,123 @@
+"""``fairlead metrics``: the state of the queues in the form that Prometheus reads."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from fairlead.cli.options import (
+    capacity_option,
+    load_files,
+    read_capacity,
+    reads_manifests,
+    states_or_exit,
+)
+from fairlead.errors import FairleadError, ManifestError
+from fairlead.explain.printable import printable
+from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.load import LoadResult
+from fairlead.store.metrics_family import Family
+from fairlead.store.metrics_of_state import state_families
+
+EPILOG = """\b
+Examples:
+  fairlead metrics -f cluster/
+  fairlead metrics -f cluster/ --listen 9464
+  fairlead metrics -f cluster/ --listen 0.0.0.0:9464
+"""
+LOOPBACK: Final = "127.0.0.1"
+MAX_PORT: Final = 65535
+
+
+def _read_address(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not (port.isdecimal() and port.isascii() and int(port) <= MAX_PORT):
+        raise click.BadParameter(
+            f"found {text!r}, expected PORT or HOST:PORT, such as 9464 or 0.0.0.0:9464"
+        )
+    return host.removeprefix("[").removesuffix("]") or LOOPBACK, int(port)
+
+
+@click.command(epilog=EPILOG)
+@reads_manifests
+@capacity_option
+@click.option(
+    "--listen",
+    metavar="[HOST:]PORT",
+    callback=_read_address,
+    help="Serve /metrics there until interrupted, and read the files anew for every scrape; "
+    "without a host, for this machine only.",
+)
+def command(
+    files: tuple[str, ...],
+    more_files: tuple[str, ...],
+    policy: Any,
+    strict: bool,
+    capacity: str | None,
+    listen: tuple[str, int] | None,
+) -> None:
+    """Print or serve what Prometheus can scrape, under the names that dashboards know.
+
+    The names, labels and units are those of KAI-Scheduler, of Kueue, or for ElasticQuotas of
+    Koordinator.
+    """
+
+    def load() -> LoadResult:
+        return load_files(files, more_files, policy, strict=strict)
+
+    def families(assembled: Assembled) -> list[Family]:
+        given = read_capacity(capacity, assembled)
+        return state_families(assembled.state, assembled.settings, given)
+
+    if listen is not None:
+        _check_serving((*files, *more_files))
+    (assembled,) = states_or_exit(load())
+    first = families(assembled)
+    if listen is None:
+        from fairlead.store.metrics_text import exposition
+
+        click.echo(exposition(first).decode(), nl=False)
+        return
+    _serve(listen, first, lambda: _read_again(load, families))
+
+
+def _check_serving(names: tuple[str, ...]) -> None:
+    """Refuse what cannot be done at every scrape."""
+    if "-" in names:
+        raise click.UsageError(
+            "--listen reads the input anew for every scrape, and standard input can be read only "
+            "once: name files or folders"
+        )
+
+
+def _read_again(
+    load: Callable[[], LoadResult], families: Callable[[Assembled], list[Family]]
+) -> list[Family]:
+    """Read and measure as at the start; whatever is wrong is a FairleadError."""
+    result = load()
+    if result.assembled is None:
+        raise ManifestError(each for each in result.findings if each.severity == "error")
+    if not result.assembled.state.queues:
+        raise FairleadError(f"the input has no queues for {result.assembled.policy} any more")
+    try:
+        return families(result.assembled)
+    except click.ClickException as wrong:  # --capacity names what the input had before
+        raise FairleadError(wrong.format_message()) from wrong
+
+
+def _serve(listen: tuple[str, int], first: list[Family], read: Callable[[], list[Family]]) -> None:
+    from fairlead.web.last_good_metrics import LastGoodMetrics
+    from fairlead.web.metrics_server import MetricsServer
+
+    metrics = LastGoodMetrics(first, read, _tell)
+    with MetricsServer(*listen, metrics.answer) as server:
+        _tell(f"serving {server.url}")
+        server.serve_forever()
+
+
+def _tell(message: str) -> None:
+    click.echo("\n".join(map(printable, message.splitlines())), err=True)

@@ -1,0 +1,63 @@
+"""What to answer a scrape with while files are changed under us.
+
+A file that is being edited, or was deployed with a mistake, must not make a dashboard go blank: the
+numbers stay what they were, a metric says that they are old, and whoever watches the log is told
+once, not at every scrape.
+"""
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+
+from fairlead.errors import FairleadError, ManifestError
+from fairlead.store.metrics_family import Family
+from fairlead.store.metrics_health import input_errors_family
+from fairlead.store.metrics_text import exposition
+
+
+class LastGoodMetrics:
+    """Reads anew for every answer, and keeps the last one that could be read."""
+
+    def __init__(
+        self,
+        first: Sequence[Family],
+        read: Callable[[], Sequence[Family]],
+        tell: Callable[[str], None],
+    ) -> None:
+        """Begin with *first*; *read* may raise FairleadError, *tell* is told of every change."""
+        self._families = first
+        self._read = read
+        self._tell = tell
+        self._problem = ""  # "": there is none
+        self._one_at_a_time = Lock()
+
+    def answer(self) -> bytes:
+        """Return the metrics of now, or those of before with the number of errors.
+
+        Never raises for what the input holds. One caller reads, others wait for their turn.
+        """
+        with self._one_at_a_time:
+            errors = 0
+            problem = ""
+            try:
+                self._families = self._read()
+            except FairleadError as wrong:
+                errors = _error_count(wrong)
+                problem = str(wrong)
+            self._tell_change(problem)
+            return exposition([*self._families, input_errors_family(errors)])
+
+    def _tell_change(self, problem: str) -> None:
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if problem:
+            self._tell(f"the input cannot be read; metrics stay what they were:\n{problem}")
+        else:
+            self._tell("the input can be read again")
+
+
+def _error_count(wrong: FairleadError) -> int:
+    """Findings that are no errors come along with those that are."""
+    if not isinstance(wrong, ManifestError):
+        return 1
+    return sum(finding.severity == "error" for finding in wrong.findings)
