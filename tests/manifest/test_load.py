@@ -237,7 +237,7 @@ def test_a_slip_of_the_pen_is_pointed_out(text: str, remark: str, fix: str) -> N
         "{apiVersion: v1, kind: ConfigMap}",
         "{apiVersion: v1, kind: PodTemplate}",
         "{apiVersion: v1, kind: Service}",
-        "{apiVersion: kai.scheduler/v1, kind: Config}",
+        "{apiVersion: kai.scheduler/v1alpha1, kind: Topology}",
     ],
 )
 def test_kinds_of_others_are_no_slips_of_the_pen(text: str) -> None:

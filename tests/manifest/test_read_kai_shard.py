@@ -6,10 +6,13 @@ import pytest
 
 from fairlead.manifest.kai.read_shard import read_kai_shard
 from fairlead.manifest.objects import KaiShardObject
-from fairlead.policy.kai.settings import ACTIONS, KaiSettings, UsageWindow
+from fairlead.policy.kai.settings import ACTIONS, KaiSettings
+from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSettings
+from fairlead.usage.window import Cron
 from tests.manifest.yaml_text import cursor_of
 
 HOUR_MS = 3_600_000
+USUAL = UsageSettings(rules=UsageRules(way="sampled"), source=PrometheusSource())
 
 
 def read(text: str) -> tuple[KaiShardObject | None, list[str]]:
@@ -23,10 +26,16 @@ def settings(spec: str) -> tuple[KaiSettings, list[str]]:
     return shard.settings, found
 
 
+def metrics_of(found: KaiSettings) -> tuple[tuple[str, str], ...]:
+    assert found.usage is not None
+    assert isinstance(found.usage.source, PrometheusSource)
+    return found.usage.source.metrics
+
+
 def test_an_empty_shard_has_kais_defaults() -> None:
     assert settings("{}") == (KaiSettings(), [])
     found, remarks = settings("{usageDBConfig: {clientType: prometheus}}")
-    assert (found.usage, remarks) == (UsageWindow(), [])
+    assert (found.usage, remarks) == (USUAL, [])
 
 
 def test_a_shard_is_read_with_all_its_fields() -> None:
@@ -77,20 +86,24 @@ def test_a_shard_is_read_with_all_its_fields() -> None:
     assert shard.name == "pool-a"
     assert shard.settings == KaiSettings(
         k=Fraction(1, 10),
-        usage=UsageWindow(
-            connection="http://prometheus:9090",
-            connection_env_var="PROMETHEUS",
-            half_life_ms=168 * HOUR_MS,
-            window_ms=14 * 24 * HOUR_MS,
-            window_type="cron",
-            tumbling_start_ms=HOUR_MS,
-            cron="0 0 * * 1",
-            fetch_interval_ms=30_000,
-            staleness_ms=600_000,
-            wait_timeout_ms=5_000,
-            metrics=(("cpuCapacityMetric", "my_cores"), ("gpuAllocationMetric", "my_gpus")),
-            query_timeout_ms=20_000,
-            query_resolution_ms=300_000,
+        usage=UsageSettings(
+            rules=UsageRules(
+                window=Cron("0 0 * * 1"),
+                half_life_ms=168 * HOUR_MS,
+                way="sampled",
+                resolution_ms=300_000,
+                charge="all",
+                staleness_ms=600_000,
+                on_stale="drop",
+            ),
+            source=PrometheusSource(
+                url="http://prometheus:9090",
+                url_variable="PROMETHEUS",
+                metrics=(("cpuCapacityMetric", "my_cores"), ("gpuAllocationMetric", "my_gpus")),
+                query_timeout_ms=20_000,
+                fetch_interval_ms=30_000,
+                wait_timeout_ms=5_000,
+            ),
         ),
         gpu_placement="spread",
         # by priority: reclaim 900, allocate 500, stale gangs 100; spreading ends consolidation
@@ -146,9 +159,9 @@ def test_extra_parameters_are_read_where_kai_reads_them_and_where_it_documents_t
 ) -> None:
     config = "{" + place % "{gpuCapacityMetric: my_gpus, queryResolution: 2m}" + "}"
     found, remarks = settings(f"{{usageDBConfig: {config}}}")
+    assert metrics_of(found) == (("gpuCapacityMetric", "my_gpus"),)
     assert found.usage is not None
-    assert found.usage.metrics == (("gpuCapacityMetric", "my_gpus"),)
-    assert found.usage.query_resolution_ms == 120_000
+    assert found.usage.rules.resolution_ms == 120_000
     assert [("[peer-differs]" in each) for each in remarks] == [True] * place.startswith("extra")
 
 
@@ -156,8 +169,7 @@ def test_where_both_places_have_a_parameter_the_one_that_kai_reads_counts() -> N
     config = "{extraParams: {gpuCapacityMetric: a, cpuCapacityMetric: b}, "
     config += "usageParams: {extraParams: {gpuCapacityMetric: c}}}"
     found, _ = settings(f"{{usageDBConfig: {config}}}")
-    assert found.usage is not None
-    assert found.usage.metrics == (("cpuCapacityMetric", "b"), ("gpuCapacityMetric", "c"))
+    assert metrics_of(found) == (("cpuCapacityMetric", "b"), ("gpuCapacityMetric", "c"))
 
 
 @pytest.mark.parametrize(
@@ -184,13 +196,6 @@ def test_the_plugins_arguments_win_over_the_shards_own_fields() -> None:
         'minruntime: {arguments: {defaultPreemptMinRuntime: "5s"}}}}'
     )
     assert (found.k, found.preempt_min_runtime_ms, remarks) == (Fraction(7, 2), 5000, [])
-
-
-def test_a_half_life_of_zero_or_less_is_none() -> None:
-    for text in ("0s", "-1h"):
-        found, remarks = settings(f"{{usageDBConfig: {{usageParams: {{halfLifePeriod: {text}}}}}}}")
-        assert found.usage is not None
-        assert (found.usage.half_life_ms, remarks) == (None, [])
 
 
 @pytest.mark.parametrize(

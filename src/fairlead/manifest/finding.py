@@ -39,6 +39,8 @@ CODES: Final = MappingProxyType(
         "bad-quantity": "a text is not a Kubernetes quantity",
         "bad-duration": "a text is not a duration",
         "bad-timestamp": "a text is not an RFC 3339 time",
+        "bad-cron": "a text is not a cron expression, or its time zone is unknown",
+        "bad-url": "a text is not an address of http or https",
         "out-of-range": "a number is lower or higher than it may be",
         "rounded": "a value is finer than we count and was rounded",
         "unknown-field": "a field that nothing reads, perhaps misspelt",
@@ -46,6 +48,7 @@ CODES: Final = MappingProxyType(
         "duplicate-entry": "a list of an object names the same thing twice",
         "other-version": "a field or word of another version of the same API, read all the same",
         "bad-name": "a name that Kubernetes would refuse",
+        "ill-matched": "values that are allowed, and work badly together",
         "no-effect": "something that is written and changes nothing here",
         # objects among each other
         "duplicate-object": "two objects of one kind have the same name",

@@ -22,6 +22,7 @@ from fairlead.manifest.core.read_priority_class import (
 from fairlead.manifest.elastic_quota.read_pod_group import read_plugin_pod_group
 from fairlead.manifest.elastic_quota.read_quota import read_elastic_quota
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.read_config import read_kai_config
 from fairlead.manifest.kai.read_pod_group import read_kai_pod_group
 from fairlead.manifest.kai.read_queue import read_kai_queue
 from fairlead.manifest.kai.read_shard import read_kai_shard
@@ -93,6 +94,7 @@ KINDS: Final = MappingProxyType(
         ("scheduling.run.ai", "Queue"): _kai(read_kai_queue, "v2", is_queue=True),
         ("scheduling.run.ai", "PodGroup"): _kai(read_kai_pod_group, "v2alpha2"),
         ("kai.scheduler", "SchedulingShard"): _kai(read_kai_shard, "v1"),
+        ("kai.scheduler", "Config"): _kai(read_kai_config, "v1"),
         ("kueue.x-k8s.io", "ClusterQueue"): _kueue(
             read_cluster_queue, "v1beta2", "v1beta1", is_queue=True
         ),

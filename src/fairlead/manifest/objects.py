@@ -8,6 +8,7 @@ them have been read; `assemble_*` then turns them into a cluster state. Every ob
 
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -21,6 +22,7 @@ from fairlead.model.workload import GpuShare, PodConstraints, SubGroup
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from fairlead.usage.settings import UsageSettings
 
 ByResource: TypeAlias = Mapping[str, int]
 LimitByResource: TypeAlias = Mapping[str, int | None]
@@ -84,6 +86,13 @@ class KaiShardObject(msgspec.Struct, frozen=True, kw_only=True):
     settings: KaiSettings
 
 
+class KaiConfigObject(msgspec.Struct, frozen=True, kw_only=True):
+    """KAI's ``Config``, as far as scheduling reads it."""
+
+    source: Source
+    prometheus_url: str  # "": it names none
+
+
 class FlavorQuota(msgspec.Struct, frozen=True, kw_only=True):
     """Quota of one flavor x resource in a Kueue object."""
 
@@ -144,12 +153,20 @@ class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
+class OwnUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What our own settings say about past use."""
+
+    k: Fraction | None  # None: nothing is said
+    settings: UsageSettings
+
+
 class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     """Fairlead's own ``Settings``, by rule set."""
 
     source: Source
     kueue: KueueOptions
     elastic_quota: ElasticQuotaSettings
+    usage: OwnUsage | None = None
     sections: tuple[str, ...] = ()  # those that it has, as they are written
 
 
@@ -287,6 +304,7 @@ Object: TypeAlias = (
     KaiQueueObject
     | KaiPodGroupObject
     | KaiShardObject
+    | KaiConfigObject
     | ClusterQueueObject
     | CohortObject
     | FlavorObject

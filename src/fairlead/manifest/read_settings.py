@@ -1,7 +1,8 @@
 """Reads Fairlead's own ``Settings``: options that no object of a peer has a field for.
 
 They stand in an object of their own, so that a peer's configuration stays valid for the peer. Each
-rule set has a section. All sections are checked, whichever rule set the input is for.
+rule set has a section, and past use has one. All sections are checked, whichever rule set the input
+is for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,9 +13,14 @@ from fairlead.manifest.elastic_quota.read_options import read_elastic_quota_opti
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.read_options import read_kueue_options
 from fairlead.manifest.objects import OwnSettingsObject
+from fairlead.manifest.read_own_usage import read_own_usage
 from fairlead.manifest.text.cursor import Cursor
 
-_SECTIONS: Final[Mapping[str, PolicyName]] = {"kueue": "kueue", "elasticQuota": "elastic-quota"}
+_SECTIONS: Final[Mapping[str, PolicyName]] = {
+    "kueue": "kueue",
+    "elasticQuota": "elastic-quota",
+    "usage": "kai",  # no other rule set looks at past use yet
+}
 
 
 def read_settings(top: Cursor) -> OwnSettingsObject:
@@ -25,6 +31,7 @@ def read_settings(top: Cursor) -> OwnSettingsObject:
         source=top.source,
         kueue=read_kueue_options(spec.mapping("kueue")),
         elastic_quota=read_elastic_quota_options(spec.mapping("elasticQuota")),
+        usage=read_own_usage(spec),
         sections=tuple(section for section in _SECTIONS if spec.has(section)),
     )
     top.finish()
@@ -38,12 +45,13 @@ def warn_of_other_sections(
     for each in settings:
         for section in each.sections:
             if _SECTIONS[section] != policy:
+                what = "past use" if section == "usage" else _SECTIONS[section]
                 each.source.report(
                     findings,
                     "warning",
                     "no-effect",
                     ("spec", section),
-                    f"found settings for {_SECTIONS[section]}, which have no effect: "
+                    f"found settings for {what}, which have no effect: "
                     f"the rules are those of {policy}",
                     f"keep {section} for inputs of {_SECTIONS[section]} only",
                 )

@@ -22,6 +22,7 @@ from fairlead.manifest.kai.assemble_gpu import SharedGpus
 from fairlead.manifest.kai.assemble_jobs import Job, sort_pods
 from fairlead.manifest.kai.assemble_priority import KaiPriorities
 from fairlead.manifest.kai.assemble_queues import kai_tree, model_queue
+from fairlead.manifest.kai.assemble_usage import advise_on_k, settle_usage
 from fairlead.manifest.kai.assemble_workload import KaiWorkload
 from fairlead.manifest.kai.node_pool import NodePool, choose_pool
 from fairlead.manifest.kai.queue_demand import Demands
@@ -45,6 +46,7 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     """
     queues = kai_tree(objects.of(KaiQueueObject), findings)
     pool = choose_pool(objects.of(KaiShardObject), findings)
+    usage = settle_usage(pool.shard, objects, findings)
     parts = _Parts(objects, queues, pool, findings)
     _check_queues_of_jobs(parts.jobs, queues, findings)
     if findings.has_errors:
@@ -52,8 +54,10 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     state = ClusterState(parts.resources, kai_axes(parts.resources))
     for event in _events(queues, parts):
         state.apply(event)
-    advise_on_queues(queues, state.total() if parts.nodes else None, findings)
-    return Assembled(state=state, settings=pool.settings)
+    total = state.total()
+    advise_on_queues(queues, total if parts.nodes else None, findings)
+    advise_on_k(usage, queues, total[KAI_AXES.index("gpu")], findings)
+    return Assembled(state=state, settings=usage.settings)
 
 
 class _Parts:

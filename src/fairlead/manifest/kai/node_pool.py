@@ -22,18 +22,18 @@ class NodePool:
     def __init__(self, shard: KaiShardObject | None) -> None:
         """Take the pool of *shard*."""
         self.settings = shard.settings if shard else KaiSettings()
-        self._shard = shard
+        self.shard = shard
 
     def has(self, labels: Mapping[str, str]) -> bool:
         """Tell whether what has these labels belongs to the pool."""
-        return self._shard is None or labels.get(POOL_LABEL, "") == self.settings.node_pool
+        return self.shard is None or labels.get(POOL_LABEL, "") == self.settings.node_pool
 
     def tell_left_out(
         self, nodes: Sequence[NodeObject], jobs: Sequence[str], findings: Findings
     ) -> None:
         """Say once which of all *nodes*, and which *jobs*, are left out for their pools."""
         others = [node for node in nodes if not self.has(node.labels)]
-        if self._shard is None or not (others or jobs):
+        if self.shard is None or not (others or jobs):
             return
         pool = self.settings.node_pool
         own = f"the pool {quote(pool)}" if pool else "no pool"
@@ -43,7 +43,7 @@ class NodePool:
             message += f" ({_names(jobs)})"
         if nodes and len(others) == len(nodes):
             message += "; no node of the input is left, so nothing can run"
-        self._shard.source.report(
+        self.shard.source.report(
             findings,
             "warning",
             "no-effect",

@@ -13,7 +13,7 @@ from fairlead.manifest.core.exact_decimal import exact_decimal
 from fairlead.manifest.core.read_length import protection_ms
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.kai.read_flags import ARGS, read_flags
-from fairlead.manifest.kai.read_usage import read_usage_window
+from fairlead.manifest.kai.read_usage import read_usage
 from fairlead.manifest.objects import KaiShardObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.fields import FieldError, factor_of
@@ -67,7 +67,7 @@ def read_kai_shard(top: Cursor) -> KaiShardObject | None:
     flags = read_flags(spec, args, MULTIPLIERS)
     settings = KaiSettings(
         k=_k(spec, proportion),
-        usage=read_usage_window(spec),
+        usage=read_usage(spec),
         gpu_placement=gpu_placement,
         cpu_placement=cpu_placement,
         actions=_actions(spec, is_packing="spread" not in (gpu_placement, cpu_placement)),

@@ -1,12 +1,28 @@
-"""Reads where KAI finds past use and over which window: ``usageDBConfig`` of a shard."""
+"""Reads where KAI finds past use and over which window: ``usageDBConfig`` of a shard.
 
-from typing import Final, Literal, TypeAlias
+KAI sums up samples of a Prometheus. What KAI goes on with is gone on with here, with a warning;
+what it could not start with is an error.
+"""
 
+from typing import Final
+
+import msgspec
+
+from fairlead.manifest.core.read_address import read_address
 from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.core.usage_rules import (
+    WINDOW_TYPES,
+    WRITE_FIELDS,
+    RulePlaces,
+    advise_on_rules,
+    can_begin,
+    is_shorter_than_a_sample,
+)
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.policy.kai.settings import UsageWindow
-
-WindowType: TypeAlias = Literal["sliding", "tumbling", "cron"]
+from fairlead.manifest.text.path import quote
+from fairlead.model.duration import format_duration
+from fairlead.usage.settings import WEEK_MS, PrometheusSource, UsageRules, UsageSettings
+from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 
 METRIC_PARAMETERS: Final = tuple(
     f"{axis}{what}Metric"
@@ -14,15 +30,25 @@ METRIC_PARAMETERS: Final = tuple(
     for axis in ("gpu", "cpu", "memory")
 )
 
-_WINDOW_TYPES: Final[dict[str, WindowType]] = {
-    "sliding": "sliding",
-    "tumbling": "tumbling",
-    "cron": "cron",
-}
-_DEFAULTS: Final = UsageWindow()
+_CLIENTS: Final = {"prometheus": "prometheus"}
+_SOURCE: Final = PrometheusSource()
+_RULES: Final = UsageRules()
+_PLACES: Final = RulePlaces(
+    window=("windowSize",),
+    half_life=("halfLifePeriod",),
+    resolution=("extraParams", "queryResolution"),
+)
 
 
-def read_usage_window(spec: Cursor) -> UsageWindow | None:
+class _Extra(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of the client."""
+
+    metrics: tuple[tuple[str, str], ...] = ()
+    query_timeout_ms: int = _SOURCE.query_timeout_ms
+    resolution_ms: int = _RULES.resolution_ms
+
+
+def read_usage(spec: Cursor) -> UsageSettings | None:
     """Read the configuration below *spec*; None where there is none, so that history is not used.
 
     KAI documents ``extraParams`` in one place and reads it in another; both are read here, and the
@@ -32,52 +58,78 @@ def read_usage_window(spec: Cursor) -> UsageWindow | None:
         spec.ignore("usageDBConfig")
         return None
     config = spec.mapping("usageDBConfig")
-    client = config.text("clientType", _DEFAULTS.client)
-    connection = config.text("connectionString", "")
-    connection_env_var = config.text("connectionStringEnvVar", "")
+    config.choice("clientType", _CLIENTS, "prometheus")
     params = config.mapping("usageParams")
     if config.has("extraParams"):
         message = "found extraParams here, where KAI documents it but does not look"
         fix = "move it below usageParams, so that KAI and we agree"
         config.warn("extraParams", "peer-differs", message, fix)
-    documented = _read_extra(config, _DEFAULTS)
-    extra = _read_extra(params, documented)
-    half_life_ms = params.duration("halfLifePeriod", 0)
-    window_type, cron = _window_type(params)
-    return UsageWindow(
-        client=client,
-        connection=connection,
-        connection_env_var=connection_env_var,
-        half_life_ms=half_life_ms if half_life_ms > 0 else None,
-        window_ms=positive_ms(params, "windowSize", _DEFAULTS.window_ms),
-        window_type=window_type,
-        tumbling_start_ms=params.timestamp("tumblingWindowStartTime", None),
-        cron=cron,
-        fetch_interval_ms=positive_ms(params, "fetchInterval", _DEFAULTS.fetch_interval_ms),
-        staleness_ms=positive_ms(params, "stalenessPeriod", _DEFAULTS.staleness_ms),
-        wait_timeout_ms=positive_ms(params, "waitTimeout", _DEFAULTS.wait_timeout_ms),
+    extra = _read_extra(params, _read_extra(config, _Extra()))
+    source = PrometheusSource(
+        url=read_address(config, "connectionString"),
+        url_variable=config.text("connectionStringEnvVar", ""),
         metrics=extra.metrics,
         query_timeout_ms=extra.query_timeout_ms,
-        query_resolution_ms=extra.query_resolution_ms,
+        fetch_interval_ms=positive_ms(params, "fetchInterval", _SOURCE.fetch_interval_ms),
+        wait_timeout_ms=positive_ms(params, "waitTimeout", _SOURCE.wait_timeout_ms),
     )
+    rules = UsageRules(
+        window=_read_window(params),
+        half_life_ms=_half_life_ms(params),
+        way="sampled",
+        resolution_ms=extra.resolution_ms,
+        staleness_ms=positive_ms(params, "stalenessPeriod", _RULES.staleness_ms),
+    )
+    _warn_of_short_window(params, rules)
+    advise_on_rules(rules, params, _PLACES)
+    return UsageSettings(rules=rules, source=source)
 
 
-def _window_type(params: Cursor) -> tuple[WindowType, str]:
-    window_type: WindowType = params.choice("windowType", _WINDOW_TYPES, _DEFAULTS.window_type)
-    cron = params.text("cronString", "")
-    if window_type == "cron" and not cron:
-        message = "found no cronString, expected one beside windowType: cron"
-        params.error("cronString", "missing-field", message, 'add it, such as "0 0 * * 1"')
-    return window_type, cron
+def _read_window(params: Cursor) -> Window:
+    length_ms = positive_ms(params, "windowSize", WEEK_MS)
+    start_ms = params.timestamp("tumblingWindowStartTime", 0)
+    expression = params.text("cronString", "")
+    match params.choice("windowType", WINDOW_TYPES, "sliding"):
+        case "sliding":
+            return Sliding(length_ms)
+        case "tumbling":
+            return Tumbling(length_ms, start_ms)
+        case "cron" if not expression:
+            message = "found no cronString, expected one beside windowType: cron"
+            params.error("cronString", "missing-field", message, 'add it, such as "0 0 * * 1"')
+            return Sliding(length_ms)
+        case "cron":
+            window = Cron(expression)
+            is_usable = can_begin(window, params, "cronString", WRITE_FIELDS)
+            return window if is_usable else Sliding(length_ms)
 
 
-def _read_extra(parent: Cursor, otherwise: UsageWindow) -> UsageWindow:
+def _half_life_ms(params: Cursor) -> int | None:
+    """Read the half-life; what is not above 0 means none, as for KAI."""
+    half_life_ms = params.duration("halfLifePeriod", None)
+    if half_life_ms is None or half_life_ms > 0:
+        return half_life_ms
+    message = f"found {quote(params.text('halfLifePeriod', ''))}, expected more than 0; past use "
+    message += "does not fade within the window"
+    params.warn("halfLifePeriod", "out-of-range", message, "remove it, or write a time above 0")
+    return None
+
+
+def _warn_of_short_window(params: Cursor, rules: UsageRules) -> None:
+    if is_shorter_than_a_sample(rules):
+        message = f"found samples {format_duration(rules.resolution_ms)} apart, which is longer "
+        message += "than the window: it may hold none, and then past use does not count"
+        fix = "write a longer windowSize, or a finer queryResolution"
+        params.warn(_PLACES.window, "ill-matched", message, fix)
+
+
+def _read_extra(parent: Cursor, otherwise: _Extra) -> _Extra:
     """Return the parameters of the client below *parent*; what it does not name is *otherwise*."""
     extra = parent.mapping("extraParams")
     given = {name: extra.text(name, "") for name in METRIC_PARAMETERS}
     metrics = {**dict(otherwise.metrics), **{name: text for name, text in given.items() if text}}
-    return UsageWindow(
+    return _Extra(
         metrics=tuple(sorted(metrics.items())),
         query_timeout_ms=positive_ms(extra, "usageQueryTimeout", otherwise.query_timeout_ms),
-        query_resolution_ms=positive_ms(extra, "queryResolution", otherwise.query_resolution_ms),
+        resolution_ms=positive_ms(extra, "queryResolution", otherwise.resolution_ms),
     )

@@ -5,36 +5,18 @@ from typing import Literal
 
 import msgspec
 
+from fairlead.usage.settings import UsageSettings
+
 ACTIONS = ("allocate", "consolidation", "reclaim", "preempt", "stalegangeviction")
 PackOrSpread = Literal["binpack", "spread"]
-WEEK_MS = 7 * 24 * 3600 * 1000
 MINUTE_MS = 60 * 1000
-
-
-class UsageWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """Over which past use counts, and where it is read."""
-
-    client: str = "prometheus"
-    connection: str = ""
-    connection_env_var: str = ""
-    half_life_ms: int | None = None  # None: no decay
-    window_ms: int = WEEK_MS
-    window_type: Literal["sliding", "tumbling", "cron"] = "sliding"
-    tumbling_start_ms: int | None = None
-    cron: str = ""
-    fetch_interval_ms: int = MINUTE_MS
-    staleness_ms: int = 5 * MINUTE_MS
-    wait_timeout_ms: int = MINUTE_MS
-    metrics: tuple[tuple[str, str], ...] = ()  # parameter name and metric name
-    query_timeout_ms: int = 10 * 1000
-    query_resolution_ms: int = MINUTE_MS
 
 
 class KaiSettings(msgspec.Struct, frozen=True, kw_only=True):
     """KAI's settings; the defaults are the peer's own."""
 
     k: Fraction = Fraction(1)
-    usage: UsageWindow | None = None  # None: history is not asked for
+    usage: UsageSettings | None = None  # None: past use is not asked for
     gpu_placement: PackOrSpread = "binpack"
     cpu_placement: PackOrSpread = "binpack"
     device_placement: PackOrSpread | None = None  # of parts on devices; None: as gpu_placement

@@ -1,0 +1,67 @@
+"""Which rules about past use can hold together, and which hardly make sense together."""
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from fairlead.errors import UsageError
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import Path
+from fairlead.model.duration import format_duration
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.window import Cron, check_window
+
+WindowType: TypeAlias = Literal["sliding", "tumbling", "cron"]
+
+WINDOW_TYPES: Final[dict[str, WindowType]] = {
+    "sliding": "sliding",
+    "tumbling": "tumbling",
+    "cron": "cron",
+}
+WRITE_FIELDS: Final = 'write five fields, such as "0 0 * * 1"'
+SAMPLES_PER_HALF_LIFE: Final = 10
+
+
+class RulePlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in an object its rules stand."""
+
+    window: Path
+    half_life: Path
+    resolution: Path
+
+
+def can_begin(window: Cron, cursor: Cursor, at: str, fix: str) -> bool:
+    """Tell whether a window by cron can ever begin; if not, that is an error at *at*."""
+    try:
+        check_window(window)
+    except UsageError as wrong:
+        cursor.error(at, "bad-cron", str(wrong), fix)
+        return False
+    return True
+
+
+def is_shorter_than_a_sample(rules: UsageRules) -> bool:
+    """Tell whether a window may have no sample in it."""
+    window = rules.window
+    return not isinstance(window, Cron) and window.length_ms < rules.resolution_ms
+
+
+def advise_on_rules(rules: UsageRules, cursor: Cursor, places: RulePlaces) -> None:
+    """Remark on what is legal and hardly meant."""
+    half_life_ms = rules.half_life_ms
+    if half_life_ms is None:
+        return
+    half_life = format_duration(half_life_ms)
+    window = rules.window
+    if not isinstance(window, Cron) and window.length_ms < half_life_ms:
+        length = format_duration(window.length_ms)
+        message = f"found a half-life of {half_life} in a window of {length}: "
+        message += "past use leaves the window before it has faded by half"
+        fix = f"write a half-life of {length} or less, or a longer window"
+        cursor.advise(places.half_life, "ill-matched", message, fix)
+    is_coarse = rules.resolution_ms * SAMPLES_PER_HALF_LIFE > half_life_ms
+    if rules.way == "sampled" and is_coarse:
+        finest = format_duration(max(1, half_life_ms // SAMPLES_PER_HALF_LIFE))
+        message = f"found samples {format_duration(rules.resolution_ms)} apart beside a half-life "
+        message += f"of {half_life}: what came first and last within a sample counts the same"
+        cursor.advise(places.resolution, "ill-matched", message, f"write {finest} or less")

@@ -1,0 +1,195 @@
+"""Reads how past use is to count and where it is kept: a section of our own Settings.
+
+Nobody else reads this object, so what makes no sense is refused here, where the same in an object
+of a peer is put up with as the peer does.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias
+
+from fairlead.manifest.core.read_address import read_address
+from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.core.usage_rules import (
+    WINDOW_TYPES,
+    WRITE_FIELDS,
+    RulePlaces,
+    advise_on_rules,
+    can_begin,
+    is_shorter_than_a_sample,
+)
+from fairlead.manifest.kai.quota_axes import KAI_AXES
+from fairlead.manifest.kai.read_usage import METRIC_PARAMETERS
+from fairlead.manifest.objects import OwnUsage
+from fairlead.manifest.text.cursor import Cursor
+from fairlead.manifest.text.path import quote
+from fairlead.model.duration import format_duration
+from fairlead.usage.queue_use import Charge
+from fairlead.usage.settings import (
+    WEEK_MS,
+    Credentials,
+    OnStale,
+    PrometheusSource,
+    StoreSource,
+    UsageRules,
+    UsageSettings,
+    UsageSource,
+)
+from fairlead.usage.window import Cron, Sliding, Tumbling, Window
+
+Way: TypeAlias = Literal["exact", "sampled"]
+
+_RULES: Final = UsageRules()
+_SOURCE: Final = PrometheusSource()
+_KEEP_RAW_MS: Final = 2 * WEEK_MS
+_CHARGES: Final[Mapping[str, Charge]] = {"all": "all", "over-quota": "over-quota"}
+_ON_STALE: Final[Mapping[str, OnStale]] = {"hold": "hold", "decay": "decay", "drop": "drop"}
+_WAYS: Final[Mapping[str, Way]] = {"exact": "exact", "sampled": "sampled"}
+_PLACES: Final = RulePlaces(
+    window=("window", "length"), half_life=("halfLife",), resolution=("resolution",)
+)
+_OF_ANOTHER_TYPE: Final = {
+    "sliding": ("start", "cron", "timeZone"),
+    "tumbling": ("cron", "timeZone"),
+    "cron": ("length", "start"),
+}
+
+
+def read_own_usage(spec: Cursor) -> OwnUsage | None:
+    """Read what is said about past use below *spec*; None where nothing is."""
+    if not spec.has("usage"):
+        spec.ignore("usage")
+        return None
+    section = spec.mapping("usage")
+    source = _read_source(section)
+    rules = UsageRules(
+        window=_read_window(section.mapping("window")),
+        half_life_ms=_half_life_ms(section),
+        way=_read_way(section, source),
+        resolution_ms=positive_ms(section, "resolution", _RULES.resolution_ms),
+        charge=section.choice("charge", _CHARGES, _RULES.charge),
+        staleness_ms=positive_ms(section, "staleness", _RULES.staleness_ms),
+        on_stale=section.choice("onStale", _ON_STALE, _RULES.on_stale),
+    )
+    _refuse_nonsense(section, rules, source)
+    advise_on_rules(rules, section, _PLACES)
+    return OwnUsage(k=_read_k(section), settings=UsageSettings(rules=rules, source=source))
+
+
+def _read_k(section: Cursor) -> Fraction | None:
+    k = section.factor("k", None, minimum=None)
+    if k is None:
+        return None
+    if k < 0:
+        message = f"found {k:f}, expected 0 or more: below 0, who used much would get more"
+        section.error("k", "out-of-range", message, "write 0 or more")
+        return None
+    if k == 0:
+        message = "found 0, so that past use does not count at all"
+        section.warn("k", "no-effect", message, "write a number above 0, or remove usage")
+    return Fraction(k)
+
+
+def _half_life_ms(section: Cursor) -> int | None:
+    half_life_ms = section.duration("halfLife", None)
+    if half_life_ms is None or half_life_ms > 0:
+        return half_life_ms
+    message = f"found {quote(section.text('halfLife', ''))}, expected more than 0"
+    fix = "remove it, so that past use does not fade within the window"
+    section.error("halfLife", "out-of-range", message, fix)
+    return None
+
+
+def _read_window(section: Cursor) -> Window:
+    window_type = section.choice("type", WINDOW_TYPES, "sliding")
+    length_ms = positive_ms(section, "length", WEEK_MS)
+    start_ms = section.timestamp("start", 0)
+    expression = section.text("cron", "")
+    time_zone = section.text("timeZone", "UTC")
+    for key in filter(section.has, _OF_ANOTHER_TYPE[window_type]):
+        message = f"found {key}, which means nothing in a window of type {window_type}"
+        section.warn(key, "no-effect", message, "remove it, or write another type")
+    if window_type == "sliding":
+        return Sliding(length_ms)
+    if window_type == "tumbling":
+        return Tumbling(length_ms, start_ms)
+    if not expression:
+        message = "found no cron, expected one beside type: cron"
+        section.error("cron", "missing-field", message, 'add it, such as "0 0 * * 1"')
+        return Sliding(length_ms)
+    zone_fix = "write a name such as Europe/Berlin, or remove it for UTC"
+    if not can_begin(Cron("0 0 * * *", time_zone), section, "timeZone", zone_fix):
+        time_zone = "UTC"
+    window = Cron(expression, time_zone)
+    return window if can_begin(window, section, "cron", WRITE_FIELDS) else Sliding(length_ms)
+
+
+def _read_way(section: Cursor, source: UsageSource | None) -> Way:
+    """Read how use is summed up; a Prometheus has samples only."""
+    from_samples = isinstance(source, PrometheusSource)
+    usual: Way = "sampled" if from_samples else "exact"
+    way: Way = section.choice("sum", _WAYS, usual)
+    if from_samples and way == "exact":
+        message = "found exact beside prometheus, which has samples only"
+        section.error("sum", "contradiction", message, "remove it, or keep past use in a store")
+    return way
+
+
+def _read_source(section: Cursor) -> UsageSource | None:
+    store, prometheus = section.mapping("store"), section.mapping("prometheus")
+    own = StoreSource(
+        path=store.text("path") if section.has("store") else "",
+        keep_raw_ms=positive_ms(store, "keepRaw", _KEEP_RAW_MS),
+    )
+    server = _read_prometheus(prometheus)
+    if section.has("store") and section.has("prometheus"):
+        message = "found prometheus beside store, expected one place where past use is"
+        section.error("prometheus", "contradiction", message, "keep one of the two")
+    if section.has("store"):
+        return own
+    return server if section.has("prometheus") else None
+
+
+def _read_prometheus(section: Cursor) -> PrometheusSource:
+    metrics = section.mapping("metrics")
+    guarantees = section.mapping("guarantees")
+    return PrometheusSource(
+        url=read_address(section, "url"),
+        url_variable=section.text("urlVariable", ""),
+        metrics=_given(metrics, METRIC_PARAMETERS),
+        guarantee_metrics=_given(guarantees, KAI_AXES),
+        query_timeout_ms=positive_ms(section, "queryTimeout", _SOURCE.query_timeout_ms),
+        fetch_interval_ms=positive_ms(section, "fetchInterval", _SOURCE.fetch_interval_ms),
+        wait_timeout_ms=positive_ms(section, "waitTimeout", _SOURCE.wait_timeout_ms),
+        credentials=Credentials(
+            user=section.text("user", ""),
+            password_file=section.text("passwordFile", ""),
+            token_file=section.text("tokenFile", ""),
+            ca_file=section.text("caFile", ""),
+        ),
+    )
+
+
+def _given(section: Cursor, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found = {name: section.text(name, "") for name in names}
+    return tuple(sorted((name, text) for name, text in found.items() if text))
+
+
+def _refuse_nonsense(section: Cursor, rules: UsageRules, source: UsageSource | None) -> None:
+    """Report what cannot both hold."""
+    if is_shorter_than_a_sample(rules):
+        resolution = format_duration(rules.resolution_ms)
+        message = f"found a window shorter than the {resolution} between two samples: "
+        message += "it may hold none"
+        fix = "write a longer window, or a finer resolution"
+        section.error(_PLACES.window, "contradiction", message, fix)
+    if not isinstance(source, PrometheusSource):
+        return
+    if rules.charge == "over-quota" and not source.guarantee_metrics:
+        message = "found over-quota, which needs to know what was guaranteed when; "
+        message += "the samples that a Prometheus has by default do not say it"
+        fix = "add prometheus.guarantees with a query for each resource, or write all"
+        section.error("charge", "contradiction", message, fix)
+    if source.credentials.token_file and source.credentials.user:
+        message = "found tokenFile beside user, expected one way to log in"
+        section.error(("prometheus", "tokenFile"), "contradiction", message, "keep one of the two")

@@ -1,0 +1,193 @@
+"""Past use in our own Settings: every field, and nonsense refused with the reason."""
+
+import io
+import re
+from fractions import Fraction
+
+import pytest
+
+from fairlead.manifest.load import load
+from fairlead.manifest.objects import OwnUsage
+from fairlead.manifest.read_settings import read_settings
+from fairlead.usage.settings import (
+    Credentials,
+    PrometheusSource,
+    StoreSource,
+    UsageRules,
+    UsageSettings,
+)
+from fairlead.usage.window import Cron, Sliding, Tumbling
+from tests.manifest.yaml_text import cursor_of, remarks
+from tests.shared_folder import ROOT
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+PAGE = (ROOT / "docs" / "reference" / "manifests.md").read_text(encoding="utf-8")
+
+
+def read(usage: str) -> tuple[OwnUsage, list[str]]:
+    cursor, findings = cursor_of(f"spec: {{usage: {usage}}}")
+    found = read_settings(cursor).usage
+    assert found is not None
+    return found, remarks(findings)
+
+
+def test_without_the_section_nothing_is_said() -> None:
+    cursor, findings = cursor_of("spec: {}")
+    found = read_settings(cursor)
+    assert (found.usage, found.sections, remarks(findings)) == (None, (), [])
+
+
+def test_an_empty_section_asks_for_past_use_of_a_week_from_a_place_named_elsewhere() -> None:
+    assert read("{}") == (OwnUsage(k=None, settings=UsageSettings()), [])
+
+
+def test_everything_is_read_of_a_store() -> None:
+    found, told = read(
+        "{k: 2.5, window: {type: tumbling, length: 30d, start: '1970-01-01T01:00:00Z'}, "
+        "halfLife: 2d, sum: sampled, resolution: 5m, charge: over-quota, staleness: 1h, "
+        "onStale: decay, store: {path: past.db, keepRaw: 30d}}"
+    )
+    assert told == []
+    assert found.k == Fraction(5, 2)
+    assert found.settings == UsageSettings(
+        rules=UsageRules(
+            window=Tumbling(30 * DAY_MS, HOUR_MS),
+            half_life_ms=2 * DAY_MS,
+            way="sampled",
+            resolution_ms=5 * MINUTE_MS,
+            charge="over-quota",
+            staleness_ms=HOUR_MS,
+            on_stale="decay",
+        ),
+        source=StoreSource(path="past.db", keep_raw_ms=30 * DAY_MS),
+    )
+
+
+def test_everything_is_read_of_a_prometheus() -> None:
+    found, told = read(
+        "{window: {type: cron, cron: '0 6 * * 1', timeZone: Europe/Berlin}, charge: over-quota, "
+        "prometheus: {url: 'https://p:9090', urlVariable: PROM, queryTimeout: 20s, "
+        "fetchInterval: 2m, waitTimeout: 3m, metrics: {gpuAllocationMetric: mine}, "
+        "guarantees: {gpu: due_gpus, cpu: due_cores}, user: ann, passwordFile: pw, caFile: ca.pem}}"
+    )
+    assert told == []
+    assert found.settings.rules == UsageRules(
+        window=Cron("0 6 * * 1", "Europe/Berlin"), way="sampled", charge="over-quota"
+    )
+    assert found.settings.source == PrometheusSource(
+        url="https://p:9090",
+        url_variable="PROM",
+        metrics=(("gpuAllocationMetric", "mine"),),
+        guarantee_metrics=(("cpu", "due_cores"), ("gpu", "due_gpus")),
+        query_timeout_ms=20_000,
+        fetch_interval_ms=2 * MINUTE_MS,
+        wait_timeout_ms=3 * MINUTE_MS,
+        credentials=Credentials(user="ann", password_file="pw", ca_file="ca.pem"),
+    )
+
+
+REFUSED = {
+    "{k: -0.1}": "out-of-range k",
+    "{halfLife: 0s}": "out-of-range halfLife",
+    "{halfLife: -48h}": "out-of-range halfLife",
+    "{window: {length: 0s}}": "out-of-range window.length",
+    "{window: {length: 59s}}": "contradiction window.length",
+    "{window: {type: tumbling, length: 1h}, resolution: 61m}": "contradiction window.length",
+    "{resolution: 0s}": "out-of-range resolution",
+    "{staleness: -1s}": "out-of-range staleness",
+    "{window: {type: rolling}}": "bad-choice window.type",
+    "{window: {type: cron}}": "missing-field window.cron",
+    "{window: {type: cron, cron: sometimes}}": "bad-cron window.cron",
+    "{window: {type: cron, cron: '@daily', timeZone: Mars/Base}}": "bad-cron window.timeZone",
+    "{charge: some}": "bad-choice charge",
+    "{onStale: forget}": "bad-choice onStale",
+    "{sum: about}": "bad-choice sum",
+    "{store: {}}": "missing-field store.path",
+    "{store: {path: p, keepRaw: 0s}}": "out-of-range store.keepRaw",
+    "{prometheus: {url: 'p:9090'}}": "bad-url prometheus.url",
+    "{store: {path: p}, prometheus: {url: 'http://p'}}": "contradiction prometheus",
+    "{sum: exact, prometheus: {url: 'http://p'}}": "contradiction sum",
+    "{charge: over-quota, prometheus: {url: 'http://p'}}": "contradiction charge",
+    "{prometheus: {url: 'http://p', user: a, tokenFile: t}}": "contradiction prometheus.tokenFile",
+}
+
+
+@pytest.mark.parametrize("usage", REFUSED)
+def test_nonsense_is_refused_at_its_place(usage: str) -> None:
+    code, _, path = REFUSED[usage].partition(" ")
+    assert read(usage)[1] == [f"error {code} $.spec.usage.{path}"]
+
+
+def test_the_reason_is_told() -> None:
+    cursor, findings = cursor_of("spec: {usage: {k: -1, window: {length: 30s}}}")
+    read_settings(cursor)
+    messages = " ".join(finding.message for finding in findings)
+    assert "found -1, expected 0 or more: below 0, who used much would get more" in messages
+    assert "shorter than the 1m between two samples: it may hold none" in messages
+
+
+TOLD = {
+    "{k: 0}": ["warning no-effect $.spec.usage.k"],
+    "{window: {type: sliding, cron: '@daily', start: '2026-01-01T00:00:00Z'}}": [
+        "warning no-effect $.spec.usage.window.cron",
+        "warning no-effect $.spec.usage.window.start",
+    ],
+    "{window: {type: cron, cron: '@daily', length: 1d}}": [
+        "warning no-effect $.spec.usage.window.length"
+    ],
+    "{halfLife: 8d}": ["advice ill-matched $.spec.usage.halfLife"],
+    "{halfLife: 5m}": [],  # the exact sum has no samples
+    "{halfLife: 5m, sum: sampled}": ["advice ill-matched $.spec.usage.resolution"],
+    "{haflLife: 5m}": ["warning unknown-field $.spec.usage.haflLife"],
+}
+
+
+@pytest.mark.parametrize("usage", TOLD)
+def test_what_is_doubtful_is_told(usage: str) -> None:
+    assert read(usage)[1] == TOLD[usage]
+
+
+def test_other_rule_sets_say_that_past_use_has_no_effect() -> None:
+    text = """
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: quota, namespace: vision}
+spec: {min: {cpu: 4}}
+---
+apiVersion: fairlead/v1
+kind: Settings
+spec: {usage: {store: {path: past.db}}}
+"""
+    result = load(["-"], stdin=io.BytesIO(text.encode()))
+    (finding,) = result.findings
+    assert (finding.severity, finding.code, finding.path) == (
+        "warning",
+        "no-effect",
+        "$.spec.usage",
+    )
+    assert "past use" in finding.message
+
+
+def test_the_page_names_every_field() -> None:
+    section = re.split(r"^### ", PAGE, flags=re.MULTILINE)
+    (page,) = [part for part in section if part.startswith("Settings for past use")]
+    for name in (
+        *("k", "window.type", "window.length", "window.start", "window.cron", "window.timeZone"),
+        *("halfLife", "sum", "resolution", "charge", "staleness", "onStale"),
+        *("store.path", "store.keepRaw", "prometheus.url", "prometheus.urlVariable"),
+        *("prometheus.queryTimeout", "prometheus.fetchInterval", "prometheus.waitTimeout"),
+        *("prometheus.user", "prometheus.tokenFile", "prometheus.caFile"),
+    ):
+        assert f"`{name}`" in page
+
+
+def test_the_example_of_the_page_is_sound() -> None:
+    after = PAGE.partition("### Settings for past use")[2]
+    example = after.partition("```yaml\n")[2].partition("```")[0]
+    cursor, findings = cursor_of(example)
+    found = read_settings(cursor).usage
+    assert found is not None
+    assert (found.k, remarks(findings)) == (Fraction(3), [])
+    assert found.settings.rules.window == Sliding(14 * DAY_MS)
