@@ -28,12 +28,16 @@ RARE = ("granted", "forgiven", "forgiven all", "renamed", "removed", "gap")
 
 @st.composite
 def journals(
-    draw: st.DrawFn, *, unit: int = 1, most_step_ms: int = 400, kinds: Sequence[str] = COMMON + RARE
+    draw: st.DrawFn,
+    *,
+    unit: int = 1,
+    most_step_ms: int = 400,
+    longest: int = 40,
+    kinds: Sequence[str] = COMMON + RARE,
 ) -> list[Entry]:
-    """Up to forty entries in the order of time, each of which a ledger takes."""
-    steps = draw(
-        st.lists(st.tuples(st.integers(0, most_step_ms), st.sampled_from(kinds)), max_size=40)
-    )
+    """Entries in the order of time, each of which a ledger takes."""
+    step = st.tuples(st.integers(0, most_step_ms), st.sampled_from(kinds))
+    steps = draw(st.lists(step, max_size=longest))
     at_ms = draw(st.integers(0, 10**6))
     taken: list[Entry] = []
     ledger = Ledger(RESOURCES, Sliding(10**9))

@@ -1,0 +1,225 @@
+"""Old entries, made few: one for each bucket of time in place of one for each change.
+
+What was held is averaged over buckets, such as days; so is the capacity, and what was held above
+the guarantee. A bucket of a queue also ends where the queue is forgiven, renamed or removed, and
+every bucket ends where there is a gap: these entries, and grants, are kept as they are. At the end
+of what is rolled up all levels are told as they were.
+
+How far off the sums are that a ledger then makes, in the exact way:
+
+* From one edge of a bucket to another, without a half-life: half a base unit times a bucket for a
+  user and for the capacity; so much for each user of a queue, for the queue; and for its use above
+  the guarantee half a base unit times a bucket, and a whole one for each user. That is for a call,
+  however many buckets it makes few; the next call may add as much, to either side.
+* A window that begins or ends within a bucket: at most what was held in that bucket, besides.
+* With a half-life H, what was held in a bucket of length B may count up to 2**(B/H) times as much,
+  or as little, as it should.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from fairlead.model.axes import Amounts, Limits, QueueName
+from fairlead.usage.averaged_levels import AveragedLevels, AveragedQueue
+from fairlead.usage.entries import (
+    Capacity,
+    Entry,
+    Forgiven,
+    Gap,
+    Granted,
+    Guarantee,
+    Held,
+    Removed,
+    Renamed,
+)
+from fairlead.usage.settings import DAY_MS
+
+
+def rolled_up(entries: Sequence[Entry], until_ms: int, bucket_ms: int = DAY_MS) -> list[Entry]:
+    """*entries* with those of the buckets that are over at *until_ms* made few, in order of time.
+
+    Buckets begin at multiples of *bucket_ms*. Entries must be such as a ledger takes. Rolling up
+    what is rolled up changes nothing. Cost: O(entries log entries + queues times buckets).
+    """
+    assert bucket_ms > 0
+    end_ms = _end_ms(entries, until_ms // bucket_ms * bucket_ms)
+    in_time = sorted(entries, key=lambda entry: entry.at_ms)
+    old = [entry for entry in in_time if entry.at_ms < end_ms]
+    if not old:
+        return in_time
+    roll_up = _RollUp(bucket_ms)
+    for entry in old:
+        roll_up.take(entry)
+    roll_up.finish(end_ms)
+    return [
+        *sorted(roll_up.told, key=lambda entry: entry.at_ms),
+        *(entry for entry in in_time if entry.at_ms >= end_ms),
+    ]
+
+
+def _end_ms(entries: Sequence[Entry], until_ms: int) -> int:
+    """No later than where a gap begins that is not over by then: nothing may be told within it."""
+    gaps = (entry for entry in entries if isinstance(entry, Gap) and entry.at_ms >= until_ms)
+    return min([until_ms, *(gap.since_ms for gap in gaps)])
+
+
+class _Clock:
+    """Where a bucket of somebody began, and up to when time has passed in it."""
+
+    def __init__(self, at_ms: int) -> None:
+        self.begin_ms = self.at_ms = at_ms
+
+
+class _CapacityRoll(_Clock):
+    """The capacity, bucket by bucket."""
+
+    def __init__(self, at_ms: int, count: int) -> None:
+        super().__init__(at_ms)
+        self.averaged = AveragedLevels(count)
+        self._told: Amounts | None = None
+
+    def pass_time(self, passed_ms: int) -> None:
+        self.averaged.pass_time(passed_ms)
+
+    def closed(self, length_ms: int) -> list[Entry]:
+        return self.changes(self.begin_ms, self.averaged.close_bucket(length_ms))
+
+    def true_levels(self, at_ms: int) -> list[Entry]:
+        return self.changes(at_ms, self.averaged.levels)
+
+    def changes(self, at_ms: int, amounts: Amounts) -> list[Entry]:
+        if amounts == self._told:
+            return []
+        self._told = amounts
+        return [Capacity(at_ms=at_ms, amounts=amounts)]
+
+
+class _QueueRoll(_Clock):
+    """One queue, bucket by bucket."""
+
+    def __init__(self, at_ms: int, name: QueueName, count: int) -> None:
+        super().__init__(at_ms)
+        self.name = name
+        self.averaged = AveragedQueue(count)
+        self._told: dict[str, Amounts] = {}
+        self._told_guarantee: Limits = (0,) * count
+
+    def pass_time(self, passed_ms: int) -> None:
+        self.averaged.pass_time(passed_ms)
+
+    def closed(self, length_ms: int) -> list[Entry]:
+        users, guarantee = self.averaged.close_bucket(length_ms, self._told_guarantee)
+        return self._changes(self.begin_ms, users, guarantee)
+
+    def true_levels(self, at_ms: int) -> list[Entry]:
+        return self._changes(at_ms, self.averaged.held, self.averaged.guarantee)
+
+    def remove(self) -> None:
+        """A ledger knows from the entry itself that nothing is held any more."""
+        self.averaged.remove()
+        self._told = self.averaged.held
+        self._told_guarantee = self.averaged.guarantee
+
+    def _changes(self, at_ms: int, users: dict[str, Amounts], guarantee: Limits) -> list[Entry]:
+        changes: list[Entry] = [
+            Held(at_ms=at_ms, queue=self.name, user=user, amounts=amounts)
+            for user, amounts in users.items()
+            if amounts != self._told.get(user)
+        ]
+        if guarantee != self._told_guarantee:
+            changes.append(Guarantee(at_ms=at_ms, queue=self.name, amounts=guarantee))
+        self._told, self._told_guarantee = users, guarantee
+        return changes
+
+
+class _RollUp:
+    """Takes old entries in the order of time; what it tells is not quite in that order."""
+
+    def __init__(self, bucket_ms: int) -> None:
+        self.told: list[Entry] = []
+        self._bucket_ms = bucket_ms
+        self._capacity: _CapacityRoll | None = None
+        self._queues: dict[QueueName, _QueueRoll] = {}
+        self._last_gap: Gap | None = None
+
+    def take(self, entry: Entry) -> None:
+        match entry:
+            case Held():
+                self._queue(entry.queue, entry.at_ms, len(entry.amounts)).averaged.hold(
+                    entry.user, entry.amounts
+                )
+            case Guarantee():
+                queue = self._queue(entry.queue, entry.at_ms, len(entry.amounts))
+                queue.averaged.guarantee_so_much(entry.amounts)
+            case Capacity():
+                if self._capacity is None:
+                    self._capacity = _CapacityRoll(entry.at_ms, len(entry.amounts))
+                self._advance(self._capacity, entry.at_ms)
+                self._capacity.averaged.levels = entry.amounts
+            case Granted():
+                self.told.append(entry)
+            case _:
+                self._take_rare(entry)
+
+    def finish(self, end_ms: int) -> None:
+        for each in self._all():
+            self._end_bucket(each, end_ms)
+            self.told.extend(each.true_levels(end_ms))
+
+    def _take_rare(self, entry: Forgiven | Renamed | Removed | Gap) -> None:
+        match entry:
+            case Gap():
+                if entry != self._last_gap:
+                    self._skip(entry)
+                self._last_gap = entry
+            case Forgiven(queue=None):
+                for queue in self._queues.values():
+                    self._end_bucket(queue, entry.at_ms)
+            case Forgiven(queue=str(name)) | Renamed(queue=name) | Removed(queue=name):
+                if name in self._queues:
+                    self._end_bucket(self._queues[name], entry.at_ms)
+                    self._change_queue(entry)
+        self.told.append(entry)
+
+    def _change_queue(self, entry: Forgiven | Renamed | Removed) -> None:
+        match entry:
+            case Renamed():
+                queue = self._queues.pop(entry.queue)
+                queue.name = entry.name
+                self._queues[entry.name] = queue
+            case Removed():
+                self._queues[entry.queue].remove()
+
+    def _skip(self, gap: Gap) -> None:
+        for each in self._all():
+            self._end_bucket(each, gap.since_ms)
+            each.begin_ms = each.at_ms = gap.at_ms
+
+    def _all(self) -> list[_QueueRoll | _CapacityRoll]:
+        capacity = [] if self._capacity is None else [self._capacity]
+        return list(chain(capacity, self._queues.values()))
+
+    def _queue(self, name: QueueName, at_ms: int, count: int) -> _QueueRoll:
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = _QueueRoll(at_ms, name, count)
+        self._advance(queue, at_ms)
+        return queue
+
+    def _advance(self, each: _QueueRoll | _CapacityRoll, at_ms: int) -> None:
+        """Let time pass, and end every bucket whose edge is passed."""
+        while (edge_ms := (each.begin_ms // self._bucket_ms + 1) * self._bucket_ms) <= at_ms:
+            self._close(each, edge_ms)
+        each.pass_time(at_ms - each.at_ms)
+        each.at_ms = at_ms
+
+    def _end_bucket(self, each: _QueueRoll | _CapacityRoll, at_ms: int) -> None:
+        """Let time pass, and end the bucket even if it is not at an edge."""
+        self._advance(each, at_ms)
+        if each.begin_ms < at_ms:
+            self._close(each, at_ms)
+
+    def _close(self, each: _QueueRoll | _CapacityRoll, end_ms: int) -> None:
+        each.pass_time(end_ms - each.at_ms)
+        self.told.extend(each.closed(end_ms - each.begin_ms))
+        each.begin_ms = each.at_ms = end_ms
