@@ -79,6 +79,22 @@ class Journal:
         assert last is None or isinstance(last, int)
         return last
 
+    def first_key(self) -> int | None:
+        """The key of the oldest row; None if there is none."""
+        [first] = self._connection.execute(
+            "SELECT min(key) FROM (SELECT min(key) AS key FROM changes"
+            " UNION ALL SELECT min(key) FROM acts)"
+        ).fetchone()
+        assert first is None or isinstance(first, int)
+        return first
+
+    def delete(self, first: int, last: int) -> None:
+        """Take out everything from the key *first* to *last*."""
+        for table in ("changes", "acts"):
+            self._connection.execute(
+                f"DELETE FROM {table} WHERE key >= ? AND key <= ?", (first, last)
+            )
+
     def write(self, entries: Sequence[Entry], last_key: int | None) -> list[int]:
         """Write *entries*, where *last_key* is the newest so far; return the keys they got."""
         keys = _NextKeys(self._connection, last_key)

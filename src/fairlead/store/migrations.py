@@ -30,7 +30,6 @@ CREATE TABLE snapshot (
     ledger BLOB NOT NULL
 );
 CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO facts VALUES ('rewritten', 0);
 """
 
 MIGRATIONS: Final[Sequence[str]] = (_FIRST,)

@@ -57,12 +57,6 @@ def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:
     )
 
 
-def times_rewritten(connection: sqlite3.Connection) -> int:
-    """How often entries of the past were changed."""
-    [times] = connection.execute("SELECT value FROM facts WHERE name = 'rewritten'").fetchone()
-    return int(times)
-
-
 def _counts_by(rules: UsageRules) -> str:
     """The settings on which a ledger depends, as text."""
     settings = (rules.window, rules.half_life_ms, rules.way, rules.resolution_ms)

@@ -15,19 +15,21 @@ from fairlead.errors import UsageError
 from fairlead.store.checkpoints import Checkpoints
 from fairlead.store.entry_checks import check_entries
 from fairlead.store.entry_rows import DamagedRowError
+from fairlead.store.facts import fact, set_fact, times_rewritten
 from fairlead.store.journal import LAST_KEY, Journal, Numbered
 from fairlead.store.journal_key import first_key, moment_of
 from fairlead.store.levels import Levels
+from fairlead.store.roll_up_edges import RolledUp, pieces
 from fairlead.store.saved_ledger import (
     TakenLedger,
     save_ledger,
     saved_ledger,
-    times_rewritten,
 )
 from fairlead.store.schema import connect
 from fairlead.store.store_problem import damaged, problem, problem_of
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
 from fairlead.usage.ledger import Ledger
+from fairlead.usage.roll_up import rolled_up
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import begins_at
 
@@ -148,6 +150,33 @@ class UsageStore:
             if taken.rewritten == times_rewritten(self._connection):
                 save_ledger(self._connection, taken)
 
+    def roll_up(self, now_ms: int, keep_raw_ms: int) -> RolledUp:
+        """Keep one entry a day of what is older than *keep_raw_ms*, and make the file shorter.
+
+        How far off the sums are then, `fairlead.usage.roll_up` says. What was rolled up before is
+        left as it is. A crash leaves some weeks rolled up and the others not. Cost: O(entries that
+        were not rolled up yet), so call it daily.
+        """
+        with _told(self.path):
+            first = self._journal.first_key()
+            gaps = [entry for _, entry in self._journal.read_acts() if isinstance(entry, Gap)]
+            begin_ms = fact(self._connection, "rolled_up_until_ms")
+        if begin_ms is None:
+            begin_ms = now_ms if first is None else moment_of(first)
+        until_ms = begin_ms
+        before = after = 0
+        for piece in pieces(begin_ms, now_ms - keep_raw_ms, gaps):
+            with self._transaction():
+                counts = self._roll_up_piece(*piece)
+            _, until_ms = piece
+            before, after = before + counts[0], after + counts[1]
+        if before:
+            with _told(self.path):
+                # `execute` would take one step, which frees one page.
+                self._connection.executescript("PRAGMA incremental_vacuum")
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return RolledUp(until_ms=until_ms, entries_before=before, entries_after=after)
+
     def audit(self) -> list[Granted | Forgiven]:
         """What administrators changed, the newest last."""
         with _told(self.path):
@@ -197,6 +226,20 @@ class UsageStore:
                 self._journal.learn_names_anew()
                 raise
 
+    def _roll_up_piece(self, begin_ms: int, until_ms: int) -> tuple[int, int]:
+        """Roll up between two moments; return how many entries were and are there."""
+        # What is of the last moment is written anew, to come after what held before it.
+        first, last = first_key(begin_ms), first_key(until_ms + 1) - 1
+        before = [entry for _, entry in self._from(begin_ms, last)]
+        after = rolled_up(before, until_ms)
+        self._journal.delete(first, last)
+        self._journal.write(after, self._journal.last_key())
+        self._checkpoints.drop(first, last)
+        self._connection.execute("DELETE FROM snapshot WHERE position < ?", (last,))
+        self._note_rewritten()
+        set_fact(self._connection, "rolled_up_until_ms", until_ms)
+        return len(before), len(after)
+
     def _known_ledger(self, rules: UsageRules, until: int) -> TakenLedger | None:
         """A ledger that lacks nothing but entries after its position; None if there is none."""
         taken, self._taken = self._taken, None  # kept again only when all went well
@@ -236,7 +279,14 @@ class UsageStore:
         """Throw away what was worked out from entries that are not the same any more."""
         self._checkpoints.drop(key)
         self._connection.execute("DELETE FROM snapshot WHERE position >= ?", (key,))
-        self._connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'rewritten'")
+        rolled_up_until_ms = fact(self._connection, "rolled_up_until_ms")
+        if rolled_up_until_ms is not None and moment_of(key) < rolled_up_until_ms:
+            set_fact(self._connection, "rolled_up_until_ms", moment_of(key))
+        self._note_rewritten()
+
+    def _note_rewritten(self) -> None:
+        """Let every program that has this file open know that the past is not the same."""
+        set_fact(self._connection, "rewritten", times_rewritten(self._connection) + 1)
 
 
 def _first_needed_ms(rules: UsageRules, now_ms: int) -> int:
