@@ -1,0 +1,314 @@
+"""What the client makes of answers, and of servers that give none."""
+
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from fairlead.errors import StoreError
+from fairlead.store.prometheus_client import MAX_POINTS, PrometheusClient
+from fairlead.usage.settings import Credentials, PrometheusSource
+from tests.store.loopback_server import Request, Response, serving
+from tests.store.told_series import clock, failure, labels, moments_ms, range_of, success
+
+MINUTE = 60_000
+START = 1_767_225_600_000
+A = labels(queue_name="a")
+
+
+def client_of(
+    url: str, credentials: Credentials | None = None, timeout_ms: int = 10_000
+) -> PrometheusClient:
+    source = PrometheusSource(
+        url=url, credentials=credentials or Credentials(), query_timeout_ms=timeout_ms
+    )
+    return PrometheusClient(source, {})
+
+
+def problem_of(url: str, credentials: Credentials | None = None, timeout_ms: int = 10_000) -> str:
+    with pytest.raises(StoreError) as problem:
+        client_of(url, credentials, timeout_ms).range("up", START, START + MINUTE, MINUTE)
+    return str(problem.value)
+
+
+def test_samples_are_the_decimal_texts_of_the_server() -> None:
+    texts = {START: "0.1", START + MINUTE: "1e+21", START + 2 * MINUTE: "NaN"}
+    with serving(lambda request: range_of({A: texts.get}, request)) as url:
+        answer = client_of(url).range("held", START, START + 2 * MINUTE, MINUTE)
+    [series] = answer.series
+    assert series.labels == {"queue_name": "a"}
+    assert series.samples[:2] == [(START, Decimal("0.1")), (START + MINUTE, Decimal("1e21"))]
+    assert series.samples[2][1].is_nan()
+
+
+def test_the_server_is_told_how_long_it_may_take() -> None:
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(request)
+        return range_of({}, request)
+
+    with serving(answer) as url:
+        client_of(url + "/under/here/", timeout_ms=2_500).range("up", START + 5, START + 5, 1)
+    [request] = asked
+    assert request.path == "/under/here/api/v1/query_range"
+    assert request.fields == {
+        "query": "up",
+        "start": "1767225600.005",
+        "end": "1767225600.005",
+        "step": "0.001",
+        "timeout": "2500ms",
+    }
+
+
+@pytest.mark.parametrize(
+    ("points", "requests"), [(1, 1), (MAX_POINTS, 1), (MAX_POINTS + 1, 2), (2 * MAX_POINTS + 1, 3)]
+)
+def test_a_long_time_is_asked_for_in_pieces_of_eleven_thousand_points(
+    points: int, requests: int
+) -> None:
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        return range_of({A: lambda at_ms: at_ms}, request)
+
+    with serving(answer) as url:
+        end_ms = START + (points - 1) * 1000 + 999
+        [series] = client_of(url).range("held", START, end_ms, 1000).series
+    assert len(asked) == requests
+    assert sum(asked) == points
+    assert max(asked) <= MAX_POINTS
+    assert [at_ms for at_ms, _ in series.samples] == list(range(START, end_ms + 1, 1000))
+
+
+def test_a_piece_with_too_many_samples_for_the_server_is_halved() -> None:
+    """70 points, of which the server loads 20 at once: asked 70, 35, then 18 four times over."""
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        if asked[-1] > 20:
+            return failure("execution", "query processing would load too many samples", 422)
+        return range_of({A: lambda at_ms: at_ms}, request)
+
+    with serving(answer) as url:
+        [series] = client_of(url).range("held", START, START + 69_000, 1000).series
+    assert asked == [70, 35, 18, 18, 18, 16]
+    assert [at_ms for at_ms, _ in series.samples] == list(range(START, START + 70_000, 1000))
+
+
+def test_a_single_point_with_too_many_samples_is_an_error() -> None:
+    def answer(request: Request) -> Response:
+        return failure("execution", "query processing would load too many samples", 422)
+
+    with serving(answer) as url:
+        assert "too many samples" in problem_of(url)
+
+
+def test_a_series_that_appears_in_a_later_piece_is_there_from_then_on() -> None:
+    late_ms = START + (MAX_POINTS + 5) * 1000
+    series = {
+        A: lambda _: 1,
+        labels(queue_name="b"): lambda at_ms: 2 if at_ms >= late_ms else None,
+    }
+    with serving(lambda request: range_of(series, request)) as url:
+        found = client_of(url).range("held", START, late_ms + 1000, 1000).series
+    firsts = {each.labels["queue_name"]: each.samples[0][0] for each in found}
+    assert firsts == {"a": START, "b": late_ms}
+
+
+def test_warnings_are_passed_on_once() -> None:
+    def answer(request: Request) -> Response:
+        return range_of({A: lambda _: 1}, request, warnings=["store 2 is\naway"])
+
+    with serving(answer) as url:
+        answered = client_of(url).range("held", START, START + MAX_POINTS * 1000, 1000)
+    assert answered.warnings == ("store 2 is away",)
+
+
+def test_the_clock_of_the_server_is_asked_for() -> None:
+    with serving(lambda _: clock(START + 123)) as url:
+        assert client_of(url).clock_ms() == START + 123
+
+
+ODD_ANSWERS: dict[str, tuple[Response, str]] = {
+    "a page": (
+        Response(b"<html><title>Sign\nin</title>", 200, "text/html"),
+        "status 200 and text/html that is no answer of Prometheus ('<html><title>Sign in</title>')",
+    ),
+    "an error of a proxy": (Response(b"bad gateway", 502, "text/plain"), "status 502"),
+    "nothing": (Response(b""), "no answer of Prometheus"),
+    "no text at all": (Response(b"\xff\xfe\x00"), "no answer of Prometheus"),
+    "an error": (failure("bad_data", "parse error at char 3", 400), "parse error at char 3"),
+    "too slow for itself": (
+        failure("timeout", "query timed out in query execution", 503),
+        "query timed out",
+    ),
+    "not let in": (Response(b"no", 401, "text/plain"), "does not let us in (status 401)"),
+    "forbidden": (Response(b"no", 403, "text/plain"), "check the user, password or token"),
+    "sent away": (Response(b"", 302, "text/html"), "sends us elsewhere (status 302)"),
+    "broken off": (Response(b'{"status":', length=500), "broke off its answer after 10 bytes"),
+    "another kind": (success({"resultType": "scalar", "result": [1, "1"]}), "something else"),
+    "no number": (
+        success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "much"]]}]}),
+        "'much' in the place of a number",
+    ),
+    "a number that cannot be compared": (
+        success({"resultType": "matrix", "result": [{"metric": {}, "values": [[1, "sNaN"]]}]}),
+        "'sNaN' in the place of a number",
+    ),
+}
+
+
+@pytest.mark.parametrize(("response", "text"), ODD_ANSWERS.values(), ids=ODD_ANSWERS.keys())
+def test_an_odd_answer_is_told_for_what_it_is(response: Response, text: str) -> None:
+    with serving(lambda _: response) as url:
+        problem = problem_of(url)
+    assert problem.startswith(f"Prometheus at {url} ")
+    assert text in problem
+    assert problem.isprintable()
+
+
+def test_a_server_that_is_down_refuses_the_connection() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert "nothing listens there" in problem_of(f"http://127.0.0.1:{port}")
+
+
+def test_a_server_that_does_not_answer_in_time_is_given_up() -> None:
+    def answer(request: Request) -> Response:
+        time.sleep(2)
+        return range_of({}, request)
+
+    with serving(answer) as url:
+        assert "did not answer within 0.2 s; usageQueryTimeout" in problem_of(url, timeout_ms=200)
+
+
+def test_a_server_that_only_listens_is_given_up() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert "did not answer within 0.2 s" in problem_of(url, timeout_ms=200)
+
+
+def test_a_host_that_nobody_knows_is_named() -> None:
+    assert "is not known by that name" in problem_of("http://nowhere.invalid:9090")
+
+
+@pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "file:///etc", "http://", "x"])
+def test_an_address_without_a_scheme_or_host_is_refused(url: str) -> None:
+    with pytest.raises(StoreError, match="is no address of Prometheus"):
+        client_of(url)
+
+
+def test_the_address_may_be_in_a_variable() -> None:
+    source = PrometheusSource(url_variable="WHERE")
+    assert PrometheusClient(source, {"WHERE": "https://h:1/p/"}).name == "https://h:1/p"
+    with pytest.raises(StoreError, match="variable WHERE, which is not set"):
+        PrometheusClient(source, {})
+    with pytest.raises(StoreError, match="name its URL"):
+        PrometheusClient(PrometheusSource(), {"WHERE": "http://h"})
+
+
+def asking(request: Request) -> Response:
+    """Answers only who says who it is, and hands what was said back as a warning."""
+    if not request.authorization:
+        return Response(b"who are you?", 401, "text/plain")
+    return range_of({}, request, warnings=[request.authorization])
+
+
+def said(url: str, credentials: Credentials) -> str:
+    [warning] = client_of(url, credentials).range("up", START, START, 1).warnings
+    return warning
+
+
+def basic(text: str) -> str:
+    return "Basic " + b64encode(text.encode()).decode()
+
+
+def test_users_passwords_and_tokens_reach_the_server(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("päss:word\n", encoding="utf-8")
+    file = str(secret)
+    with serving(asking) as url:
+        assert "does not let us in" in problem_of(url)
+        by_password = Credentials(user="ann", password_file=file)
+        assert said(url, by_password) == basic("ann:päss:word")
+        secret.write_text("tick.et\n", encoding="utf-8")
+        assert said(url, Credentials(token_file=file)) == "Bearer tick.et"
+        secret.write_text("renewed", encoding="utf-8")
+        assert said(url, Credentials(token_file=file)) == "Bearer renewed"
+        in_address = url.replace("http://", "http://bob:se%40cret@")
+        assert said(in_address, Credentials()) == basic("bob:se@cret")
+        assert "cret" not in client_of(in_address).name
+
+
+def test_a_secret_that_cannot_be_used_is_told_without_the_secret(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    with serving(asking) as url:
+        problem = problem_of(url, Credentials(token_file=str(file)))
+        assert problem.endswith("token cannot be read: No such file or directory")
+        file.write_text("two\nlines", encoding="utf-8")
+        problem = problem_of(url, Credentials(token_file=str(file)))
+    assert "no single line of text" in problem
+    assert "two" not in problem
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CA of our own (ca.pem), and a certificate for localhost that it signed (server.pem)."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on the PATH to make certificates with")
+    folder = tmp_path_factory.mktemp("certificates")
+    _openssl(folder, "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ours")
+    _openssl(folder, "req -newkey rsa:2048 -nodes -keyout key.pem -out ask.pem -subj /CN=localhost")
+    (folder / "names").write_text("subjectAltName=DNS:localhost\n", encoding="utf-8")
+    sign = "x509 -req -in ask.pem -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names"
+    _openssl(folder, f"{sign} -out server.pem")
+    return folder
+
+
+def _openssl(folder: Path, arguments: str) -> None:
+    subprocess.run(
+        ["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True, timeout=60
+    )
+
+
+@pytest.fixture
+def over_tls(certificates: Path) -> Callable[[], ssl.SSLContext]:
+    def trust() -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificates / "server.pem", certificates / "key.pem")
+        return context
+
+    return trust
+
+
+def test_a_server_is_trusted_by_the_ca_that_is_named(
+    certificates: Path, over_tls: Callable[[], ssl.SSLContext]
+) -> None:
+    with serving(lambda _: clock(START), over_tls()) as url:
+        trusting = Credentials(ca_file=str(certificates / "ca.pem"))
+        assert client_of(url, trusting).clock_ms() == START
+        assert "has a certificate that is not trusted" in problem_of(url)
+        by_number = url.replace("localhost", "127.0.0.1")
+        assert "has a certificate that is not trusted" in problem_of(by_number, trusting)
+
+
+def test_a_ca_file_that_is_none_is_named(certificates: Path, tmp_path: Path) -> None:
+    with serving(lambda _: clock(START)) as url:
+        secure = url.replace("http:", "https:")
+        for file in (tmp_path / "absent.pem", certificates / "names"):
+            problem = problem_of(secure, Credentials(ca_file=str(file)))
+            assert f"the CA file {file} cannot be used" in problem
+        assert "cannot be reached" in problem_of(secure)  # it does not speak TLS at all
