@@ -1,0 +1,243 @@
+"""Past use as Prometheus scraped it: fetched once for a whole window, then only what is new.
+
+Samples are taken at the multiples of the resolution, as a sampled ledger does, so that the same
+history gives the same sums whichever way it came. What was scraped late, after a moment was asked
+for, is seen from the next moment on.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from fairlead.errors import StoreError
+from fairlead.model.axes import QueueName
+from fairlead.store.level_sweep import LevelSweep, Subject, Told
+from fairlead.store.prometheus_changes import Change, Changes, changes_of, largest
+from fairlead.store.prometheus_client import PrometheusClient
+from fairlead.store.prometheus_queries import QUEUE_LABEL, RESOURCES, ResourceQueries, queries_of
+from fairlead.usage.entries import Entry
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import PrometheusSource, UsageRules
+from fairlead.usage.timeline import BUCKETS
+from fairlead.usage.window import Sliding, begins_at
+
+SHOWN_PROBLEMS: Final = 5
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server told about a stretch of time."""
+
+    entries: list[Entry]
+    resources: tuple[str, ...]
+    newest_ms: int | None  # until when all is told; None: nothing is
+    problems: tuple[str, ...]  # what is odd about it, although it can be used
+
+
+class PrometheusHistory:
+    """A sampled ledger that follows a server.
+
+    Law: fetching in many steps gives the same ledger as fetching at once.
+    """
+
+    def __init__(
+        self, client: PrometheusClient, source: PrometheusSource, rules: UsageRules
+    ) -> None:
+        """Fetch nothing yet."""
+        self._client = client
+        self._queries = queries_of(source)
+        self._rules = rules
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Forget everything; the next fetch is of the whole window."""
+        self.ledger = new_ledger(self._rules)
+        self._sweep = LevelSweep(len(RESOURCES))
+        self._end_ms: int | None = None
+        self._problems: tuple[str, ...] = ()
+
+    @property
+    def queues(self) -> frozenset[QueueName]:
+        """All queues that were told of; KAI tells inner queues with all that is below them."""
+        return self._sweep.queues
+
+    def fetch(self, now_ms: int) -> Fetched:
+        """Take in what was told until *now_ms* since the last time; StoreError changes nothing.
+
+        Cost: three requests for each resource at most, each of at most 11,000 points.
+        """
+        step_ms = self._rules.resolution_ms
+        end_ms = now_ms // step_ms * step_ms
+        if self._end_ms is not None and end_ms < self._end_ms:
+            self.start_again()  # the clock was set back
+        begin_ms = self._begin_ms(now_ms)
+        entries: list[Entry] = []
+        if begin_ms <= end_ms:
+            stretch = _Stretch(self._client, self._rules, begin_ms, end_ms)
+            told = [
+                each
+                for place, queries in enumerate(self._queries)
+                for each in stretch.ask(place, queries)
+            ]
+            entries = self._sweep.extend(told, begin_ms=begin_ms, end_ms=end_ms, step_ms=step_ms)
+            for entry in entries:
+                self.ledger.take(entry)
+            self._end_ms = end_ms
+            self._problems = stretch.problems()
+        return Fetched(
+            entries=entries,
+            resources=RESOURCES,
+            newest_ms=self._newest_ms(now_ms),
+            problems=self._problems,
+        )
+
+    def _begin_ms(self, now_ms: int) -> int:
+        """The first sample to ask for. A window is open at its old end."""
+        step_ms = self._rules.resolution_ms
+        window = self._rules.window
+        begin_ms = begins_at(window, now_ms)
+        if isinstance(window, Sliding):
+            # The bucket in which the window begins counts in part, and must be whole for that.
+            begin_ms -= -(-window.length_ms // BUCKETS)
+        first_ms = max(0, begin_ms // step_ms + 1) * step_ms
+        return first_ms if self._end_ms is None else max(first_ms, self._end_ms + step_ms)
+
+    def _newest_ms(self, now_ms: int) -> int | None:
+        """Until now if the last sample before it is there: a coarse resolution is no delay."""
+        newest_ms = self._sweep.newest_ms
+        return now_ms if newest_ms is not None and newest_ms == self._end_ms else newest_ms
+
+
+def fetch_entries(
+    client: PrometheusClient, source: PrometheusSource, rules: UsageRules, now_ms: int
+) -> Fetched:
+    """All that the window that ends at *now_ms* needs, as entries in the order to take them."""
+    return PrometheusHistory(client, source, rules).fetch(now_ms)
+
+
+def history_of(
+    client: PrometheusClient, source: PrometheusSource, rules: UsageRules, now_ms: int
+) -> Ledger:
+    """A sampled ledger of the window that ends at *now_ms*."""
+    history = PrometheusHistory(client, source, rules)
+    history.fetch(now_ms)
+    return history.ledger
+
+
+def new_ledger(rules: UsageRules) -> Ledger:
+    """An empty ledger that sums samples as they come from a server."""
+    return Ledger(
+        RESOURCES,
+        rules.window,
+        half_life_ms=rules.half_life_ms,
+        way="sampled",
+        resolution_ms=rules.resolution_ms,
+    )
+
+
+class _Stretch:
+    """Asks about one stretch of time and notes what is odd about the answers."""
+
+    def __init__(
+        self, client: PrometheusClient, rules: UsageRules, begin_ms: int, end_ms: int
+    ) -> None:
+        self._client = client
+        self._rules = rules
+        self._begin_ms = begin_ms
+        self._end_ms = end_ms
+        self._odd: dict[str, None] = {}
+        self._has_answers = False
+
+    def ask(self, place: int, queries: ResourceQueries) -> Iterator[Told]:
+        """What is told of one resource."""
+        held = self._told(place, Subject.HELD, queries.allocated, queries.scale)
+        capacity = self._told(place, Subject.CAPACITY, queries.capacity, queries.scale)
+        self._judge(queries, held, capacity)
+        yield from capacity
+        yield from held
+        if self._rules.charge == "over-quota" and held:
+            guaranteed = self._told(place, Subject.GUARANTEED, queries.guaranteed, queries.scale)
+            if not guaranteed:
+                raise StoreError(
+                    f"Prometheus at {self._client.name} has no series of what is guaranteed to "
+                    f"queues of {queries.resource} ({queries.guaranteed}), and charge: over-quota "
+                    "needs one; scrape it, name another, or use charge: all"
+                )
+            yield from guaranteed
+
+    def problems(self) -> tuple[str, ...]:
+        """What is odd, in the order in which it was found; not all if there is much."""
+        odd = list(self._odd)
+        if not self._has_answers:
+            begin, end = _moment(self._begin_ms), _moment(self._end_ms)
+            text = f"has no series of what queues held between {begin} and {end}"
+            where = "is it the right server, and is KAI scraped?"
+            return (f"Prometheus at {self._client.name} {text}; {where}",)
+        more = len(odd) - SHOWN_PROBLEMS
+        return (*odd[:SHOWN_PROBLEMS], *([f"and {more} more like these"] if more > 0 else []))
+
+    def _told(self, place: int, subject: Subject, query: str, scale: int) -> list[Told]:
+        step_ms = self._rules.resolution_ms
+        answer = self._client.range(query, self._begin_ms, self._end_ms, step_ms)
+        for warning in answer.warnings:
+            self._note(f"warns that its answer may be partial: {warning}")
+        by_queue: dict[QueueName, list[list[Change]]] = {}
+        for series in answer.series:
+            queue = QueueName(series.labels.get(QUEUE_LABEL, ""))
+            if not queue and subject is not Subject.CAPACITY:
+                self._note(f"has series without the label {QUEUE_LABEL} in {query}; left out")
+                continue
+            found = changes_of(
+                series.samples,
+                step_ms=step_ms,
+                end_ms=self._end_ms,
+                scale=scale,
+                may_be_negative=subject is Subject.GUARANTEED,
+            )
+            self._note_odd(query, queue, found)
+            by_queue.setdefault(queue, []).append(found.changes)
+        return [
+            told
+            for queue, several in by_queue.items()
+            for told in _as_told(largest(several), place, subject, queue)
+        ]
+
+    def _judge(self, queries: ResourceQueries, held: list[Told], capacity: list[Told]) -> None:
+        self._has_answers = self._has_answers or bool(held)
+        if capacity and not held:
+            self._note(
+                f"has no series of what queues held of {queries.resource} ({queries.allocated}); "
+                "nothing is known of its use"
+            )
+        if not capacity and any(each.amount for each in held):
+            self._note(
+                f"has no series of the capacity of {queries.resource} ({queries.capacity}); "
+                "what queues held of it cannot be counted"
+            )
+
+    def _note_odd(self, query: str, queue: QueueName, found: Changes) -> None:
+        if found.odd is not None:
+            at_ms, number = found.odd
+            whose = f" for queue {queue}" if queue else ""
+            self._note(
+                f"says {number}{whose} at {_moment(at_ms)} in {query}, which is no amount; "
+                "the amount before it was kept"
+            )
+
+    def _note(self, text: str) -> None:
+        self._odd[f"Prometheus at {self._client.name} {text}"] = None
+
+
+def _as_told(
+    changes: list[Change], place: int, subject: Subject, queue: QueueName
+) -> Iterator[Told]:
+    for at_ms, amount in changes:
+        if subject is not Subject.GUARANTEED:
+            yield Told(at_ms, place, subject, queue, amount)
+        elif amount is not None:  # else it is absent, and what was guaranteed holds on
+            yield Told(at_ms, place, subject, queue, None if amount < 0 else amount)
+
+
+def _moment(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
