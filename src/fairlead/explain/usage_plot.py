@@ -1,0 +1,215 @@
+"""A picture of what queues held over time: a panel for each resource, a line for each queue.
+
+The library that draws is an extra, and slow to load, so it is loaded only here.
+"""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from fairlead.errors import FairleadError
+from fairlead.explain.axis_order import by_interest
+from fairlead.explain.held_over_time import HeldOverTime, Points
+from fairlead.explain.printable import printable
+from fairlead.model.axes import Axis
+from fairlead.model.quantity import is_memory_like, scale_of
+from fairlead.usage.settings import DAY_MS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_LINES: Final = 7
+"""More lines than that cannot be told apart; the smaller ones are drawn as one."""
+
+# Told apart also by who does not see red and green, and dark enough on white.
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67c00", "#56b4e9", "#5d3a9b")
+OTHERS_COLOUR: Final = "#777777"
+CAPACITY: Final = "(capacity)"
+CAPACITY_COLOUR: Final = "#bbbbbb"
+MOST_HEADROOM: Final = 3
+"""A capacity of more than so many times what was held is told in words."""
+LABEL_HEIGHT: Final = 0.085  # of a panel
+GIB: Final = 2**30
+
+Line = tuple[str, str, Points]
+"""A name, a colour, and the points."""
+
+
+def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> None:
+    """Draw averages into *file*, whose ending says whether as SVG or PNG.
+
+    Resources that nobody held are left out. Raises FairleadError if the library is missing or the
+    file cannot be written. Equal input gives equal pictures.
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as wrong:
+        raise FairleadError(
+            "pictures need matplotlib: install it, or fairlead with its extra plot"
+        ) from wrong
+    shown = [place for place in _places(resources) if _is_held(held, place)]
+    # Ids in an SVG are random without a salt, and names may have a $ that is no formula.
+    with rc_context({"svg.hashsalt": "fairlead", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(9, 1.0 + 2.6 * max(1, len(shown))), layout="constrained")
+        panels = figure.subplots(max(1, len(shown)), sharex=True, squeeze=False)[:, 0]
+        for panel, place in zip(panels, shown, strict=False):
+            _draw_panel(panel, held, resources[place], place)
+        if not shown:
+            panels[0].set_title("nobody held anything", loc="left")
+            panels[0].set_axis_off()
+        _save(figure, file)
+
+
+def lines_of(held: HeldOverTime, place: int) -> list[Line]:
+    """Return a line for each queue that held most, and one for all others together.
+
+    The queues and their colours are the same in all panels; who held nothing has no line.
+    """
+    names = _by_use(held)
+    count = MOST_LINES if len(names) <= MOST_LINES else MOST_LINES - 1
+    coloured = zip(names[:count], COLOURS, strict=False)
+    lines = [(name, colour, held.queues[name][place]) for name, colour in coloured]
+    rest = [held.queues[name][place] for name in names[count:]]
+    if rest:
+        together = [_sum(points) for points in zip(*rest, strict=True)]
+        lines.append((f"({len(rest)} others)", OTHERS_COLOUR, together))
+    return [line for line in lines if _total(line[2])]
+
+
+def label_heights(wanted: Sequence[float], apart: float) -> list[float]:
+    """Return heights near the *wanted* ones that are at least *apart*, in the same order.
+
+    They stay between 0 and 1 while there is room for all.
+    """
+    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
+    heights = list(wanted)
+    floor = 0.0
+    for at in order:
+        heights[at] = floor = max(heights[at], floor)
+        floor += apart
+    ceiling = 1.0
+    for at in reversed(order):
+        heights[at] = ceiling = min(heights[at], ceiling)
+        ceiling -= apart
+    return heights
+
+
+def _by_use(held: HeldOverTime) -> list[str]:
+    def greatest_part(name: str) -> float:
+        totals = [_total(points) for points in held.queues[name]]
+        return max(
+            (used / whole for used, whole in zip(totals, everything, strict=True) if whole),
+            default=0,
+        )
+
+    everything = [sum(each) for each in zip(*_totals(held), strict=True)]
+    return sorted(held.queues, key=lambda name: (-greatest_part(name), name))
+
+
+def _totals(held: HeldOverTime) -> list[list[float]]:
+    return [[_total(points) for points in each] for each in held.queues.values()]
+
+
+def _total(points: Points) -> float:
+    return sum(each or 0 for each in points)
+
+
+def _sum(points: Sequence[float | None]) -> float | None:
+    known = [each for each in points if each is not None]
+    return sum(known) if known else None
+
+
+def _places(resources: tuple[str, ...]) -> list[int]:
+    ordered = by_interest(Axis(name) for name in resources)
+    return [resources.index(axis.resource) for axis in ordered]
+
+
+def _is_held(held: HeldOverTime, place: int) -> bool:
+    return any(_total(points[place]) for points in held.queues.values())
+
+
+def _draw_panel(panel: "Axes", held: HeldOverTime, resource: str, place: int) -> None:
+    size = GIB if is_memory_like(resource) else scale_of(resource)
+    title = printable(resource) + (" (GiB)" if is_memory_like(resource) else "")
+    lines = lines_of(held, place)
+    capacity = held.capacity[place]
+    most = _highest(points for _, _, points in lines)
+    if _highest([capacity]) > MOST_HEADROOM * most:
+        title += f", of {_last(capacity) / size:g}"  # its line would press all others flat
+    elif _total(capacity):
+        lines.append((CAPACITY, CAPACITY_COLOUR, capacity))
+    top = _highest(points for _, _, points in lines) / size * 1.08
+    _draw_lines(panel, held, lines, size)
+    panel.set_ylim(0, top)
+    _label(panel, lines, size * top)
+    panel.set_title(title, loc="left", fontsize=11, parse_math=False)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    panel.set_axisbelow(True)
+    _mark_time(panel)
+
+
+def _draw_lines(panel: "Axes", held: HeldOverTime, lines: Sequence[Line], size: int) -> None:
+    edges = [_day(held, at) for at in range(held.count + 1)]
+    panel.set_xlim(edges[0], edges[-1])
+    for name, colour, points in lines:
+        values = [float("nan") if each is None else each / size for each in points]
+        style = "--" if name == CAPACITY else "-"
+        panel.stairs(values, edges, baseline=None, color=colour, linewidth=1.8, linestyle=style)
+
+
+def _highest(lines: Iterable[Points]) -> float:
+    return max((each or 0 for points in lines for each in points), default=0)
+
+
+def _last(points: Points) -> float:
+    return next((each for each in reversed(points) if each is not None), 0)
+
+
+def _label(panel: "Axes", lines: Sequence[Line], top: float) -> None:
+    """Write each name where its line ends, moved apart where they would overlap."""
+    heights = label_heights([_last(points) / top for _, _, points in lines], LABEL_HEIGHT)
+    for (name, colour, _), height in zip(lines, heights, strict=True):
+        panel.annotate(
+            printable(name),
+            (1.01, height),
+            xycoords="axes fraction",
+            color=OTHERS_COLOUR if name == CAPACITY else colour,
+            fontsize=9,
+            verticalalignment="center",
+            annotation_clip=False,
+            parse_math=False,
+        )
+
+
+def _mark_time(panel: "Axes") -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    # The library has no types for these two.
+    locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
+    panel.xaxis.set_major_locator(locator)
+    text = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
+    panel.xaxis.set_major_formatter(text)
+    panel.tick_params(labelsize=9)
+
+
+def _day(held: HeldOverTime, at: int) -> float:
+    """Where a stretch begins, in days since 1970, which is how the library counts time."""
+    at_ms = held.begin_ms + (held.end_ms - held.begin_ms) * at // held.count
+    return at_ms / DAY_MS
+
+
+def _save(figure: "Figure", file: Path) -> None:
+    form = file.suffix.lower().removeprefix(".")
+    metadata = {"Date": None} if form == "svg" else {}
+    try:
+        with warnings.catch_warnings():
+            # A name in a script that the font lacks is drawn as boxes, which is seen well enough.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            figure.savefig(file, format=form, dpi=120, metadata=metadata)
+    except OSError as wrong:
+        raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
