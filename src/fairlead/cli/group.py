@@ -21,6 +21,7 @@ COMMANDS = {
     "pending": "fairlead.cli.pending",
     "plan": "fairlead.cli.plan",
     "explain": "fairlead.cli.explain",
+    "usage": "fairlead.cli.usage",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
 }
@@ -30,6 +31,7 @@ SUMMARIES = {
     "pending": "Show who waits in a queue of Kueue, in its order.",
     "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
     "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
+    "usage": "Show, change, export or import the record of who used what.",
     "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }

@@ -1,0 +1,144 @@
+"""``fairlead usage grant`` and ``forgive``: changes by an administrator, each with its reason."""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from fairlead.cli.options import now_option
+from fairlead.cli.usage_amounts import read_resource_time
+from fairlead.cli.usage_record import find_record, moment_to_write, names_record, opened
+from fairlead.explain.printable import printable
+from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.model.axes import QueueName
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.entries import Forgiven, Granted
+from fairlead.usage.settings import UsageRules
+
+GRANT_EPILOG = """\b
+Examples:
+  fairlead usage grant --queue research gpu=100h --reason "node failure on Monday"
+  fairlead usage grant --queue research --user ann gpu=-8h --reason "ran outside the queue"
+  fairlead usage grant --queue research gpu=20h memory=64Gi*20h --reason "job was lost"
+"""
+FORGIVE_EPILOG = """\b
+Examples:
+  fairlead usage forgive --queue research --reason "move to the new cluster"
+  fairlead usage forgive --all --reason "new year"
+"""
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _is_audited(command: Command) -> Command:
+    """Add the options that say who did it and why."""
+    for option in (
+        click.option("--who", metavar="NAME", help="Who does it; by default $SUDO_USER or $USER."),
+        click.option("--reason", required=True, metavar="TEXT", help="Why; kept in the log."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(epilog=GRANT_EPILOG)
+@click.argument("amounts", nargs=-1, required=True, metavar="RESOURCE=[AMOUNT*]TIME...")
+@click.option("--queue", required=True, metavar="QUEUE", help="Whose record is changed.")
+@click.option("--user", default="", metavar="USER", help="Count it for this user, too.")
+@_is_audited
+@names_record
+@now_option
+def grant(
+    amounts: tuple[str, ...],
+    queue: str,
+    user: str,
+    reason: str,
+    who: str | None,
+    store: str | None,
+    files: tuple[str, ...],
+    now: int,
+) -> None:
+    """Take time off what a queue used, or charge it.
+
+    A negative time is charged. gpu=100h is 100 hours of one GPU, and 50 hours of two. What is
+    granted fades, and leaves the window, as use does.
+    """
+    name, why = _who(who), _reason(reason)
+    with opened(find_record(store, files), writes=True) as record:
+        times = read_resource_time(amounts, record.resources)
+        _note_unknown(record, queue, now)
+        record.ensure_resources(list(times))
+        record.append(
+            [
+                Granted(
+                    at_ms=moment_to_write(record, now),
+                    queue=QueueName(queue),
+                    user=user,
+                    resource_time=tuple(-times.get(each, 0) for each in record.resources),
+                    who=name,
+                    reason=why,
+                )
+            ]
+        )
+    whom = f"queue {queue}" + (f", user {user}" if user else "")
+    for resource, value in times.items():
+        done = "granted to" if value > 0 else "charged to"
+        hours = f"{hours_text(resource, abs(value))} {hours_unit(resource)} of {resource}"
+        click.echo(printable(f"{done} {whom}: {hours}"))
+
+
+@click.command(epilog=FORGIVE_EPILOG)
+@click.option("--queue", metavar="QUEUE", help="Whose past use is forgiven.")
+@click.option("--all", "everybody", is_flag=True, help="Forgive every queue: begin anew.")
+@_is_audited
+@names_record
+@now_option
+def forgive(
+    queue: str | None,
+    everybody: bool,
+    reason: str,
+    who: str | None,
+    store: str | None,
+    files: tuple[str, ...],
+    now: int,
+) -> None:
+    """Let past use of a queue, or of all, be as if never.
+
+    Past grants are gone with it. Nothing is deleted: the log and an export still show what was
+    there.
+    """
+    if everybody == (queue is not None):
+        raise click.UsageError("say whose past use is forgiven: either --queue QUEUE or --all")
+    name, why = _who(who), _reason(reason)
+    with opened(find_record(store, files), writes=True) as record:
+        if queue is not None:
+            _note_unknown(record, queue, now)
+        whose = None if queue is None else QueueName(queue)
+        at_ms = moment_to_write(record, now)
+        record.append([Forgiven(at_ms=at_ms, queue=whose, who=name, reason=why)])
+    whom = "all queues" if queue is None else f"queue {queue}"
+    click.echo(printable(f"forgiven: past use of {whom}"))
+
+
+def _who(given: str | None) -> str:
+    name = given or os.environ.get("SUDO_USER") or os.environ.get("USER") or ""
+    if not name.strip():
+        raise click.UsageError("say who does it: --who NAME")
+    return name
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise click.BadParameter("found no text, expected why", param_hint="--reason")
+    return text
+
+
+def _note_unknown(store: UsageStore, queue: str, now_ms: int) -> None:
+    """Tell of a queue without a record: it may be new, but it may be a slip."""
+    at_ms = moment_to_write(store, now_ms)
+    known = store.ledger(UsageRules(), at_ms).usage(at_ms).queues
+    if queue not in known:
+        hint = did_you_mean(queue, known)
+        text = f"note: there is no record of a queue {queue} in the last 7 days"
+        click.echo(printable(f"{text}; {hint}" if hint else text), err=True)

@@ -1,0 +1,51 @@
+"""``fairlead usage export``: the whole record as text."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from fairlead.cli.options import output_option
+from fairlead.cli.progress import counted
+from fairlead.cli.usage_record import find_record, names_record, opened
+from fairlead.errors import FairleadError
+from fairlead.store.usage_text import TextForm, usage_lines
+
+EPILOG = """\b
+Examples:
+  fairlead usage export --store usage.db usage.jsonl
+  fairlead usage export --store usage.db -o csv | head
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", type=click.Path(dir_okay=False), required=False, metavar="[FILE]")
+@output_option("jsonl", "csv")
+@names_record
+def export(file: str | None, output: TextForm, store: str | None, files: tuple[str, ...]) -> None:
+    """Write the record as JSON lines or CSV.
+
+    To a file, or to standard output. An import gives the same answers again. Times are milliseconds
+    since 1970, amounts are whole base units: millicores, bytes, thousandths of a GPU.
+    """
+    with opened(find_record(store, files), writes=False) as record:
+        entries = counted(record.entries(), "entries exported")
+        lines = usage_lines(output, record.resources, entries)
+        if file is None:
+            for line in lines:
+                click.echo(line, nl=False)
+        else:
+            _write(Path(file), lines)
+
+
+def _write(file: Path, lines: Iterator[str]) -> None:
+    """Put the text there as a whole: an old export is not lost to one that fails."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as text:
+            text.writelines(lines)
+        part.replace(file)
+    except OSError as wrong:
+        raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
+    finally:
+        part.unlink(missing_ok=True)

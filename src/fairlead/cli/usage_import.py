@@ -1,0 +1,202 @@
+"""``fairlead usage import``: a record from text, all of it or nothing."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import click
+
+from fairlead.cli.progress import counted
+from fairlead.cli.standard_input import read_standard_input
+from fairlead.cli.usage_amounts import resource_name
+from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
+from fairlead.cli.usage_record import find_record, names_record, opened
+from fairlead.errors import FairleadError, QuantityError
+from fairlead.explain.moment_text import moment_text
+from fairlead.explain.printable import printable
+from fairlead.model.quantity import base_units, parse_quantity
+from fairlead.store.fit_resources import fit_resources
+from fairlead.store.sacct import held_entries, read_sacct
+from fairlead.store.sacct_fields import RESOURCES
+from fairlead.store.usage_store import UsageStore
+from fairlead.store.usage_text import UsageText, read_usage
+from fairlead.usage.entries import Capacity, Entry
+
+ImportForm: TypeAlias = Literal["jsonl", "csv", "sacct"]
+FORMS: tuple[ImportForm, ...] = get_args(ImportForm)
+
+EPILOG = """\b
+Examples:
+  fairlead usage import usage.jsonl --store usage.db
+  fairlead usage import sacct.txt --time-zone Europe/Berlin --capacity gpu=64,cpu=2048
+  sacct -aP -S 2026-11-01 -o JobID,Account,User,Start,End,ElapsedRaw,State,AllocTRES |
+    fairlead usage import - --format sacct --queue-map accounts.yaml
+"""
+
+
+class TimeZone(click.ParamType):
+    """The name of a time zone."""
+
+    name = "zone"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ZoneInfo:
+        """Return the zone; a name that is none is wrong usage."""
+        if isinstance(value, ZoneInfo):
+            return value
+        try:
+            return ZoneInfo(str(value))
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            self.fail(f"found {value!r}, expected a zone such as Europe/Berlin", param, ctx)
+
+
+@click.command("import", epilog=EPILOG)
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    help="What the file holds; by default its first line tells.",
+)
+@click.option(
+    "--queue-map",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="sacct: YAML with a line ACCOUNT: QUEUE for each account; by default the same name.",
+)
+@click.option(
+    "--time-zone",
+    type=TimeZone(),
+    default="UTC",
+    show_default=True,
+    metavar="ZONE",
+    help="sacct: where its times are from.",
+)
+@click.option(
+    "--capacity",
+    metavar="gpu=N,cpu=N,memory=N",
+    help="sacct: what the cluster had, which sacct does not tell.",
+)
+@names_record
+def import_(
+    file: str,
+    form: ImportForm | None,
+    queue_map: str | None,
+    time_zone: ZoneInfo,
+    capacity: str | None,
+    store: str | None,
+    files: tuple[str, ...],
+) -> None:
+    """Add an export, or what sacct prints, to the record.
+
+    All of it is added, or nothing. Older entries take their place in time. The record is made if
+    there is none.
+    """
+    found = find_record(store, files)
+    with _lines(file) as (name, lines):
+        first = next(lines, "")
+        told = form or _form_of(first, name)
+        rest = counted(_chained(first, lines), "lines read")
+        if told == "sacct":
+            accounts = QueueMap({}) if queue_map is None else read_queue_map(queue_map)
+            text = _from_sacct(rest, name, time_zone, accounts, capacity)
+        else:
+            if queue_map is not None or capacity is not None:
+                raise click.UsageError("--queue-map and --capacity are for sacct only")
+            text = read_usage(told, rest, name)
+    if not text.entries:
+        click.echo("nothing to import: the file tells of no use")
+        return
+    with opened(found, writes=True, makes=True) as record:
+        _add(record, text)
+    begin, end = (moment_text(text.entries[at].at_ms) for at in (0, -1))
+    click.echo(f"imported {len(text.entries)} entries, from {begin} to {end}")
+
+
+def _add(record: UsageStore, text: UsageText) -> None:
+    first_ms, newest_ms = text.entries[0].at_ms, record.newest_ms
+    if newest_ms is not None and first_ms <= newest_ms:
+        click.echo(
+            f"note: the record has entries up to {moment_text(newest_ms)}, and the file begins at "
+            f"{moment_text(first_ms)}: where both tell of the same queue, the later entry holds",
+            err=True,
+        )
+    record.ensure_resources(text.resources)
+    record.append(list(fit_resources(text.entries, text.resources, record.resources)))
+
+
+def _from_sacct(
+    lines: Iterator[str], name: str, time_zone: ZoneInfo, accounts: QueueMap, capacity: str | None
+) -> UsageText:
+    amounts = None if capacity is None else _capacity(capacity)
+    history = read_sacct(lines, name, time_zone)
+    held = held_entries(history.jobs, accounts.queue_of)
+    entries: list[Entry] = list(held)
+    if held and amounts is not None:
+        entries.insert(0, Capacity(at_ms=held[0].at_ms, amounts=amounts))
+    left_out = "".join(f", {count} {why}" for why, count in sorted(history.left_out.items()))
+    click.echo(printable(f"sacct: {len(history.jobs)} jobs{left_out}"))
+    if accounts.unmapped:
+        names = ", ".join(sorted(accounts.unmapped))
+        click.echo(printable(f"sacct: queues of the same name as their account: {names}"))
+    if amounts is None:
+        click.echo(
+            "note: without --capacity it is not known which part of the cluster was used", err=True
+        )
+    return UsageText(resources=RESOURCES, entries=entries)
+
+
+def _capacity(text: str) -> tuple[int, ...]:
+    amounts = dict.fromkeys(RESOURCES, 0)
+    for item in text.split(","):
+        short, _, number = item.strip().partition("=")
+        name = resource_name(short, RESOURCES)
+        try:
+            amount, is_exact = base_units(name, parse_quantity(number))
+        except QuantityError as wrong:
+            raise click.BadParameter(f"found {item!r}: {wrong}", param_hint="--capacity") from wrong
+        if name not in amounts or amount < 0 or not is_exact:
+            raise click.BadParameter(
+                f"found {item!r}, expected such as gpu=64,cpu=2048,memory=16Ti",
+                param_hint="--capacity",
+            )
+        amounts[name] = amount
+    return tuple(amounts.values())
+
+
+@contextmanager
+def _lines(file: str) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the name and the lines of a file, with their ends, or of standard input."""
+    try:
+        if file == "-":
+            data = read_standard_input([file])
+            yield "<stdin>", iter(io.StringIO(data.decode("utf-8-sig"), newline=""))
+            return
+        with Path(file).open(encoding="utf-8-sig", newline="") as lines:
+            yield file, lines
+    except UnicodeDecodeError as wrong:
+        raise FairleadError(f"cannot read {file}: it is no UTF-8 text") from wrong
+    except OSError as wrong:
+        raise FairleadError(f"cannot read {file}: {wrong.strerror or wrong}") from wrong
+
+
+def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _form_of(first: str, name: str) -> ImportForm:
+    if first.startswith("{"):
+        return "jsonl"
+    if first.startswith("type,"):
+        return "csv"
+    if "JobID" in first.strip().split("|"):
+        return "sacct"
+    raise click.UsageError(
+        f"the first line of {name} tells no form that is known: say it with --format"
+    )

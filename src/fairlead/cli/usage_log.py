@@ -1,0 +1,91 @@
+"""``fairlead usage log``: what administrators changed, who, when and why."""
+
+import csv
+import io
+
+import click
+import msgspec
+
+from fairlead.cli.options import output_option
+from fairlead.cli.table import table_text
+from fairlead.cli.usage_record import find_record, names_record, opened
+from fairlead.explain.moment_text import moment_text
+from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.usage.entries import Forgiven, Granted
+
+EPILOG = """\b
+Examples:
+  fairlead usage log --store usage.db
+  fairlead usage log --store usage.db -o json
+"""
+HEAD = ("TIME", "WHO", "CHANGE", "QUEUE", "USER", "AMOUNTS", "REASON")
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One change by an administrator, as text."""
+
+    time: str
+    who: str
+    change: str
+    queue: str | None  # None: all
+    user: str | None
+    amounts: dict[str, str]  # by resource; a charge has a minus
+    reason: str
+
+
+@click.command(epilog=EPILOG)
+@output_option("table", "json", "yaml", "csv")
+@names_record
+def log(output: str, store: str | None, files: tuple[str, ...]) -> None:
+    """Show what was changed, by whom, when and why.
+
+    Grants, charges and what was forgiven, the newest last.
+    """
+    with opened(find_record(store, files), writes=False) as record:
+        changes = [_change(entry, record.resources) for entry in record.audit()]
+    if output in ("json", "yaml"):
+        from fairlead.cli.output import print_document
+
+        print_document({"kind": "UsageLog", "changes": changes}, output)
+        return
+    rows = [_row(change) for change in changes]
+    if output == "table":
+        click.echo(table_text([HEAD, *rows], left=len(HEAD)) if rows else "nothing was changed")
+        return
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([[each.lower() for each in HEAD], *rows])
+    click.echo(text.getvalue(), nl=False)
+
+
+def _change(entry: Granted | Forgiven, resources: tuple[str, ...]) -> Change:
+    if isinstance(entry, Forgiven):
+        word, user = "forgiven", ""
+        times: list[tuple[str, int]] = []
+    else:
+        word, user = _word(entry), entry.user
+        # What is granted is taken off, so it is kept with a minus; people say it the other way.
+        times = [(name, -each) for name, each in zip(resources, entry.resource_time, strict=True)]
+    return Change(
+        time=moment_text(entry.at_ms),
+        who=entry.who,
+        change=word,
+        queue=entry.queue,
+        user=user or None,
+        amounts={
+            name: f"{hours_text(name, each)} {hours_unit(name)}" for name, each in times if each
+        },
+        reason=entry.reason,
+    )
+
+
+def _word(entry: Granted) -> str:
+    if all(each <= 0 for each in entry.resource_time):
+        return "granted"
+    return "charged" if all(each >= 0 for each in entry.resource_time) else "changed"
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    amounts = ", ".join(f"{text} {name}" for name, text in change.amounts.items())
+    queue = "*" if change.queue is None else change.queue
+    user = change.user or ""
+    return (change.time, change.who, change.change, queue, user, amounts, change.reason)

@@ -1,0 +1,113 @@
+"""Which record of use a command is about, and by which rules it counts."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from fairlead.cli.options import load_files
+from fairlead.errors import FairleadError
+from fairlead.manifest.assembled import Assembled
+from fairlead.model.axes import QueueName
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
+
+STORE_VARIABLE = "FAIRLEAD_USAGE_STORE"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the record is, and what the objects of ``-f`` say about it."""
+
+    path: Path
+    settings: UsageSettings
+    parents: Mapping[QueueName, QueueName | None]  # empty without objects
+
+
+def names_record(command: Command) -> Command:
+    """Add the options that say which record is meant."""
+    for option in reversed(
+        (
+            click.option(
+                "--store",
+                type=click.Path(dir_okay=False),
+                metavar="FILE",
+                help=f"The record of use; by default ${STORE_VARIABLE}, or what -f says.",
+            ),
+            click.option(
+                "-f",
+                "--file",
+                "files",
+                multiple=True,
+                type=click.Path(allow_dash=True),
+                metavar="PATH",
+                help="Objects with queues and settings: file, folder or -; may be repeated.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def find_record(store: str | None, files: tuple[str, ...]) -> Record:
+    """Return what the options, the environment and the objects say together, in this order."""
+    assembled = _assembled(files) if files else None
+    settings = _usage_settings(assembled)
+    queues = {} if assembled is None else assembled.state.queues
+    return Record(
+        path=Path(store or os.environ.get(STORE_VARIABLE, "") or _path_in(settings)),
+        settings=settings or UsageSettings(),
+        parents={name: queue.parent for name, queue in queues.items()},
+    )
+
+
+@contextmanager
+def opened(record: Record, *, writes: bool, makes: bool = False) -> Iterator[UsageStore]:
+    """Open the record; only who *makes* one does not need a file that is there."""
+    if not makes and not record.path.exists():
+        writes = False  # which says that it is missing, where a slip in the name would make it
+    with UsageStore.open(record.path, writes=writes) as store:
+        yield store
+
+
+def moment_to_write(store: UsageStore, now_ms: int) -> int:
+    """Return the later of the clock and what is written: a record never goes back in time."""
+    newest_ms = store.newest_ms
+    return now_ms if newest_ms is None else max(now_ms, newest_ms)
+
+
+def _assembled(files: tuple[str, ...]) -> Assembled:
+    from fairlead.cli.findings import show_findings
+
+    result = load_files(files, (), None, strict=False)
+    shown = "error" if result.assembled is None else "warning"
+    show_findings([finding for finding in result.findings if finding.severity == shown])
+    if result.assembled is None:
+        raise click.exceptions.Exit(1)
+    return result.assembled
+
+
+def _usage_settings(assembled: Assembled | None) -> UsageSettings | None:
+    if assembled is None or not isinstance(assembled.settings, KaiSettings):
+        return None
+    return assembled.settings.usage
+
+
+def _path_in(settings: UsageSettings | None) -> str:
+    match None if settings is None else settings.source:
+        case StoreSource(path=path):
+            return path
+        case PrometheusSource():
+            found = "the settings read past use from Prometheus, which this command cannot change"
+        case None:
+            found = "no record of use is named"
+    raise FairleadError(
+        f"{found}: name the file with --store FILE, in the variable {STORE_VARIABLE}, or in the "
+        "settings among the objects of -f"
+    )

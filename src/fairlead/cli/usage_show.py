@@ -1,0 +1,186 @@
+"""``fairlead usage show``: who used what, as a table, a document or a picture."""
+
+import csv
+import io
+from pathlib import Path
+
+import click
+import msgspec
+
+from fairlead.cli.options import now_option, output_option
+from fairlead.cli.progress import counted
+from fairlead.cli.table import table_text
+from fairlead.cli.usage_record import Record, find_record, names_record, opened
+from fairlead.errors import DurationError, FairleadError
+from fairlead.explain.moment_text import moment_text
+from fairlead.explain.printable import printable
+from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
+from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.model.duration import format_duration, parse_duration
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.window import Sliding, begins_at
+
+EPILOG = """\b
+Examples:
+  fairlead usage show --store usage.db
+  fairlead usage show --store usage.db --window 30d --half-life 1w --by user
+  fairlead usage show -f cluster/ --queue research -o json
+  fairlead usage show --store usage.db --plot usage.svg
+"""
+PLOT_POINTS = 336  # half an hour each in a week
+
+
+@click.command(epilog=EPILOG)
+@click.option("--queue", metavar="QUEUE", help="Show this queue only.")
+@click.option("--by", type=click.Choice(["queue", "user"]), default="queue", show_default=True)
+@click.option("--window", metavar="LENGTH", help="Count the last 7d, 12h, ...; else as -f says.")
+@click.option("--half-life", metavar="LENGTH", help="Let use fade by half in 2d, ...; 0 for none.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Draw what queues held over the window into a file that ends in .svg or .png.",
+)
+@output_option("table", "json", "yaml", "csv")
+@names_record
+@now_option
+def show(
+    queue: str | None,
+    by: str,
+    window: str | None,
+    half_life: str | None,
+    plot: str | None,
+    output: str,
+    store: str | None,
+    files: tuple[str, ...],
+    now: int,
+) -> None:
+    """Show what every queue used over a window.
+
+    In hours of one GPU, one core or one GiB, and as a part of the capacity of the same time.
+    Without other settings the window is the last 7 days and nothing fades. With the objects of -f,
+    inner queues are shown, too, each the sum of what is below it.
+    """
+    if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png"):
+        raise click.BadParameter("expected a file that ends in .svg or .png", param_hint="--plot")
+    record = find_record(store, files)
+    rules = _rules(record.settings.rules, window, half_life)
+    with opened(record, writes=False) as opened_store:
+        report = _report(opened_store, record, rules, now, by_user=by == "user")
+        if queue is not None:
+            _check_known(queue, report)
+            report = only_queue(report, queue)
+        _print(report, output)
+        if plot is not None:
+            _draw(opened_store, rules, now, queue, Path(plot))
+    if report.unknown and report.rows:
+        names = ", ".join(report.unknown)
+        click.echo(f"note: the capacity of {names} was never told in this window", err=True)
+
+
+def _rules(rules: UsageRules, window: str | None, half_life: str | None) -> UsageRules:
+    if window is not None:
+        length_ms = _length_ms("--window", window)
+        if length_ms <= 0:
+            raise click.BadParameter("expected more than 0", param_hint="--window")
+        rules = msgspec.structs.replace(rules, window=Sliding(length_ms))
+    if half_life is not None:
+        length_ms = _length_ms("--half-life", half_life)
+        if length_ms < 0:
+            raise click.BadParameter("expected 0 or more", param_hint="--half-life")
+        rules = msgspec.structs.replace(rules, half_life_ms=length_ms or None)
+    return rules
+
+
+def _length_ms(option: str, text: str) -> int:
+    try:
+        return parse_duration(text)[0]
+    except DurationError as wrong:
+        raise click.BadParameter(str(wrong), param_hint=option) from wrong
+
+
+def _report(
+    store: UsageStore, record: Record, rules: UsageRules, now_ms: int, *, by_user: bool
+) -> UsageReport:
+    decaying = store.ledger(rules, now_ms)
+    plain = decaying
+    if rules.half_life_ms is not None:
+        plain = store.ledger(msgspec.structs.replace(rules, half_life_ms=None), now_ms)
+    return usage_report(plain, decaying, rules, now_ms, record.parents, by_user=by_user)
+
+
+def _check_known(queue: str, report: UsageReport) -> None:
+    known = {row.queue for row in report.rows}
+    if queue not in known:
+        hint = did_you_mean(queue, known)
+        end = f"; {hint}" if hint else ""
+        raise FairleadError(printable(f"there is no record of a queue {queue} in this window{end}"))
+
+
+def _print(report: UsageReport, output: str) -> None:
+    if output in ("json", "yaml"):
+        from fairlead.cli.output import print_document
+
+        print_document(usage_document(report), output)
+        return
+    if output == "csv":
+        _print_csv(report)
+        return
+    fades = "" if report.half_life_ms is None else f", half-life {_short(report.half_life_ms)}"
+    since, until = moment_text(report.since_ms), moment_text(report.now_ms)
+    click.echo(f"used from {since} to {until}{fades}\n")
+    click.echo(_table(report) if report.rows else "nobody used anything")
+
+
+def _short(length_ms: int) -> str:
+    """Whole days as days, which is how half-lives are set."""
+    days, rest = divmod(length_ms, 24 * 3_600_000)
+    return format_duration(length_ms) if rest else f"{days}d"
+
+
+def _table(report: UsageReport) -> str:
+    head = ("QUEUE", "USER", "RESOURCE", "UNIT", "USED", "DECAYED", "ABOVE-GUARANTEE")
+    head = (*head, "OF-CAPACITY")
+    has_users = any(row.user for row in report.rows)
+    rows: list[tuple[str, ...]] = [head]
+    last = ""
+    for row in report.rows:
+        if last and row.resource != last:
+            rows.append(("",) * len(head))
+        last = row.resource
+        name = "  " * row.depth + row.queue
+        numbers = (row.used, row.decayed, row.above_guarantee, _percent(row.of_capacity))
+        rows.append((name, row.user or "-", row.resource, row.unit, *numbers))
+    if not has_users:
+        rows = [(row[0], *row[2:]) for row in rows]
+    return table_text(rows, left=4 if has_users else 3)
+
+
+def _percent(part: str) -> str:
+    """``0.123456789`` as ``12.35%``; documents hold all digits."""
+    return f"{float(part) * 100:.2f}%" if part else ""
+
+
+def _print_csv(report: UsageReport) -> None:
+    columns = ("queue", "user", "resource", "unit", "used", "decayed")
+    columns = (*columns, "above_guarantee", "of_capacity")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([getattr(row, column) for column in columns] for row in report.rows)
+    click.echo(text.getvalue(), nl=False)
+
+
+def _draw(store: UsageStore, rules: UsageRules, now_ms: int, queue: str | None, file: Path) -> None:
+    from fairlead.explain.held_over_time import held_over_time
+    from fairlead.explain.usage_plot import draw_usage
+
+    begin_ms = begins_at(rules.window, now_ms)
+    entries = counted(store.entries(begin_ms), "entries read")
+    held = held_over_time(entries, len(store.resources), begin_ms, now_ms, PLOT_POINTS)
+    if queue is not None:
+        only = {name: points for name, points in held.queues.items() if name == queue}
+        held = msgspec.structs.replace(held, queues=only)
+    draw_usage(held, store.resources, file)
+    click.echo(f"drawn: {file}", err=True)

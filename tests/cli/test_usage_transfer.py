@@ -1,0 +1,246 @@
+"""``fairlead usage export`` and ``import``: all of a record, or nothing, and the same answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.entries import Capacity, Entry
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.window import Sliding
+from tests.cli.run_cli import Ran, run_cli
+from tests.shared_folder import ROOT
+from tests.store.entry_lists import BEGIN_MS, RESOURCES, entry_lists
+
+SAMPLE = str(ROOT / "examples/usage/sacct.txt")
+QUEUE_MAP = str(ROOT / "examples/usage/queue-map.yaml")
+NOW = "2026-11-16T08:00:00Z"
+
+
+@pytest.fixture(autouse=True)
+def _no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRLEAD_USAGE_STORE", raising=False)
+
+
+def usage(verb: str, store: Path, *arguments: str, stdin: bytes = b"") -> Ran:
+    return run_cli("usage", verb, "--store", str(store), *arguments, stdin=stdin)
+
+
+def entries_of(store: Path) -> list[Entry]:
+    with UsageStore.open(store, writes=False) as record:
+        return list(record.entries())
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@settings(
+    max_examples=15,
+    deadline=None,
+    # Every example makes files of its own names.
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(entries=entry_lists().filter(bool))
+def test_an_export_that_is_imported_gives_the_same_answers(
+    tmp_path: Path, form: str, entries: list[Entry]
+) -> None:
+    old, new, text = tmp_path / "old.db", tmp_path / "new.db", tmp_path / "text"
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with UsageStore.open(old, resources=RESOURCES) as record:
+        record.append(entries)
+    assert usage("export", old, "-o", form, str(text)).exit_code == 0
+    ran = usage("import", new, str(text))
+    assert ran.exit_code == 0, ran.err
+    assert entries_of(new) == entries_of(old)
+
+    rules = UsageRules(window=Sliding(10**7), half_life_ms=10**6)
+    now_ms = BEGIN_MS + 13 * 10**7
+    answers = []
+    for path in (old, new):
+        with UsageStore.open(path, writes=False) as record:
+            answers.append(record.ledger(rules, now_ms).usage(now_ms))
+    assert answers[0] == answers[1]
+
+
+def test_standard_output_and_input_will_do(tmp_path: Path) -> None:
+    usage("import", tmp_path / "a.db", SAMPLE)
+    text = usage("export", tmp_path / "a.db").out
+    ran = usage("import", tmp_path / "b.db", "-", stdin=text.encode())
+    assert ran.out.startswith("imported 17 entries, from 2026-11-09T08:00:00Z to 2026-11-16T08:00")
+    assert entries_of(tmp_path / "b.db") == entries_of(tmp_path / "a.db")
+
+
+def test_importing_the_same_twice_changes_no_answer(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    usage("import", store, SAMPLE)
+    once = usage("show", store, "--now", NOW, "--window", "14d").out
+    ran = usage("import", store, SAMPLE)
+    assert ran.exit_code == 0
+    assert "note: the record has entries up to 2026-11-16T08:00:00Z, and the file begins" in ran.err
+    assert usage("show", store, "--now", NOW, "--window", "14d").out == once
+
+
+def test_older_history_takes_its_place_in_time(tmp_path: Path) -> None:
+    """The capacity of later was there first; the history of Slurm is put before it."""
+    store = tmp_path / "a.db"
+    with UsageStore.open(store, resources=("nvidia.com/gpu",)) as record:
+        record.append([Capacity(at_ms=1_800_000_000_000, amounts=(8000,))])
+    assert usage("import", store, SAMPLE).exit_code == 0
+    found = entries_of(store)
+    assert [each.at_ms for each in found] == sorted(each.at_ms for each in found)
+    assert found[-1] == Capacity(at_ms=1_800_000_000_000, amounts=(8000, 0, 0))
+    with UsageStore.open(store, writes=False) as record:
+        assert record.resources == ("nvidia.com/gpu", "cpu", "memory")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_one_bad_line_and_nothing_is_imported(tmp_path: Path, form: str) -> None:
+    store, text = tmp_path / "a.db", tmp_path / "text"
+    usage("import", store, SAMPLE)
+    usage("export", store, "-o", form, str(text))
+    lines = text.read_text(encoding="utf-8").splitlines()
+    text.write_text("\n".join([*lines[:5], "{}", *lines[5:]]), encoding="utf-8")
+    before = entries_of(store)
+    for target in (store, tmp_path / "new.db"):
+        ran = usage("import", target, str(text), "--format", form)
+        assert ran.exit_code == 1
+        assert f"error: nothing was imported: 1 line of {text} cannot be read\n{text}:6:" in ran.err
+    assert entries_of(store) == before
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_export_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    store, text = tmp_path / "a.db", tmp_path / "text"
+    usage("import", store, SAMPLE)
+    text.write_text("precious", encoding="utf-8")
+    store.write_bytes(b"no store at all, but long enough to be looked at" * 100)
+    assert usage("export", store, str(text)).exit_code == 1
+    assert text.read_text(encoding="utf-8") == "precious"
+    assert not (tmp_path / "text.part").exists()
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    usage("import", tmp_path / "a.db", SAMPLE)
+    ran = usage("export", tmp_path / "a.db", str(tmp_path / "no/such/folder"))
+    assert ran.exit_code == 1
+    assert "error: cannot write" in ran.err
+
+
+def test_the_history_of_slurm_becomes_use_of_queues(tmp_path: Path) -> None:
+    """16 GPUs for 7 days are 2688 GPU-hours; physics had 160 of them, biology 156.
+
+    The capacity begins with the first job, seven days before now.
+    """
+    options = ("--queue-map", QUEUE_MAP, "--capacity", "gpu=16,cpu=512,memory=4Ti")
+    ran = usage("import", tmp_path / "a.db", SAMPLE, *options)
+    assert ran.out.splitlines() == [
+        "sacct: 10 jobs, 2 never started, 3 steps of jobs",
+        "sacct: queues of the same name as their account: chemistry",
+        "imported 18 entries, from 2026-11-09T08:00:00Z to 2026-11-16T08:00:00Z",
+    ]
+    assert ran.err == ""
+    show = ("--now", NOW, "--window", "14d", "-o", "json")
+    rows = json.loads(usage("show", tmp_path / "a.db", *show).out)["usage"]
+    gpus = {row["queue"]: row for row in rows if row["resource"] == "nvidia.com/gpu"}
+    assert {name: row["used"] for name, row in gpus.items()} == {
+        "team-physics": "160",
+        "team-biology": "156",
+        "chemistry": "0",
+    }
+    assert gpus["team-physics"]["ofCapacity"] == "0.05952381"  # 160 / 2688
+
+
+def test_without_a_capacity_the_part_of_the_cluster_is_not_known(tmp_path: Path) -> None:
+    ran = usage("import", tmp_path / "a.db", SAMPLE)
+    assert "note: without --capacity it is not known which part of the cluster" in ran.err
+
+
+def test_the_time_zone_moves_the_history(tmp_path: Path) -> None:
+    ran = usage("import", tmp_path / "a.db", SAMPLE, "--time-zone", "Europe/Berlin")
+    assert "from 2026-11-09T07:00:00Z to 2026-11-16T07:00:00Z" in ran.out
+
+
+def test_an_account_may_be_left_out_by_the_map(tmp_path: Path) -> None:
+    accounts = tmp_path / "map.yaml"
+    accounts.write_text("physics: null\nbiology: null\nchemistry: null\n", encoding="utf-8")
+    ran = usage("import", tmp_path / "a.db", SAMPLE, "--queue-map", str(accounts))
+    assert ran.exit_code == 0
+    assert ran.out.endswith("nothing to import: the file tells of no use\n")
+    assert not (tmp_path / "a.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("- physics", "found something else than names"),
+        ("physics: 7", "put names that look like numbers in quotes"),
+        ('physics: ""', "found something else than names"),
+        ("a: [", "found no YAML"),
+        ("#" * (2**20 + 1), "found more than 1 MiB"),
+    ],
+    ids=["list", "number", "empty", "syntax", "size"],
+)
+def test_a_bad_map_is_told(tmp_path: Path, text: str, told: str) -> None:
+    accounts = tmp_path / "map.yaml"
+    accounts.write_text(text, encoding="utf-8")
+    ran = usage("import", tmp_path / "a.db", SAMPLE, "--queue-map", str(accounts))
+    assert ran.exit_code == 1
+    assert ran.err.startswith(f"error: cannot read {accounts}: ")
+    assert told in ran.err
+
+
+def test_jobs_without_an_account_need_a_line_in_the_map(tmp_path: Path) -> None:
+    text = tmp_path / "sacct.txt"
+    text.write_text(
+        "JobID|Account|User|Start|End|AllocTRES\n7||ann|10|20|cpu=1\n", encoding="utf-8"
+    )
+    ran = usage("import", tmp_path / "a.db", str(text))
+    assert ran.exit_code == 1
+    assert 'say their queue with a line "": QUEUE' in ran.err
+    accounts = tmp_path / "map.yaml"
+    accounts.write_text('"": everybody\n', encoding="utf-8")
+    ran = usage("import", tmp_path / "a.db", str(text), "--queue-map", str(accounts))
+    assert ran.exit_code == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((SAMPLE, "--time-zone", "Mars/Base"), "expected a zone such as Europe/Berlin"),
+        ((SAMPLE, "--time-zone", "../etc"), "expected a zone such as Europe/Berlin"),
+        ((SAMPLE, "--capacity", "gpu=x"), "expected a quantity such as"),
+        ((SAMPLE, "--capacity", "gpu=-1"), "expected such as gpu=64"),
+        ((SAMPLE, "--capacity", "disk=1"), "expected such as gpu=64"),
+        ((QUEUE_MAP,), "say it with --format"),
+    ],
+    ids=str,
+)
+def test_wrong_usage_is_exit_2(tmp_path: Path, arguments: tuple[str, ...], told: str) -> None:
+    ran = usage("import", tmp_path / "a.db", *arguments)
+    assert (ran.exit_code, ran.out) == (2, "")
+    assert told in " ".join(ran.err.split())
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_options_of_sacct_do_not_go_with_an_export(tmp_path: Path) -> None:
+    usage("import", tmp_path / "a.db", SAMPLE)
+    usage("export", tmp_path / "a.db", str(tmp_path / "text"))
+    ran = usage("import", tmp_path / "b.db", str(tmp_path / "text"), "--capacity", "gpu=1")
+    assert ran.exit_code == 2
+    assert "--queue-map and --capacity are for sacct only" in ran.err
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b'{"type":"usage"\xff}\n'])
+def test_a_file_that_is_no_text_is_told(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "x").write_bytes(data)
+    ran = usage("import", tmp_path / "a.db", str(tmp_path / "x"))
+    assert ran.exit_code == 1
+    assert "it is no UTF-8 text" in ran.err
+    assert usage("import", tmp_path / "a.db", "-", stdin=data).exit_code == 1
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    ran = usage("import", tmp_path / "a.db", str(tmp_path / "none"))
+    assert ran.exit_code == 1
+    assert f"error: cannot read {tmp_path / 'none'}: No such file" in ran.err
