@@ -1,0 +1,373 @@
+"""What a planner gets to know of past use, from sources that answer and from those that do not."""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fairlead.model.axes import QueueName
+from fairlead.store.usage_feed import UsageFeed
+from fairlead.store.usage_store import UsageStore
+from fairlead.store.usage_vector import UsageVector
+from fairlead.usage.entries import Capacity, Guarantee, Held
+from fairlead.usage.settings import OnStale, PrometheusSource, StoreSource, UsageRules
+from fairlead.usage.window import Tumbling
+from tests.store.loopback_server import Request, Response, serving
+from tests.store.told_series import Value, clock, failure, labels, range_of
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+START = 1_767_225_600_000
+A, B, TOP = QueueName("a"), QueueName("b"), QueueName("top")
+PARENTS = {A: TOP, B: TOP, TOP: None}
+AXES = ("cpu", "memory", "gpu")
+RULES = UsageRules(window=Tumbling(1000 * HOUR, START - 1))
+
+
+class Script:
+    """A cluster of 8 GPUs of which *a* holds 2 and *b* 1; a test may change anything about it."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.held: dict[str, Value] = {A: lambda _: 2, B: lambda _: 1}
+        self.capacity: Value = lambda _: 8
+        self.response: Response | None = None  # in the place of any other
+        self.ahead_ms = 0
+        self.now_ms = START
+        self.more: dict[str, object] = {}
+        self.asked: list[Request] = []
+
+    def answer(self, request: Request) -> Response:
+        self.asked.append(request)
+        query = request.fields["query"]
+        if self.response is not None:
+            return self.response
+        if query == "time()":
+            return clock(self.now_ms + self.ahead_ms)
+        if query == "kai_queue_allocated_gpus":
+            told = {labels(queue_name=name): value for name, value in self.held.items()}
+            return range_of(told, request, **self.more)
+        if query == 'sum(kube_node_status_capacity{resource="nvidia_com_gpu"})':
+            return range_of({(): self.capacity}, request)
+        return range_of({}, request)
+
+    def feed(self, rules: UsageRules = RULES, **source: int) -> UsageFeed:
+        prometheus = PrometheusSource(url_variable="PROMETHEUS")
+        chosen = msgspec.structs.replace(prometheus, **source)
+        return UsageFeed(rules, chosen, {"PROMETHEUS": self.url})
+
+    def refresh(self, feed: UsageFeed, now_ms: int) -> None:
+        self.now_ms = now_ms
+        feed.refresh(now_ms)
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    found = Script()
+    with serving(found.answer) as url:
+        found.url = url
+        yield found
+
+
+def gpus(vector: UsageVector) -> dict[QueueName, int] | None:
+    """The last axis, in millionths."""
+    if vector.usage is None:
+        return None
+    assert all(parts[:2] == (0, 0) for parts in vector.usage.values())
+    return {name: parts[2] // 1000 for name, parts in vector.usage.items()}
+
+
+def ask(feed: UsageFeed, now_ms: int) -> UsageVector:
+    return feed.vector(now_ms, PARENTS, AXES)
+
+
+def test_fresh_numbers_count_and_inner_queues_are_sums(script: Script) -> None:
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    vector = ask(feed, START + HOUR + MINUTE)
+    assert gpus(vector) == {A: 250_000, B: 125_000, TOP: 375_000}
+    assert (vector.state, vector.age_ms, vector.problem) == ("fresh", MINUTE, None)
+
+
+def test_an_inner_queue_with_a_series_of_its_own_is_not_counted_twice(script: Script) -> None:
+    """KAI tells a department with all that is below it; here that is 3, and so is the sum."""
+    script.held[TOP] = lambda _: 3
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    parents = {A: TOP, B: TOP, TOP: QueueName("root"), QueueName("root"): None}
+    usage = feed.vector(START + HOUR, parents, ("gpu",)).usage
+    assert usage is not None
+    assert usage[TOP] == usage[QueueName("root")] == (375_000_000,)
+
+
+def test_only_what_is_new_is_fetched_and_not_before_the_interval_is_over(script: Script) -> None:
+    feed = script.feed(fetch_interval_ms=2 * MINUTE)
+    script.refresh(feed, START + HOUR)
+    first = len(script.asked)
+    script.refresh(feed, START + HOUR + 2 * MINUTE - 1)
+    assert len(script.asked) == first
+    script.refresh(feed, START + HOUR + 2 * MINUTE)
+    begins = {
+        request.fields["start"] for request in script.asked[first:] if "start" in request.fields
+    }
+    assert begins == {f"{(START + HOUR + MINUTE) // 1000}.000"}
+
+
+def test_before_anything_was_read_it_is_missing() -> None:
+    vector = ask(UsageFeed(RULES, PrometheusSource(url="http://h"), {}), START)
+    assert vector == UsageVector(usage=None, state="missing", problem="nothing was read yet")
+
+
+MISSING: dict[str, tuple[Callable[[Script], None], str]] = {
+    "an error": (
+        lambda script: setattr(script, "response", failure("internal", "disk on fire", 500)),
+        "reports an error: disk on fire",
+    ),
+    "a page": (
+        lambda script: setattr(script, "response", Response(b"<html>", 200, "text/html")),
+        "text/html that is no answer of Prometheus",
+    ),
+    "nobody is told": (lambda script: script.held.clear(), "has no series of what queues held"),
+    "no capacity is told": (
+        lambda script: setattr(script, "capacity", lambda _: None),
+        "has no series of the capacity of nvidia.com/gpu",
+    ),
+    "only numbers that are none": (
+        lambda script: setattr(script, "capacity", lambda _: "NaN"),
+        "says NaN at 2026-01-01T00:00:00Z",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "text"), MISSING.values(), ids=MISSING.keys())
+def test_what_was_never_known_is_missing_and_says_why(
+    script: Script, change: Callable[[Script], None], text: str
+) -> None:
+    change(script)
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    vector = ask(feed, START + HOUR)
+    assert (vector.usage, vector.state, vector.age_ms) == (None, "missing", None)
+    assert text in (vector.problem or "")
+
+
+def test_a_variable_that_is_not_set_is_missing_use_and_no_crash() -> None:
+    feed = UsageFeed(RULES, PrometheusSource(url_variable="NOWHERE"), {})
+    feed.refresh(START)
+    vector = ask(feed, START)
+    assert vector.state == "missing"
+    assert "variable NOWHERE, which is not set" in (vector.problem or "")
+
+
+TOLD: dict[str, tuple[Callable[[Script], None], str]] = {
+    "a partial answer": (
+        lambda script: script.more.update(warnings=["one store is away"]),
+        "warns that its answer may be partial: one store is away",
+    ),
+    "not a number for a while": (
+        lambda script: script.held.update(a=lambda at_ms: "+Inf" if at_ms > START + 9 else 2),
+        "says Infinity for queue a at 2026-01-01T00:01:00Z in kai_queue_allocated_gpus",
+    ),
+    "a clock ahead": (
+        lambda script: setattr(script, "ahead_ms", 10 * MINUTE),
+        "has a clock that is 600 s ahead of ours",
+    ),
+    "a clock behind": (
+        lambda script: setattr(script, "ahead_ms", -10 * MINUTE),
+        "has a clock that is 600 s behind ours",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "text"), TOLD.values(), ids=TOLD.keys())
+def test_what_is_odd_is_told_and_the_numbers_are_the_same(
+    script: Script, change: Callable[[Script], None], text: str
+) -> None:
+    change(script)
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    vector = ask(feed, START + HOUR)
+    assert gpus(vector) == {A: 250_000, B: 125_000, TOP: 375_000}
+    assert (vector.state, vector.age_ms) == ("fresh", 0)
+    assert text in (vector.problem or "")
+
+
+def test_the_time_of_a_server_whose_clock_is_behind_is_where_its_samples_end(
+    script: Script,
+) -> None:
+    """It is an hour behind and has scraped until then: nothing is old about that."""
+    script.ahead_ms = -HOUR
+    script.capacity = lambda at_ms: 8 if at_ms <= START + HOUR else None
+    feed = script.feed()
+    script.refresh(feed, START + 2 * HOUR)
+    assert ask(feed, START + 2 * HOUR).state == "fresh"
+
+
+def test_a_failure_after_an_answer_keeps_the_numbers_until_they_are_stale(script: Script) -> None:
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    script.response = failure("internal", "disk on fire", 500)
+    script.refresh(feed, START + HOUR + MINUTE)
+    vector = ask(feed, START + HOUR + 5 * MINUTE)
+    assert (vector.state, vector.age_ms) == ("fresh", 5 * MINUTE)
+    assert gpus(vector) == {A: 250_000, B: 125_000, TOP: 375_000}
+    assert "disk on fire" in (vector.problem or "")
+    vector = ask(feed, START + HOUR + 5 * MINUTE + 1)
+    assert (vector.state, vector.usage) == ("stale", None)
+    assert "history does not count" in (vector.problem or "")
+    script.response = None
+    script.refresh(feed, START + 2 * HOUR)
+    vector = ask(feed, START + 2 * HOUR)
+    assert (vector.state, vector.problem) == ("fresh", None)
+
+
+@pytest.mark.parametrize("on_stale", ["hold", "decay", "drop"])
+def test_stale_numbers_do_what_was_chosen(script: Script, on_stale: OnStale) -> None:
+    """Hour 1 is the last that is known; it is hour 2. 61 samples of 2 of 8 were seen until then.
+
+    Held: 0.25. Decaying: 60 more samples of nothing, 122 of 968 = 0.126033.
+    """
+    feed = script.feed(msgspec.structs.replace(RULES, on_stale=on_stale))
+    script.refresh(feed, START + HOUR)
+    script.response = Response(b"", 503)
+    script.refresh(feed, START + 2 * HOUR)
+    vector = ask(feed, START + 2 * HOUR)
+    assert (vector.state, vector.age_ms) == ("stale", HOUR)
+    expected = {"hold": 250_000, "decay": 126_033, "drop": None}[on_stale]
+    assert (gpus(vector) or {}).get(A) == expected
+    assert "3600 s old, more than the 300 s of stalenessPeriod" in (vector.problem or "")
+    again = ask(feed, START + 3 * HOUR)  # 122 of 8 * 181 = 0.084254
+    expected = {"hold": 250_000, "decay": 84_254, "drop": None}[on_stale]
+    assert (gpus(again) or {}).get(A) == expected
+
+
+def test_a_server_that_answers_but_scrapes_nothing_any_more_becomes_stale(script: Script) -> None:
+    """Scrapes end after half an hour: no error, only silence."""
+    end_ms = START + HOUR // 2
+    script.held = {A: lambda at_ms: 2 if at_ms <= end_ms else None}
+    script.capacity = lambda at_ms: 8 if at_ms <= end_ms else None
+    feed = script.feed()
+    script.refresh(feed, end_ms + 4 * MINUTE)
+    assert ask(feed, end_ms + 4 * MINUTE).age_ms == 4 * MINUTE
+    script.refresh(feed, end_ms + 6 * MINUTE)
+    vector = ask(feed, end_ms + 6 * MINUTE)
+    assert (vector.state, vector.age_ms, vector.usage) == ("stale", 6 * MINUTE, None)
+
+
+def test_the_first_answer_is_waited_for_as_long_as_is_set(script: Script) -> None:
+    """The server starts to answer at the third try; another that never does is given up."""
+    now_ms = START + HOUR
+    pauses: list[int] = []
+
+    def pause(wait_ms: int) -> None:
+        nonlocal now_ms
+        pauses.append(wait_ms)
+        now_ms += wait_ms
+        script.now_ms = now_ms
+        if len(pauses) == 2:
+            script.response = None
+
+    script.now_ms = now_ms
+    script.response = Response(b"", 503)
+    assert script.feed(wait_timeout_ms=5_000).wait_for_first(lambda: now_ms, pause)
+    assert pauses == [1000, 1000]
+    script.response = Response(b"", 503)
+    assert not script.feed(wait_timeout_ms=5_000).wait_for_first(lambda: now_ms, pause)
+    assert len(pauses) == 2 + 5
+
+
+def test_a_turn_of_things_is_logged_once(script: Script, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="fairlead.store.usage_feed")
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    for minute in range(10):
+        ask(feed, START + HOUR + minute * MINUTE)
+    script.refresh(feed, START + 2 * HOUR)
+    for minute in range(3):
+        ask(feed, START + 2 * HOUR + minute * MINUTE)
+    told = [(record.levelname, record.getMessage()[:17]) for record in caplog.records]
+    assert told == [("WARNING", "past use is stale"), ("INFO", "past use is fresh")]
+
+
+def test_an_axis_of_which_nothing_is_recorded_is_told(script: Script) -> None:
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    vector = feed.vector(START + HOUR, PARENTS, ("gpu", "example.com/fpga"))
+    assert vector.usage is not None
+    assert vector.usage[A] == (250_000_000, 0)
+    assert vector.problem == "of example.com/fpga no use is recorded; it counts as none"
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    """Of 4 GPUs of one vendor and 4 of another, *a* holds 2 and 1; 1 of the first is due to it."""
+    path = tmp_path / "usage.db"
+    with UsageStore.open(path, resources=("nvidia.com/gpu", "amd.com/gpu")) as store:
+        store.append(
+            [
+                Capacity(at_ms=START, amounts=(4_000, 4_000)),
+                Guarantee(at_ms=START, queue=A, amounts=(1_000, 0)),
+                Held(at_ms=START, queue=A, amounts=(2_000, 1_000)),
+                Held(at_ms=START + HOUR, queue=A, user="ann", amounts=(0, 1_000)),
+                Held(at_ms=START + HOUR, queue=B, amounts=(0, 0)),
+            ]
+        )
+    return path
+
+
+def test_a_store_is_read_and_every_vendors_devices_are_gpus(stored: Path) -> None:
+    """3 of 8 for an hour, 3 of 8 still at its end."""
+    feed = UsageFeed(RULES, StoreSource(path=str(stored)), {})
+    feed.refresh(START + HOUR)
+    vector = feed.vector(START + HOUR, PARENTS, ("gpu",))
+    assert vector.usage == {A: (375_000_000,), B: (0,), TOP: (375_000_000,)}
+    assert (vector.state, vector.age_ms, vector.problem) == ("fresh", 0, None)
+    later = feed.vector(START + HOUR + 4 * MINUTE, PARENTS, ("gpu",))
+    assert later.usage is not None
+    assert later.usage[A] == (382_812_500,)  # (3 * 60 + 4 * 4) / (8 * 64)
+
+
+def test_a_store_charges_what_is_above_the_guarantee_if_that_is_set(stored: Path) -> None:
+    """2 of 8 are above what is due."""
+    rules = msgspec.structs.replace(RULES, charge="over-quota")
+    feed = UsageFeed(rules, StoreSource(path=str(stored)), {})
+    feed.refresh(START + HOUR)
+    assert feed.vector(START + HOUR, {}, ("gpu",)).usage == {A: (250_000_000,), B: (0,)}
+
+
+def test_a_store_that_nobody_writes_any_more_becomes_stale(stored: Path) -> None:
+    """After two hours: 3 of 8 for the first, nothing in the second."""
+    rules = msgspec.structs.replace(RULES, on_stale="decay")
+    feed = UsageFeed(rules, StoreSource(path=str(stored)), {})
+    feed.refresh(START + 2 * HOUR)
+    vector = feed.vector(START + 2 * HOUR, {}, ("gpu",))
+    assert (vector.state, vector.age_ms) == ("stale", HOUR)
+    assert vector.usage is not None
+    assert vector.usage[A][0] // 1000 == 187_500
+
+
+def test_what_is_written_meanwhile_is_read_at_the_next_refresh(stored: Path) -> None:
+    feed = UsageFeed(RULES, StoreSource(path=str(stored)), {})
+    feed.refresh(START + HOUR)
+    with UsageStore.open(stored) as store:
+        store.append([Held(at_ms=START + HOUR, queue=B, amounts=(4_000, 4_000))])
+    feed.refresh(START + HOUR + 4 * MINUTE)
+    vector = feed.vector(START + HOUR + 4 * MINUTE, {}, ("gpu",))
+    assert vector.usage is not None
+    assert vector.usage[B] == (62_500_000,)  # 8 * 4 / (8 * 64)
+
+
+def test_a_store_that_is_not_there_or_empty_is_missing_use(tmp_path: Path) -> None:
+    absent = UsageFeed(RULES, StoreSource(path=str(tmp_path / "absent.db")), {})
+    absent.refresh(START)
+    assert ask(absent, START).state == "missing"
+    assert "there is no such file" in (ask(absent, START).problem or "")
+    path = tmp_path / "empty.db"
+    UsageStore.open(path).close()
+    empty = UsageFeed(RULES, StoreSource(path=str(path)), {})
+    empty.refresh(START)
+    assert ask(empty, START) == UsageVector(
+        usage=None, state="missing", problem=f"usage store {path} is empty"
+    )
