@@ -37,21 +37,13 @@ Examples:
 """
 
 
-class TimeZone(click.ParamType):
-    """The name of a time zone."""
-
-    name = "zone"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> ZoneInfo:
-        """Return the zone; a name that is none is wrong usage."""
-        if isinstance(value, ZoneInfo):
-            return value
-        try:
-            return ZoneInfo(str(value))
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            self.fail(f"found {value!r}, expected a zone such as Europe/Berlin", param, ctx)
+def _read_zone(_context: click.Context, _option: click.Parameter, name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as wrong:
+        raise click.BadParameter(
+            f"found {name!r}, expected a zone such as Europe/Berlin"
+        ) from wrong
 
 
 @click.command("import", epilog=EPILOG)
@@ -70,7 +62,7 @@ class TimeZone(click.ParamType):
 )
 @click.option(
     "--time-zone",
-    type=TimeZone(),
+    callback=_read_zone,
     default="UTC",
     show_default=True,
     metavar="ZONE",

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ Examples:
   fairlead usage show -f cluster/ --queue research -o json
   fairlead usage show --store usage.db --plot usage.svg
 """
+COLUMNS = "queue user resource unit used decayed above_guarantee of_capacity".split()
 PLOT_POINTS = 336  # half an hour each in a week
 
 
@@ -140,10 +142,9 @@ def _short(length_ms: int) -> str:
 
 
 def _table(report: UsageReport) -> str:
-    head = ("QUEUE", "USER", "RESOURCE", "UNIT", "USED", "DECAYED", "ABOVE-GUARANTEE")
-    head = (*head, "OF-CAPACITY")
+    head = [column.upper().replace("_", "-") for column in COLUMNS]
     has_users = any(row.user for row in report.rows)
-    rows: list[tuple[str, ...]] = [head]
+    rows: list[Sequence[str]] = [head]
     last = ""
     for row in report.rows:
         if last and row.resource != last:
@@ -163,12 +164,10 @@ def _percent(part: str) -> str:
 
 
 def _print_csv(report: UsageReport) -> None:
-    columns = ("queue", "user", "resource", "unit", "used", "decayed")
-    columns = (*columns, "above_guarantee", "of_capacity")
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([getattr(row, column) for column in columns] for row in report.rows)
+    writer.writerow(COLUMNS)
+    writer.writerows([getattr(row, column) for column in COLUMNS] for row in report.rows)
     click.echo(text.getvalue(), nl=False)
 
 
