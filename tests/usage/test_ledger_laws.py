@@ -5,15 +5,19 @@ from itertools import accumulate
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName
 from fairlead.usage.entries import Capacity, Entry, Granted, Held
 from fairlead.usage.ledger import Ledger
+from fairlead.usage.queue_use import Charge
 from fairlead.usage.timeline import BUCKETS
 from fairlead.usage.window import Sliding, Tumbling, Window, begins_at
+from tests.usage.journals import COMMON, RESOURCES, journals
 from tests.usage.plain_sums import Changes, integral, sampled
 
 GPU = ("gpu",)
+CHARGES: list[Charge] = ["all", "over-quota"]
 A, B = QueueName("a"), QueueName("b")
 WIDTH = 10
 LENGTH = WIDTH * BUCKETS
@@ -180,6 +184,47 @@ def test_the_order_among_different_queues_does_not_matter(
     (usage, parts), (other_usage, other_parts) = answers
     assert parts == other_parts
     assert usage == other_usage
+
+
+@settings(max_examples=150)
+@given(
+    old=journals(most_step_ms=25, kinds=[*COMMON, "granted"]),
+    half_life_ms=st.none() | st.integers(50, 40_000),
+    resolution_ms=st.none() | st.integers(3, 40),
+    asked=st.lists(st.integers(0, 30), min_size=1, max_size=8),
+)
+def test_who_asks_often_gets_the_answers_of_who_asks_once(
+    old: list[Entry], half_life_ms: int | None, resolution_ms: int | None, asked: list[int]
+) -> None:
+    """All changes come again when the window's old end, in buckets of 64 ms, passes the first."""
+    length_ms = 64 * BUCKETS
+    entries = [*old, *(replace(entry, at_ms=entry.at_ms + length_ms) for entry in old)]
+
+    def fresh() -> Ledger:
+        return Ledger(
+            RESOURCES,
+            Sliding(length_ms),
+            half_life_ms=half_life_ms,
+            way="exact" if resolution_ms is None else "sampled",
+            resolution_ms=resolution_ms or 1,
+        )
+
+    def never_asked() -> Ledger:
+        ledger = fresh()
+        ledger.resume(often.state())
+        return ledger
+
+    often = fresh()
+    for entry in entries:
+        often.take(entry)
+        for _ in range(3):
+            assert often.usage(entry.at_ms) == never_asked().usage(entry.at_ms)
+    now_ms = entries[-1].at_ms if entries else 0
+    for step_ms in asked:
+        now_ms += step_ms
+        for charge in CHARGES:
+            parts = never_asked().normalised(now_ms, charge=charge)
+            assert often.normalised(now_ms, charge=charge) == parts
 
 
 def _shuffled_together(one: list[Entry], other: list[Entry], data: st.DataObject) -> list[Entry]:

@@ -57,24 +57,27 @@ def billionths(
     parents: Mapping[QueueName, QueueName | None] | None,
 ) -> dict[QueueName, Sums]:
     """Each queue's part of the capacity, or with *parents* of what its parent used."""
-    places = range(len(capacity))
+    columns = _columns(capacity)
     if parents is None:
-        return {name: _parts(used, capacity, places) for name, used in sums.items()}
+        return {name: _parts(used, columns) for name, used in sums.items()}
     return {
         name: _parts(
-            used, capacity if (above := parents.get(name)) is None else sums[above], places
+            used, columns if (above := parents.get(name)) is None else _columns(sums[above])
         )
         for name, used in sums.items()
     }
 
 
-def _parts(used: Sums, whole: Sums, places: range) -> Sums:
+def _columns(whole: Sums) -> list[tuple[int, int, int]]:
+    """Each place with the whole there, and half of it to round by."""
+    return [(place, total, total >> 1) for place, total in enumerate(whole)]
+
+
+def _parts(used: Sums, columns: list[tuple[int, int, int]]) -> Sums:
     """To the nearest billionth; a credit is 0, and so is any part of nothing."""
     return tuple(
         [
-            (used[place] * BILLION + (whole[place] >> 1)) // whole[place]
-            if used[place] > 0 and whole[place] > 0
-            else 0
-            for place in places
+            (used[place] * BILLION + half) // whole if used[place] > 0 and whole > 0 else 0
+            for place, whole, half in columns
         ]
     )

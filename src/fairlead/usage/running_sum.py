@@ -37,15 +37,23 @@ class SumState(NamedTuple):
     starts: Sequence[Start]  # one for each edge
 
 
+_Cut: TypeAlias = tuple[int, range, list[tuple[int, int, int]]]
+"""Where a bucket begins that windows begin in, and which sums were asked for. For each of them:
+what it would be at mark 0 without all before that bucket, its level, and what the bucket added.
+Between changes thousands of answers need no more."""
+
+
 class RunningSum:
     """What was held, summed; changes must come in the order of time."""
 
-    __slots__ = ("_edges_ms", "_mark", "_starts", "_sums", "at_ms", "levels")
+    __slots__ = ("_asked_ms", "_cut", "_edges_ms", "_mark", "_starts", "_sums", "at_ms", "levels")
 
     _edges_ms: list[int]
     _starts: list[Start]  # one for each edge
     _mark: int  # up to where the sums go
     _sums: tuple[int, ...]
+    _cut: _Cut | None  # None: there is none, or something changed since
+    _asked_ms: int | None  # a cut is worth its time when its bucket is asked about again
 
     def __init__(self, moment: Moment, count: int) -> None:
         """Nothing is held before *moment*."""
@@ -64,6 +72,7 @@ class RunningSum:
         """Forget everything and go on from *state*."""
         self.at_ms, self._mark, self.levels, self._sums = state[:4]
         self._edges_ms, self._starts = list(state.edges_ms), list(state.starts)
+        self._cut = self._asked_ms = None
 
     def state(self) -> SumState:
         """All that is known now; good until the next change."""
@@ -88,6 +97,7 @@ class RunningSum:
 
     def halve(self, times: int) -> None:
         """Make everything so many times smaller, because the base of the timeline moved."""
+        self._cut = self._asked_ms = None
         self._mark >>= times
         self._sums = _halved(self._sums, times)
         self._starts = [
@@ -100,21 +110,21 @@ class RunningSum:
         *which* picks some of them. Cost: O(1) and a search among the buckets of one window.
         """
         places = range(len(self.levels)) if which is None else which
-        levels = self.levels
-        if span.begin_ms >= self.at_ms:
-            passed = span.end_mark - span.begin_mark
+        begin_ms, begin_mark, end_mark, edge_ms, _, grown = span
+        if begin_ms >= self.at_ms:
+            levels, passed = self.levels, end_mark - begin_mark
             return tuple([levels[place] * passed for place in places])
-        passed = span.end_mark - self._mark
-        sums = self._sums
-        firsts, lasts, grown = self._around(span)
-        # A plan asks for thousands of these; indexing takes half the time of slices and zip.
+        cut = self._cut
+        if cut is None or cut[0] != edge_ms or cut[1] != places:
+            firsts, lasts, grown, is_lasting = self._around(span)
+            if not is_lasting or self._asked_ms != edge_ms:
+                self._asked_ms = edge_ms
+                return self._between(span, places, firsts, lasts, grown)
+            cut = self._cut = edge_ms, places, self._rows(places, firsts, lasts)
         return tuple(
             [
-                sums[place]
-                + levels[place] * passed
-                - firsts[place]
-                - ((lasts[place] - firsts[place]) * grown >> GROWN_BITS)
-                for place in places
+                total + level * end_mark - (step * grown >> GROWN_BITS)
+                for total, level, step in cut[2]
             ]
         )
 
@@ -125,9 +135,11 @@ class RunningSum:
         nothing = (0,) * len(self.levels)
         self._edges_ms = [moment.edge_ms]
         self._starts = [(moment.edge_mark, nothing, nothing)]
+        self._cut = self._asked_ms = None
 
     def _advance(self, moment: Moment) -> None:
         assert moment.at_ms >= self.at_ms
+        self._cut = self._asked_ms = None
         if moment.edge_ms > self._edges_ms[-1]:
             self._accrue(moment.edge_mark)
             self._edges_ms.append(moment.edge_ms)
@@ -151,26 +163,63 @@ class RunningSum:
             )
             self._mark = mark
 
-    def _around(self, span: Span) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    def _between(
+        self,
+        span: Span,
+        places: range,
+        firsts: tuple[int, ...],
+        lasts: tuple[int, ...],
+        grown: int,
+    ) -> tuple[int, ...]:
+        """The weighted sums over *span* from what was known around its beginning."""
+        passed = span.end_mark - self._mark
+        sums, levels = self._sums, self.levels
+        # A plan asks for thousands of these; indexing takes half the time of slices and zip.
+        return tuple(
+            [
+                sums[place]
+                + levels[place] * passed
+                - firsts[place]
+                - ((lasts[place] - firsts[place]) * grown >> GROWN_BITS)
+                for place in places
+            ]
+        )
+
+    def _rows(
+        self, places: range, firsts: tuple[int, ...], lasts: tuple[int, ...]
+    ) -> list[tuple[int, int, int]]:
+        """What a cut has for each of *places*."""
+        mark, sums, levels = self._mark, self._sums, self.levels
+        return [
+            (
+                sums[place] - levels[place] * mark - firsts[place],
+                levels[place],
+                lasts[place] - firsts[place],
+            )
+            for place in places
+        ]
+
+    def _around(self, span: Span) -> tuple[tuple[int, ...], tuple[int, ...], int, bool]:
         """Sums known before and after *span* began, and which part of the way it then was.
 
-        It began before the last change.
+        It began before the last change. The last is whether that part is the span's own, so that
+        other windows which begin in the same bucket have the same sums around them.
         """
         edges_ms, starts = self._edges_ms, self._starts
         following = bisect_right(edges_ms, span.begin_ms)
         if following == 0:
             _, sums, _ = starts[0]
-            return sums, sums, 0
+            return sums, sums, 0, False
         edge_ms = edges_ms[following - 1]
         mark, sums, _ = starts[following - 1]
         if edge_ms == span.begin_ms:
-            return sums, sums, 0
+            return sums, sums, 0, False
         if edge_ms < span.edge_ms:
             exact = _back_from(starts[following], span.begin_mark)
-            return exact, exact, 0
+            return exact, exact, 0, False
         if following == len(starts):
-            return sums, self._sums, part_of_way(mark, span.begin_mark, self._mark)
-        return sums, _back_from(starts[following], span.edge_end_mark), span.grown
+            return sums, self._sums, part_of_way(mark, span.begin_mark, self._mark), False
+        return sums, _back_from(starts[following], span.edge_end_mark), span.grown, True
 
 
 def _back_from(start: Start, mark: int) -> tuple[int, ...]:
