@@ -163,6 +163,41 @@ def test_the_variable_names_the_record(store: str, monkeypatch: pytest.MonkeyPat
     assert run_cli("usage", "show", "--now", NOW).out == run(store, "show").out
 
 
+SETTINGS = """
+apiVersion: fairlead/v1
+kind: Settings
+spec:
+  usage: {usage}
+"""
+
+
+def test_the_settings_name_the_record_and_the_rules(store: str, tmp_path: Path) -> None:
+    usage = f"{{store: {{path: {store}}}, window: {{length: 6h}}, halfLife: 12h}}"
+    objects = write(
+        tmp_path, "c.yaml", NODE, kai_queue("a"), kai_queue("b"), SETTINGS.format(usage=usage)
+    )
+    ran = run_cli("usage", "show", "-f", objects, "--now", NOW, "-o", "json")
+    assert ran.exit_code == 0, ran.err
+    found = json.loads(ran.out)
+    assert (found["since"], found["halfLife"]) == ("2026-11-16T02:00:00Z", "12h")
+    ran = run_cli("usage", "show", "-f", objects, "--now", NOW, "-o", "json", "--half-life", "0")
+    assert json.loads(ran.out)["halfLife"] is None
+
+
+def test_a_record_in_prometheus_is_not_ours(tmp_path: Path) -> None:
+    usage = "{prometheus: {url: 'http://localhost:9090'}}"
+    objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), SETTINGS.format(usage=usage))
+    ran = run_cli("usage", "log", "-f", objects)
+    assert ran.exit_code == 1
+    assert "past use is in Prometheus, which is no record of ours: name the file" in ran.err
+
+
+def test_objects_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    ran = run_cli("usage", "log", "-f", str(tmp_path / "none"), "--store", "x")
+    assert ran.exit_code == 1
+    assert "cannot be read" in ran.err
+
+
 @pytest.mark.parametrize("verb", ["show", "log", "export"])
 def test_no_record_is_an_error_that_says_how_to_name_it(verb: str) -> None:
     ran = run_cli("usage", verb)
@@ -278,6 +313,7 @@ def test_forgiving_all_resets_everybody(store: str) -> None:
         (("forgive", "--all", "--reason", " ", "--who", "e"), "found no text, expected why"),
         (("grant", "--queue", "a", "gpu=1h"), "Missing option '--reason'"),
         (("grant", "gpu=1h", "--reason", "r"), "Missing option '--queue'"),
+        (("forgive", "--queue", "", "--reason", "r"), "found no name"),
         (("show", "--window", "0"), "expected more than 0"),
         (("show", "--window", "soon"), "expected a duration"),
         (("show", "--half-life", "-1h"), "expected 0 or more"),
@@ -289,6 +325,15 @@ def test_wrong_usage_is_exit_2(store: str, arguments: tuple[str, ...], told: str
     ran = run(store, *arguments)
     assert (ran.exit_code, ran.out) == (2, "")
     assert told in ran.err
+
+
+@pytest.mark.parametrize("option", ["--queue", "--user", "--reason", "--who"])
+def test_bytes_that_are_no_text_are_refused(store: str, option: str) -> None:
+    """As Python hands them on from a shell that is not in UTF-8."""
+    given = {"--queue": "a", "--user": "ann", "--reason": "r", "--who": "eve", option: "\udcff"}
+    ran = run(store, "grant", "gpu=1h", *(word for pair in given.items() for word in pair))
+    assert ran.exit_code == 2
+    assert "found bytes that are no text in UTF-8" in ran.err
 
 
 def test_who_is_asked_for_where_nobody_is_known(

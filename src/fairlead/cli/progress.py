@@ -12,6 +12,12 @@ STEP = 20_000
 """After so many things the count is written anew: often enough to be seen moving."""
 
 
+def announce(count: int, what: str) -> None:
+    """Say on a terminal that long work begins, whose steps cannot be counted."""
+    if count >= STEP and sys.stderr is not None and sys.stderr.isatty():
+        click.echo(f"{count:,} {what} ...", err=True)
+
+
 def counted(things: Iterable[T], what: str) -> Iterator[T]:
     """Yield *things*, and show on a terminal how many have passed; short work shows nothing."""
     if sys.stderr is None or not sys.stderr.isatty():

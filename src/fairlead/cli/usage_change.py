@@ -32,11 +32,31 @@ Examples:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def _text(_context: click.Context, option: click.Parameter, given: str | None) -> str | None:
+    """Refuse what cannot be written down: bytes that are no text, and a queue without a name."""
+    if any("\ud800" <= letter <= "\udfff" for letter in given or ""):
+        raise click.BadParameter("found bytes that are no text in UTF-8")
+    if given == "" and option.name == "queue":
+        raise click.BadParameter("found no name")
+    return given
+
+
 def _is_audited(command: Command) -> Command:
     """Add the options that say who did it and why."""
     for option in (
-        click.option("--who", metavar="NAME", help="Who does it; by default $SUDO_USER or $USER."),
-        click.option("--reason", required=True, metavar="TEXT", help="Why; kept in the log."),
+        click.option(
+            "--who",
+            metavar="NAME",
+            callback=_text,
+            help="Who does it; by default $SUDO_USER or $USER.",
+        ),
+        click.option(
+            "--reason",
+            required=True,
+            metavar="TEXT",
+            callback=_text,
+            help="Why; kept in the log.",
+        ),
     ):
         command = option(command)
     return command
@@ -44,8 +64,12 @@ def _is_audited(command: Command) -> Command:
 
 @click.command(epilog=GRANT_EPILOG)
 @click.argument("amounts", nargs=-1, required=True, metavar="RESOURCE=[AMOUNT*]TIME...")
-@click.option("--queue", required=True, metavar="QUEUE", help="Whose record is changed.")
-@click.option("--user", default="", metavar="USER", help="Count it for this user, too.")
+@click.option(
+    "--queue", required=True, metavar="QUEUE", callback=_text, help="Whose record is changed."
+)
+@click.option(
+    "--user", default="", metavar="USER", callback=_text, help="Count it for this user, too."
+)
 @_is_audited
 @names_record
 @now_option
@@ -89,7 +113,7 @@ def grant(
 
 
 @click.command(epilog=FORGIVE_EPILOG)
-@click.option("--queue", metavar="QUEUE", help="Whose past use is forgiven.")
+@click.option("--queue", metavar="QUEUE", callback=_text, help="Whose past use is forgiven.")
 @click.option("--all", "everybody", is_flag=True, help="Forgive every queue: begin anew.")
 @_is_audited
 @names_record

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from fairlead.cli.progress import counted
+from fairlead.cli.progress import announce, counted
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.usage_amounts import resource_name
 from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
@@ -117,6 +117,7 @@ def _add(record: UsageStore, text: UsageText) -> None:
             f"{moment_text(first_ms)}: where both tell of the same queue, the later entry holds",
             err=True,
         )
+    announce(len(text.entries), "entries are written")
     record.ensure_resources(text.resources)
     record.append(list(fit_resources(text.entries, text.resources, record.resources)))
 

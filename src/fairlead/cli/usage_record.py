@@ -104,7 +104,7 @@ def _path_in(settings: UsageSettings | None) -> str:
         case StoreSource(path=path):
             return path
         case PrometheusSource():
-            found = "the settings read past use from Prometheus, which this command cannot change"
+            found = "the settings say that past use is in Prometheus, which is no record of ours"
         case None:
             found = "no record of use is named"
     raise FairleadError(
