@@ -1,13 +1,16 @@
 """``fairlead metrics``: the state of the queues in the form that Prometheus reads."""
 
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from fairlead.cli.options import (
     capacity_option,
     load_files,
+    now_option,
     read_capacity,
     reads_manifests,
     states_or_exit,
@@ -16,13 +19,15 @@ from fairlead.errors import FairleadError, ManifestError
 from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
+from fairlead.policy.kai.settings import KaiSettings
 from fairlead.store.metrics_family import Family
 from fairlead.store.metrics_of_state import state_families
+from fairlead.usage.settings import UsageRules
 
 EPILOG = """\b
 Examples:
   fairlead metrics -f cluster/
-  fairlead metrics -f cluster/ --listen 9464
+  fairlead metrics -f cluster/ --usage-store usage.db --listen 9464
   fairlead metrics -f cluster/ --listen 0.0.0.0:9464
 """
 LOOPBACK: Final = "127.0.0.1"
@@ -46,19 +51,30 @@ def _read_address(
 @reads_manifests
 @capacity_option
 @click.option(
+    "--usage-store",
+    type=click.Path(),
+    metavar="FILE",
+    help="Where past use is recorded; without it, past use does not count.",
+)
+@click.option(
     "--listen",
     metavar="[HOST:]PORT",
     callback=_read_address,
     help="Serve /metrics there until interrupted, and read the files anew for every scrape; "
     "without a host, for this machine only.",
 )
+@now_option
+@click.pass_context
 def command(
+    context: click.Context,
     files: tuple[str, ...],
     more_files: tuple[str, ...],
     policy: Any,
     strict: bool,
     capacity: str | None,
+    usage_store: str | None,
     listen: tuple[str, int] | None,
+    now: int,
 ) -> None:
     """Print or serve what Prometheus can scrape, under the names that dashboards know.
 
@@ -69,14 +85,17 @@ def command(
     def load() -> LoadResult:
         return load_files(files, more_files, policy, strict=strict)
 
-    def families(assembled: Assembled) -> list[Family]:
+    past = _stored_usage(usage_store)
+
+    def families(assembled: Assembled, now_ms: int) -> list[Family]:
         given = read_capacity(capacity, assembled)
-        return state_families(assembled.state, assembled.settings, given)
+        of_usage = past(assembled, now_ms)
+        return [*state_families(assembled.state, assembled.settings, given), *of_usage]
 
     if listen is not None:
-        _check_serving((*files, *more_files))
+        _check_serving((*files, *more_files), context)
     (assembled,) = states_or_exit(load())
-    first = families(assembled)
+    first = families(assembled, now)
     if listen is None:
         from fairlead.store.metrics_text import exposition
 
@@ -85,17 +104,40 @@ def command(
     _serve(listen, first, lambda: _read_again(load, families))
 
 
-def _check_serving(names: tuple[str, ...]) -> None:
+def _stored_usage(path: str | None) -> Callable[[Assembled, int], list[Family]]:
+    """Return what lets a state know its past, if there is a record of it."""
+    if path is None:
+        return lambda _assembled, _now_ms: []
+    from fairlead.store.metrics_usage import StoredUsage
+
+    stored = StoredUsage(path)
+
+    def tell(assembled: Assembled, now_ms: int) -> list[Family]:
+        settings = assembled.settings
+        if not isinstance(settings, KaiSettings):
+            raise FairleadError(
+                f"the objects are of {assembled.policy}, and past use counts only under KAI's "
+                "rules: leave out --usage-store"
+            )
+        rules = UsageRules() if settings.usage is None else settings.usage.rules
+        return stored.tell(assembled.state, rules, now_ms)
+
+    return tell
+
+
+def _check_serving(names: tuple[str, ...], context: click.Context) -> None:
     """Refuse what cannot be done at every scrape."""
     if "-" in names:
         raise click.UsageError(
             "--listen reads the input anew for every scrape, and standard input can be read only "
             "once: name files or folders"
         )
+    if context.get_parameter_source("now") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--listen tells what is so at every scrape: leave out --now")
 
 
 def _read_again(
-    load: Callable[[], LoadResult], families: Callable[[Assembled], list[Family]]
+    load: Callable[[], LoadResult], families: Callable[[Assembled, int], list[Family]]
 ) -> list[Family]:
     """Read and measure as at the start; whatever is wrong is a FairleadError."""
     result = load()
@@ -104,7 +146,7 @@ def _read_again(
     if not result.assembled.state.queues:
         raise FairleadError(f"the input has no queues for {result.assembled.policy} any more")
     try:
-        return families(result.assembled)
+        return families(result.assembled, time.time_ns() // 10**6)
     except click.ClickException as wrong:  # --capacity names what the input had before
         raise FairleadError(wrong.format_message()) from wrong
 

@@ -6,13 +6,13 @@ from fairlead.store.metrics_family import Family, single
 
 
 def usage_store_families(*, age_ms: int | None, is_degraded: bool) -> list[Family]:
-    """Tell how old the newest record of use is (None: there is none), and whether it counts.
+    """Tell how old the newest record of use is (None: there is none), and whether all is well.
 
     An age that is not known is left out: 0 would say that all is well.
     """
     degraded = single(
         "fairlead_usage_store_degraded",
-        "1 while past use cannot be read, or is too old to count; else 0",
+        "1 while past use cannot be read, is stale or lacks a resource; else 0",
         int(is_degraded),
     )
     if age_ms is None:

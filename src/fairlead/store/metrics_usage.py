@@ -1,0 +1,38 @@
+"""Past use from a store of our own, put into a state that was read from objects.
+
+Objects say nothing of the past. Here a state that was just read is told what its queues used, so
+that shares count it, and what became of the reading is told with the metrics.
+"""
+
+from fairlead.model.events import UsageChanged
+from fairlead.model.state import ClusterState
+from fairlead.store.metrics_family import Family
+from fairlead.store.metrics_health import usage_store_families
+from fairlead.store.usage_feed import UsageFeed
+from fairlead.usage.settings import StoreSource, UsageRules
+
+
+class StoredUsage:
+    """Follows one file, for as many states as come. Not for several threads at once."""
+
+    def __init__(self, path: str) -> None:
+        """Open nothing yet."""
+        self._source = StoreSource(path=path)
+        self._rules: UsageRules | None = None
+        self._feed: UsageFeed | None = None
+
+    def tell(self, state: ClusterState, rules: UsageRules, now_ms: int) -> list[Family]:
+        """Let *state* know what its queues used by *rules*; return how that went, as metrics.
+
+        What cannot be read does not count, and raises nothing: it is logged once. Cost: that of
+        reading what the file has new, or all of it when the rules are others than before.
+        """
+        if self._feed is None or rules != self._rules:
+            self._rules = rules
+            self._feed = UsageFeed(rules, self._source, {})
+        self._feed.refresh(now_ms)
+        parents = {name: queue.parent for name, queue in state.queues.items()}
+        vector = self._feed.vector(now_ms, parents, [axis.resource for axis in state.axes.axes])
+        state.apply(UsageChanged(vector.usage or {}))
+        is_well = vector.state == "fresh" and vector.problem is None
+        return usage_store_families(age_ms=vector.age_ms, is_degraded=not is_well)
