@@ -61,11 +61,6 @@ class Account:
             self.sums.state(), users, self.is_removed, self._held, self._guarantee, self._grants
         )
 
-    @property
-    def at_ms(self) -> int:
-        """When the last entry was taken."""
-        return self.sums.at_ms
-
     def hold(self, moment: Moment, user: str, amounts: Amounts) -> None:
         """From *moment* on *user* holds *amounts*."""
         self.is_removed = False

@@ -110,8 +110,8 @@ class Ledger:
         Cost: O(1) per entry, amortised; gaps, and forgiving everybody, cost O(queues).
         """
         self._check(entry)
-        self._move_base(entry.at_ms)
         if self.newest_ms is None or entry.at_ms > self.newest_ms:
+            self._move_base(entry.at_ms)
             self.newest_ms = entry.at_ms
         moment = self._timeline.moment(entry.at_ms)
         match entry:
@@ -275,7 +275,7 @@ class Ledger:
         if isinstance(entry, Gap) or entry.queue is None:
             return self.newest_ms
         account = self._accounts.get(entry.queue)
-        return None if account is None else account.at_ms
+        return None if account is None else account.sums.at_ms
 
     def _move_base(self, at_ms: int) -> None:
         times = self._timeline.halvings_due(at_ms)

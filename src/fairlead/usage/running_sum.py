@@ -157,7 +157,7 @@ class RunningSum:
         if passed:
             self._sums = tuple(
                 [
-                    total + level * passed
+                    total + level * passed if level else total
                     for total, level in zip(self._sums, self.levels, strict=False)
                 ]
             )
