@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 FactName: TypeAlias = Literal[
     "rewritten",  # how often entries of the past were changed
+    "observed_ms",  # when a scheduler last looked
     "rolled_up_until_ms",  # everything before is rolled up
 ]
 

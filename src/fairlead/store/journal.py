@@ -88,6 +88,14 @@ class Journal:
         assert first is None or isinstance(first, int)
         return first
 
+    def moments_after(self, at_ms: int) -> list[int]:
+        """The moments after *at_ms* of which there are entries, in order."""
+        rows = self._connection.execute(
+            "SELECT key FROM changes WHERE key >= ?1 UNION SELECT key FROM acts WHERE key >= ?1",
+            (first_key(at_ms + 1),),
+        ).fetchall()
+        return sorted({moment_of(key) for (key,) in rows})
+
     def delete(self, first: int, last: int) -> None:
         """Take out everything from the key *first* to *last*."""
         for table in ("changes", "acts"):

@@ -72,10 +72,19 @@ class UsageStore:
 
     @property
     def newest_ms(self) -> int | None:
-        """The moment of the newest entry; None if there is none."""
+        """The last moment that is known: of the newest entry, or when somebody last looked."""
         with _told(self.path):
             last = self._journal.last_key()
-        return None if last is None else moment_of(last)
+        observed_ms = self.observed_ms
+        if last is None or observed_ms is None:
+            return observed_ms if last is None else moment_of(last)
+        return max(observed_ms, moment_of(last))
+
+    @property
+    def observed_ms(self) -> int | None:
+        """When a scheduler last looked, whether or not anything had changed; None: never."""
+        with _told(self.path):
+            return fact(self._connection, "observed_ms")
 
     def ensure_resources(self, names: Sequence[str]) -> None:
         """Count these, too; entries before now had 0 of them."""
@@ -83,26 +92,23 @@ class UsageStore:
             with self._transaction():
                 self._journal.add_resources(names)
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[Entry], *, observed_ms: int | None = None) -> None:
         """Write *entries*, all or none; when this returns, no crash can lose them.
+
+        *observed_ms* is when a scheduler looked: up to then everything else is as it was before.
 
         They need not be newer than what is there: each takes its place in time. Raises UsageError,
         and changes nothing, for entries that contradict each other or those that are there, and
         StoreError if the file cannot be written. Cost: O(entries); older ones cost a walk through
         all that is newer.
         """
-        if not entries:
+        if not entries and observed_ms is None:
             return
         with self._transaction():
-            check_entries(entries, self.resources)
-            last_key = self._journal.last_key()
-            first = min(self._journal.write(entries, last_key))
-            is_older = last_key is not None and first < last_key
-            if is_older:
-                self._rewritten_from(first)
-            if is_older or any(isinstance(entry, Renamed | Gap) for entry in entries):
-                self._walk(first_key(moment_of(first)))
-            self._checkpoints.wrote(len(entries))
+            if observed_ms is not None:
+                set_fact(self._connection, "observed_ms", observed_ms)
+            if entries:
+                self._append(entries)
 
     def entries(self, since_ms: int | None = None) -> Iterator[Entry]:
         """All entries in the order to take them, or those from *since_ms* on.
@@ -112,6 +118,11 @@ class UsageStore:
         with _told(self.path):
             for _, entry in self._journal.read(None) if since_ms is None else self._from(since_ms):
                 yield entry
+
+    def moments_after(self, at_ms: int) -> list[int]:
+        """The moments after *at_ms* of which there are entries, in order."""
+        with _told(self.path):
+            return self._journal.moments_after(at_ms)
 
     def ledger(self, rules: UsageRules, now_ms: int) -> Ledger:
         """A ledger that has taken all that the window of *rules* that ends at *now_ms* needs.
@@ -268,6 +279,17 @@ class UsageStore:
             if isinstance(entry, Gap) and entry.since_ms < since_ms:
                 entry = Gap(at_ms=entry.at_ms, since_ms=since_ms)
             yield key, entry
+
+    def _append(self, entries: Sequence[Entry]) -> None:
+        check_entries(entries, self.resources)
+        last_key = self._journal.last_key()
+        first = min(self._journal.write(entries, last_key))
+        is_older = last_key is not None and first < last_key
+        if is_older:
+            self._rewritten_from(first)
+        if is_older or any(isinstance(entry, Renamed | Gap) for entry in entries):
+            self._walk(first_key(moment_of(first)))
+        self._checkpoints.wrote(len(entries))
 
     def _walk(self, begin: int | None) -> None:
         """Take everything from the key *begin* on; raises UsageError for a contradiction."""

@@ -1,0 +1,168 @@
+"""Writes down what a running scheduler sees, and lets nothing that happens to a disk stop it.
+
+Only changes are written, and when the last look was. While the store fails, changes wait in memory;
+the state of affairs is told by `Recorder.status`. When too many wait, or the file is not the one
+that was written to before, they are given up: everything is told anew, after a gap.
+"""
+
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from fairlead.errors import FairleadError, UsageError
+from fairlead.model.state import ClusterState
+from fairlead.store.fit_resources import fit_resources
+from fairlead.store.state_levels import StateLevels, changed_entries, levels_of
+from fairlead.store.take_over import entries_to_take_over, gaps_before
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.entries import Entry, Gap
+from fairlead.usage.settings import DAY_MS, MINUTE_MS, SECOND_MS, UsageRules
+
+MOST_WAITING: Final = 100_000
+TRY_AGAIN_MS: Final = 10 * SECOND_MS
+
+
+class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether what is seen is being written down."""
+
+    state: Literal["ok", "degraded"] = "ok"
+    problem: str | None = None  # which file, what was found, what to do
+    since_ms: int | None = None  # when it began
+    waiting: int = 0  # entries in memory
+
+
+class Recorder:
+    """Looks at states and keeps the store at a path up to date with them."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        gap_after_ms: int = 5 * MINUTE_MS,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        """Open nothing yet. Without a look for *gap_after_ms*, nothing is known of that time."""
+        self.status = StoreStatus()
+        self._path = path
+        self._gap_after_ms = gap_after_ms
+        self._most_waiting = most_waiting
+        self._store: UsageStore | None = None
+        self._seen: StateLevels | None = None  # None: everything is to be told
+        self._seen_ms: int | None = None
+        self._resources: tuple[str, ...] = ()
+        self._waiting: list[Entry] = []
+        self._first: StateLevels | None = None  # what held where that which waits begins
+        self._first_ms = 0
+        self._safe_ms: int | None = None  # the last look that is in the file; None: none of ours
+        self._tidied_ms: int | None = None
+        self._failed_ms: int | None = None  # when the store was last tried in vain
+
+    def observe(self, state: ClusterState, now_ms: int) -> None:
+        """Write down what changed; raises nothing for a store that fails.
+
+        A clock that jumps back stands still until it has caught up. Cost: O(queues and workloads).
+        """
+        at_ms = now_ms if self._seen_ms is None else max(now_ms, self._seen_ms)
+        self._look(state, at_ms)
+        failed_ms = self._failed_ms
+        if failed_ms is not None and 0 <= now_ms - failed_ms < TRY_AGAIN_MS:
+            self.status = msgspec.structs.replace(self.status, waiting=len(self._waiting))
+            return
+        try:
+            self._write(self._opened())
+        except FairleadError as problem:
+            self._fail(problem, now_ms)
+            return
+        self._failed_ms = None
+        self.status = StoreStatus()
+
+    def tidy_up(self, rules: UsageRules, keep_raw_ms: int, now_ms: int) -> None:
+        """Roll up what is old and save a snapshot, once a day; for a moment when nobody waits."""
+        store = self._store
+        is_done = self._tidied_ms is not None and now_ms - self._tidied_ms < DAY_MS
+        if store is None or is_done:
+            return
+        self._tidied_ms = now_ms
+        try:
+            store.roll_up(now_ms, keep_raw_ms)
+            store.save_snapshot(store.ledger(rules, now_ms), rules)
+        except FairleadError as problem:
+            self._fail(problem, now_ms)
+
+    def close(self) -> None:
+        """Let go of the file. What still waits is lost; the next one begins with a gap."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _look(self, state: ClusterState, at_ms: int) -> None:
+        """Let what changed since the last look wait for being written."""
+        levels = levels_of(state)
+        resources = tuple(map(str, state.axes.axes))
+        if self._seen is None or self._seen_ms is None or resources != self._resources:
+            self._begin_with(levels, at_ms)
+        elif at_ms - self._seen_ms <= self._gap_after_ms:
+            self._waiting += changed_entries(self._seen, levels, at_ms)
+        elif self._waiting:
+            self._waiting.append(Gap(at_ms=at_ms, since_ms=self._seen_ms))
+            self._waiting += changed_entries(self._seen, levels, at_ms)
+        else:
+            self._begin_with(levels, at_ms)  # the gap must leave out what others wrote meanwhile
+        self._seen, self._seen_ms, self._resources = levels, at_ms, resources
+        if len(self._waiting) > self._most_waiting:
+            self._begin_with(levels, at_ms)
+
+    def _begin_with(self, levels: StateLevels, at_ms: int) -> None:
+        """Give up what waits, and tell everything from *at_ms* on."""
+        self._first, self._first_ms = levels, at_ms
+        self._safe_ms = None
+        self._waiting = []
+
+    def _opened(self) -> UsageStore:
+        if self._store is None:
+            self._store = UsageStore.open(self._path, resources=self._resources)
+            if self._safe_ms is not None and self._store.observed_ms != self._safe_ms:
+                # Somebody put another file there, or wrote into this one: go on from that.
+                assert self._seen is not None
+                assert self._seen_ms is not None
+                self._begin_with(self._seen, self._seen_ms)
+        return self._store
+
+    def _write(self, store: UsageStore) -> None:
+        store.ensure_resources(self._resources)
+        entries = self._waiting
+        if self._safe_ms is None:
+            entries = self._taken_over(store)
+        fitting = list(fit_resources(entries, self._resources, store.resources))
+        store.append(fitting, observed_ms=self._seen_ms)
+        self._safe_ms = self._seen_ms
+        self._waiting = []
+
+    def _taken_over(self, store: UsageStore) -> list[Entry]:
+        """What waits, after all that makes the store agree with where it began."""
+        assert self._first is not None
+        newest_ms = store.newest_ms
+        at_ms = self._first_ms if newest_ms is None else max(self._first_ms, newest_ms)
+        self._seen_ms = at_ms if self._seen_ms is None else max(at_ms, self._seen_ms)
+        return [
+            *gaps_before(store, at_ms, self._gap_after_ms),
+            *entries_to_take_over(store, self._resources, self._first, at_ms),
+            *(_not_before(entry, at_ms) for entry in self._waiting),
+        ]
+
+    def _fail(self, problem: FairleadError, now_ms: int) -> None:
+        if isinstance(problem, UsageError):
+            self._seen = None  # it contradicts what another program wrote, and always will
+            self._waiting = []
+        self.close()
+        self._failed_ms = now_ms
+        since_ms = now_ms if self.status.since_ms is None else self.status.since_ms
+        self.status = StoreStatus(
+            state="degraded", problem=str(problem), since_ms=since_ms, waiting=len(self._waiting)
+        )
+
+
+def _not_before(entry: Entry, at_ms: int) -> Entry:
+    """Another clock was ahead: until ours has caught up, time stands still."""
+    return entry if entry.at_ms >= at_ms else msgspec.structs.replace(entry, at_ms=at_ms)

@@ -1,0 +1,63 @@
+"""How a recorder goes on where a file ended, whoever wrote it: after a gap, with what differs."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fairlead.model.axes import Limits, QueueName
+from fairlead.store.state_levels import StateLevels, changed_entries
+from fairlead.store.usage_store import UsageStore
+from fairlead.usage.entries import Capacity, Entry, Gap, Guarantee, Held
+
+
+def entries_to_take_over(
+    store: UsageStore, resources: tuple[str, ...], levels: StateLevels, at_ms: int
+) -> list[Entry]:
+    """What makes *levels*, on *resources*, hold in *store* from *at_ms* on.
+
+    Nothing in the store is later than that. Users who held something are told to hold nothing: what
+    a state holds is told of nobody in particular.
+    """
+    places = [store.resources.index(name) for name in resources]
+    nothing = (0,) * len(places)
+    held = {}
+    guarantees: dict[QueueName, Limits] = {}
+    capacity: tuple[int, ...] = ()
+    users: list[Entry] = []
+    for entry in store.entries(at_ms + 1):
+        match entry:
+            case Held(user=""):
+                held[entry.queue] = tuple(entry.amounts[place] for place in places)
+            case Held():
+                users.append(
+                    msgspec.structs.replace(entry, at_ms=at_ms, amounts=(0,) * len(places))
+                )
+            case Guarantee():
+                guarantees[entry.queue] = tuple(entry.amounts[place] for place in places)
+                held.setdefault(entry.queue, nothing)
+            case Capacity():
+                capacity = tuple(entry.amounts[place] for place in places)
+    before = StateLevels(held=held, guarantees=guarantees, capacity=capacity)
+    return [*users, *changed_entries(before, levels, at_ms)]
+
+
+def gaps_before(store: UsageStore, at_ms: int, gap_after_ms: int) -> list[Entry]:
+    """The time since somebody last looked, if it is longer than *gap_after_ms*.
+
+    What administrators wrote meanwhile stays: gaps end a millisecond before it.
+    """
+    last_ms = store.observed_ms
+    if last_ms is None:
+        last_ms = store.newest_ms
+    if last_ms is None or at_ms - last_ms <= gap_after_ms:
+        return []
+    return list(_gaps_between(last_ms, store.moments_after(last_ms), at_ms))
+
+
+def _gaps_between(last_ms: int, moments_ms: list[int], at_ms: int) -> Iterator[Gap]:
+    for moment_ms in moments_ms:
+        if moment_ms - 1 > last_ms:
+            yield Gap(at_ms=moment_ms - 1, since_ms=last_ms)
+        last_ms = moment_ms
+    if at_ms > last_ms:
+        yield Gap(at_ms=at_ms, since_ms=last_ms)
