@@ -109,7 +109,6 @@ REFUSED = {
     "{prometheus: {url: 'p:9090'}}": "bad-url prometheus.url",
     "{store: {path: p}, prometheus: {url: 'http://p'}}": "contradiction prometheus",
     "{sum: exact, prometheus: {url: 'http://p'}}": "contradiction sum",
-    "{charge: over-quota, prometheus: {url: 'http://p'}}": "contradiction charge",
     "{prometheus: {url: 'http://p', user: a, tokenFile: t}}": "contradiction prometheus.tokenFile",
 }
 

@@ -16,6 +16,7 @@ from fairlead.cli.options import (
     states_or_exit,
     with_faithfulness,
 )
+from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.cli.table import table_text
 from fairlead.explain.explanation import Explanation, Section
 from fairlead.explain.is_queue import is_queue
@@ -27,6 +28,7 @@ Examples:
   fairlead explain research -f cluster/
   fairlead explain team-vision/detector -f cluster/
   fairlead explain vision -f queues.yaml --capacity gpu=100
+  fairlead explain research -f cluster/ --usage-source usage.db
   fairlead explain cohort/all -f kueue/ -o json
 """
 
@@ -36,6 +38,7 @@ Examples:
 @reads_manifests
 @capacity_option
 @now_option
+@usage_options
 @faithful_option
 @output_option("text", "json", "yaml")
 def command(
@@ -46,6 +49,8 @@ def command(
     strict: bool,
     capacity: str | None,
     now: int,
+    usage: bool,
+    usage_source: str | None,
     faithful: bool,
     output: str,
 ) -> None:
@@ -60,6 +65,7 @@ def command(
     state = assembled.state
     settings = with_faithfulness(assembled.settings, faithful=faithful)
     given = read_capacity(capacity, assembled)
+    wish = usage_wish(usage, usage_source, now)
     job = None if is_queue(state, name) else job_named(state, name)
     if job is not None:
         if given is not None:
@@ -67,9 +73,11 @@ def command(
                 "a job is placed on nodes, so it needs them; leave it out", param_hint="--capacity"
             )
         check_plannable(assembled)
+        let_past_count(assembled, wish)
         explanation, kind = explain_job(state, settings, job, now), "JobExplanation"
     else:
         queue = queue_named(state, name)
+        let_past_count(assembled, wish)
         explanation, kind = explain_queue(state, settings, given, queue), "QueueExplanation"
     if output == "text":
         click.echo(_text(explanation))

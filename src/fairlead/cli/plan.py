@@ -15,6 +15,7 @@ from fairlead.cli.options import (
     states_or_exit,
     with_faithfulness,
 )
+from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.cli.table import table_text
 from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.explain.plan_report import PlanRow, decision_documents, plan_document, plan_rows
@@ -26,6 +27,7 @@ EPILOG = """\b
 Examples:
   fairlead plan -f cluster/
   fairlead plan -f cluster/ --cycles 10
+  fairlead plan -f cluster/ --usage
   fairlead plan -f kueue/ --now 2026-11-16T09:00:00Z
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
 """
@@ -42,6 +44,7 @@ Examples:
     help="Carry out up to N plans, one after the other, until nothing changes.",
 )
 @now_option
+@usage_options
 @faithful_option
 @output_option("table", "json", "yaml")
 def command(
@@ -51,6 +54,8 @@ def command(
     strict: bool,
     cycles: int,
     now: int,
+    usage: bool,
+    usage_source: str | None,
     faithful: bool,
     output: str,
 ) -> None:
@@ -62,6 +67,7 @@ def command(
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
     check_plannable(assembled)
+    let_past_count(assembled, usage_wish(usage, usage_source, now))
     planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
     if output == "table":
         where = "FLAVORS" if assembled.policy == "kueue" else "NODES"

@@ -1,8 +1,12 @@
-"""``fairlead queues``: the share tree, and what a change of the objects does to it."""
+"""``fairlead queues``: the share tree, and what a change or the past does to it."""
 
-from typing import Any
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from fairlead.cli.options import (
     capacity_option,
@@ -13,6 +17,7 @@ from fairlead.cli.options import (
     reads_manifests,
     states_or_exit,
 )
+from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
 from fairlead.cli.queue_changes import Side, print_changes
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.table import table_text
@@ -31,11 +36,16 @@ from fairlead.explain.share_report import (
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Axis
+from fairlead.policy.kai.settings import KaiSettings
+
+if TYPE_CHECKING:
+    from fairlead.explain.usage_report import PastUse
 
 EPILOG = """\b
 Examples:
   fairlead queues -f cluster/
   fairlead queues -f queues.yaml --capacity gpu=100,cpu=800,memory=4Ti -o wide
+  fairlead queues -f cluster/ --usage
   fairlead queues -f nodes.yaml --diff old/ new/
   fairlead queues -f share-simulation.json -o json
 """
@@ -53,6 +63,7 @@ Examples:
     "with one of them; -f adds to both.",
 )
 @now_option
+@usage_options
 @output_option("table", "wide", "json", "yaml")
 def command(
     files: tuple[str, ...],
@@ -62,6 +73,8 @@ def command(
     capacity: str | None,
     diff: tuple[str, str] | None,
     now: int,
+    usage: bool,
+    usage_source: str | None,
     output: str,
 ) -> None:
     """Show the tree of queues with what each has, wants and is entitled to.
@@ -73,16 +86,16 @@ def command(
     def loaded(*also: str) -> LoadResult:
         return load_files((*files, *also), more_files, policy, strict=strict, stdin=stdin)
 
-    def report(assembled: Assembled) -> ShareReport:
-        given = read_capacity(capacity, assembled)
-        return share_report(assembled.state, assembled.settings, given)
-
+    wish = usage_wish(usage, usage_source, now)
     if diff is None:
         (only,) = states_or_exit(loaded())
-        _print_report(report(only), output)
+        _print_report(*_report(only, capacity, wish), output)
         return
     both = states_or_exit(loaded(diff[0]), loaded(diff[1]))
-    old, new = (Side(name, each, report(each)) for name, each in zip(diff, both, strict=True))
+    old, new = (
+        Side(name, each, _report(each, capacity, wish)[0])
+        for name, each in zip(diff, both, strict=True)
+    )
     if old.report.policy != new.report.policy:
         raise click.UsageError(
             f"{old.name} is for {old.report.policy} and {new.name} for {new.report.policy}: "
@@ -91,13 +104,39 @@ def command(
     print_changes(old, new, now, output, has_own_capacity=capacity is not None)
 
 
-def _print_report(report: ShareReport, output: str) -> None:
+def _report(
+    assembled: Assembled, capacity: str | None, wish: UsageWish
+) -> tuple[ShareReport, PastUse | None]:
+    """Return the share tree, with history where that is asked for, and what is known of it."""
+    given = read_capacity(capacity, assembled)
+    state, settings = assembled.state, assembled.settings
+    past = let_past_count(assembled, wish, sums=True)
+    report = share_report(state, settings, given)
+    if past is None or not isinstance(settings, KaiSettings):
+        return report, None
+    from fairlead.explain.usage_report import with_past_use
+
+    plain = share_report(state, msgspec.structs.replace(settings, k=Fraction(0)), given)
+    return with_past_use(report, plain, past), past
+
+
+def _print_report(report: ShareReport, past: PastUse | None, output: str) -> None:
     if output in ("json", "yaml"):
         from fairlead.cli.output import print_document
 
-        print_document(report_document(report), output)
+        document = report_document(report)
+        if past is not None:
+            from fairlead.explain.usage_report import past_use_document
+
+            document["usage"] = past_use_document(past)
+        print_document(document, output)
         return
-    click.echo(printable(f"policy {report.policy}; capacity: {capacity_text(report)}") + "\n")
+    head = [f"policy {report.policy}; capacity: {capacity_text(report)}"]
+    if past is not None:
+        from fairlead.explain.usage_report import past_use_text
+
+        head.append(past_use_text(past))
+    click.echo("\n".join(map(printable, head)) + "\n")
     click.echo(_report_table(report, wide=output == "wide"))
 
 

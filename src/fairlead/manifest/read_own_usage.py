@@ -185,11 +185,6 @@ def _refuse_nonsense(section: Cursor, rules: UsageRules, source: UsageSource | N
         section.error(_PLACES.window, "contradiction", message, fix)
     if not isinstance(source, PrometheusSource):
         return
-    if rules.charge == "over-quota" and not source.guarantee_metrics:
-        message = "found over-quota, which needs to know what was guaranteed when; "
-        message += "the samples that a Prometheus has by default do not say it"
-        fix = "add prometheus.guarantees with a query for each resource, or write all"
-        section.error("charge", "contradiction", message, fix)
     if source.credentials.token_file and source.credentials.user:
         message = "found tokenFile beside user, expected one way to log in"
         section.error(("prometheus", "tokenFile"), "contradiction", message, "keep one of the two")

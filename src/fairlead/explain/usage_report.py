@@ -1,0 +1,118 @@
+"""The share tree with history: what queues used over the window, and what that does to shares."""
+
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from fairlead.explain.amount_text import number_text
+from fairlead.explain.share_report import AxisLine, Cell, Column, QueueEntry, ShareReport
+from fairlead.model.axes import QueueName
+from fairlead.model.duration import format_duration
+from fairlead.store.usage_sums import UsageSums
+from fairlead.store.usage_vector import UsageVector
+from fairlead.usage.settings import StoreSource, UsageSettings
+from fairlead.usage.window import Cron, Sliding, Tumbling, Window
+
+HOUR_MS: Final = 3_600_000
+
+FIRST: Final = (
+    Column(key="weight", title="WEIGHT", form="number"),
+    Column(key="usedHours", title="USED-HOURS", form="amount"),
+    Column(key="decayedHours", title="DECAYED-HOURS", form="amount"),
+    Column(key="usage", title="USAGE", form="usage"),
+    Column(key="fairShareWithoutHistory", title="WITHOUT-HISTORY", form="amount"),
+    Column(key="fairShare", title="FAIR-SHARE", form="amount"),
+)
+
+
+class PastUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found out about past use, and by which settings."""
+
+    settings: UsageSettings
+    k: Fraction
+    vector: UsageVector
+    sums: UsageSums | None  # None: nothing is known
+
+
+def with_past_use(report: ShareReport, plain: ShareReport, past: PastUse) -> ShareReport:
+    """Return *report* with what queues used, and their shares in *plain*, which has no history.
+
+    The other numbers move to the wide table.
+    """
+    keys = {column.key for column in FIRST}
+    others = [
+        msgspec.structs.replace(column, wide=True)
+        for column in report.axis_columns
+        if column.key not in keys
+    ]
+    return msgspec.structs.replace(
+        report,
+        axis_columns=(*FIRST, *others),
+        queues=tuple(_entry(*both, past) for both in zip(report.queues, plain.queues, strict=True)),
+    )
+
+
+def _entry(entry: QueueEntry, plain: QueueEntry, past: PastUse) -> QueueEntry:
+    lines = [
+        AxisLine(
+            axis=line.axis,
+            cells={
+                **line.cells,
+                "usedHours": _hours(past, "raw", entry.name, at),
+                "decayedHours": _hours(past, "decayed", entry.name, at),
+                "usage": line.cells["usage"] if past.vector.usage is not None else None,
+                "fairShareWithoutHistory": without.cells["fairShare"],
+            },
+        )
+        for at, (line, without) in enumerate(zip(entry.lines, plain.lines, strict=True))
+    ]
+    return msgspec.structs.replace(entry, lines=tuple(lines))
+
+
+def _hours(past: PastUse, which: str, queue: QueueName, at: int) -> Cell:
+    """Return base units times hours, to the nearest; None: nothing is known."""
+    if past.sums is None:
+        return None
+    sums = (past.sums.raw if which == "raw" else past.sums.decayed).get(queue)
+    return 0 if sums is None else (sums[at] + HOUR_MS // 2) // HOUR_MS
+
+
+def past_use_text(past: PastUse) -> str:
+    """Say in one line how fresh history is and how it counts."""
+    vector, rules = past.vector, past.settings.rules
+    age = "" if vector.age_ms is None else f", {format_duration(vector.age_ms // 1000 * 1000)} old"
+    fades = "none" if rules.half_life_ms is None else format_duration(rules.half_life_ms)
+    effect = "" if vector.usage is not None else "; it does not count"
+    return (
+        f"past use: {vector.state}{age}{effect}; window: {_window_text(rules.window)}; "
+        f"half-life: {fades}; charge: {rules.charge}; k = {number_text(past.k)}"
+    )
+
+
+def _window_text(window: Window) -> str:
+    match window:
+        case Sliding(length_ms=length_ms):
+            return f"sliding {format_duration(length_ms)}"
+        case Tumbling(length_ms=length_ms):
+            return f"tumbling {format_duration(length_ms)}"
+        case Cron(expression=expression, time_zone=time_zone):
+            return f"since {expression} ({time_zone})"
+
+
+def past_use_document(past: PastUse) -> dict[str, object]:
+    """Return the same for programs, in the form of `docs/reference/queues-output.md`."""
+    vector, rules = past.vector, past.settings.rules
+    is_store = isinstance(past.settings.source, StoreSource)
+    return {
+        "state": vector.state,
+        "counts": vector.usage is not None,
+        "ageMilliseconds": vector.age_ms,
+        "problem": vector.problem,
+        "source": "store" if is_store else "prometheus",
+        "window": _window_text(rules.window),
+        "halfLifeMilliseconds": rules.half_life_ms,
+        "charge": rules.charge,
+        "onStale": rules.on_stale,
+        "k": round(float(past.k), 9),
+    }

@@ -1,0 +1,203 @@
+"""``--usage`` on queues, plan and explain: what is read, what is shown, and what never changes."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.manifests import NODE, kai_queue, pod_group, write
+from tests.cli.past_store import NOW, capacity, held, write_past
+from tests.cli.run_cli import Ran, run_cli
+from tests.shared_folder import ROOT
+
+# 10 GPUs, nothing guaranteed, equal weights, both want all: 5 and 5 without history.
+CLUSTER = (
+    NODE,
+    kai_queue("a"),
+    kai_queue("b"),
+    pod_group("ja", "a", 10),
+    pod_group("jb", "b", 10),
+)
+
+# Over 10 hours with 10 GPUs each, a held 8 for the first 5: 40 of 100 GPU-hours, so u = 0.4.
+# k = 1: a 0.5 + (0.5 - 0.4) = 0.6, b 0.5 + 0.5 = 1, so 10 * 0.6/1.6 = 3.75 and 6.25 GPUs;
+# whole devices: 3 and 6, the one that is left goes to a, whose remainder is larger: 4 and 6.
+PAST = (capacity(10, 10), held(10, "a", 8), held(5, "a", 0), held(0, "b", 0))
+
+SETTINGS = """
+apiVersion: fairlead/v1
+kind: Settings
+spec: {{usage: {usage}}}
+"""
+
+
+def settings(usage: str) -> str:
+    return SETTINGS.format(usage=usage)
+
+
+def rows(ran: Ran, resource: str = "gpu") -> dict[str, list[str]]:
+    """The numbers of each queue on one resource, by name."""
+    found = {}
+    for line in ran.out.splitlines():
+        cells = line.split()
+        if len(cells) > 2 and cells[1] == resource:
+            found[cells[0]] = cells[2:]
+    return found
+
+
+def queues(tmp_path: Path, *documents: str, options: tuple[str, ...] = ()) -> Ran:
+    file = write(tmp_path, "c.yaml", *CLUSTER, *documents)
+    return run_cli("queues", "-f", file, "--now", NOW, *options)
+
+
+def test_queues_shows_use_and_shares_with_and_without_history(tmp_path: Path) -> None:
+    past = write_past(tmp_path, PAST)
+    ran = queues(tmp_path, settings(f"{{store: {{path: {past}}}}}"), options=("--usage",))
+    assert (ran.exit_code, ran.err) == (0, "")
+    head = "QUEUE RESOURCE WEIGHT USED-HOURS DECAYED-HOURS USAGE WITHOUT-HISTORY FAIR-SHARE"
+    assert head.split() in [line.split() for line in ran.out.splitlines()]
+    assert rows(ran) == {"a": "1 40 40 0.4 5 4".split(), "b": "1 0 0 0 5 6".split()}
+    assert "past use: fresh, 0s old; window: sliding 168h; half-life: none" in ran.out
+
+
+def test_use_that_fades_is_shown_beside_what_it_was(tmp_path: Path) -> None:
+    """Half-life 5 h, and a held 8 of 10 GPUs over the hours 10 to 5 ago.
+
+    Of its 40 GPU-hours 8 * 5/ln 2 * (1/2 - 1/4) = 14.427 are left, of all that were there
+    10 * 5/ln 2 * (1 - 1/4) = 54.101: u = 0.267.
+    """
+    past = write_past(tmp_path, PAST)
+    ran = queues(
+        tmp_path, settings(f"{{halfLife: 5h, store: {{path: {past}}}}}"), options=("--usage",)
+    )
+    assert rows(ran)["a"][:4] == "1 40 14.427 0.267".split()
+
+
+def test_without_the_flag_nothing_is_read_and_a_note_says_so(tmp_path: Path) -> None:
+    plain = queues(tmp_path)
+    past = write_past(tmp_path, PAST)
+    ran = queues(tmp_path, settings(f"{{store: {{path: {past}}}}}"))
+    assert plain.err == ""
+    assert ran.err == (
+        "note: past use is set up and was not read, so it does not count: add --usage\n"
+    )
+    assert ran.out == plain.out
+
+
+def test_a_source_on_the_command_line_needs_no_settings(tmp_path: Path) -> None:
+    past = write_past(tmp_path, PAST)
+    ran = queues(tmp_path, options=("--usage-source", past))
+    assert (ran.exit_code, ran.err) == (0, "")
+    assert rows(ran)["a"] == "1 40 40 0.4 5 4".split()
+
+
+def test_a_source_on_the_command_line_wins(tmp_path: Path) -> None:
+    past = write_past(tmp_path, PAST)
+    own = settings("{k: 3, store: {path: elsewhere.db}}")
+    # k = 3: a 0.5 + 3 * 0.1 = 0.8, b 0.5 + 3 * 0.5 = 2; 10 * 0.8/2.8 = 2.857, so 3 and 7
+    ran = queues(tmp_path, own, options=("--usage-source", past))
+    assert rows(ran)["a"] == "1 40 40 0.4 5 3".split()
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_programs_get_the_state_of_the_feed(tmp_path: Path, form: str) -> None:
+    past = write_past(tmp_path, PAST)
+    ran = queues(tmp_path, options=("--usage-source", past, "-o", form))
+    document = json.loads(ran.out) if form == "json" else yaml.safe_load(ran.out)
+    usage = document["usage"]
+    assert (usage["state"], usage["counts"], usage["problem"]) == ("fresh", True, None)
+    assert (usage["ageMilliseconds"], usage["source"], usage["k"]) == (0, "store", 1.0)
+    gpu = document["queues"][0]["resources"]["gpu"]
+    assert (gpu["usedHours"], gpu["decayedHours"], gpu["usage"]) == ("40", "40", 0.4)
+    assert (gpu["fairShareWithoutHistory"], gpu["fairShare"]) == ("5", "4")
+
+
+def test_stale_history_does_not_count_and_is_told_once(tmp_path: Path) -> None:
+    past = write_past(tmp_path, (capacity(10, 10), held(10, "a", 8), held(1, "a", 0)))
+    ran = queues(tmp_path, options=("--usage-source", past, "-o", "json"))
+    document = json.loads(ran.out)
+    assert (document["usage"]["state"], document["usage"]["counts"]) == ("stale", False)
+    assert document["usage"]["ageMilliseconds"] == 3_600_000
+    assert "3600 s old" in document["usage"]["problem"]
+    assert ran.err.count("3600 s old") == 1
+    gpu = document["queues"][0]["resources"]["gpu"]
+    assert (gpu["usage"], gpu["fairShare"]) == (None, "5")
+
+
+def test_stale_history_may_be_held(tmp_path: Path) -> None:
+    past = write_past(tmp_path, (capacity(10, 10), held(10, "a", 8), held(1, "a", 0)))
+    own = settings(f"{{onStale: hold, store: {{path: {past}}}}}")
+    ran = queues(tmp_path, own, options=("--usage",))
+    # as of an hour ago: 72 of 90 GPU-hours
+    assert rows(ran)["a"][2:4] == "72 0.8".split()
+    assert "past use is stale" in ran.err
+
+
+UNREACHABLE = "http://127.0.0.1:1"
+
+
+def test_a_server_that_is_down_is_a_state_and_no_failure(tmp_path: Path) -> None:
+    plain = queues(tmp_path)
+    ran = queues(tmp_path, options=("--usage-source", UNREACHABLE))
+    assert ran.exit_code == 0
+    assert ran.err.startswith("warning: past use is missing: ")
+    assert ran.err.count("\n") == 1
+    assert "past use: missing; it does not count" in ran.out
+    assert rows(ran)["a"] == "1 - - - 5 5".split()
+    assert rows(plain)["a"][5] == "5"
+
+
+def test_plan_and_explain_count_history_and_decide_as_before_without(tmp_path: Path) -> None:
+    """By name a is first and would start; with history b is, which used nothing."""
+    past = write_past(tmp_path, PAST)
+    file = write(tmp_path, "c.yaml", *CLUSTER)
+
+    def starts(*options: str) -> list[str]:
+        ran = run_cli("plan", "-f", file, "--now", NOW, "-o", "json", *options)
+        assert ran.exit_code == 0, ran.err
+        decisions = json.loads(ran.out)["cycles"][0]["decisions"]
+        return [each["workload"] for each in decisions if each["decision"] == "start"]
+
+    assert starts() == ["team/ja"]
+    assert starts("--usage-source", UNREACHABLE) == ["team/ja"]
+    assert starts("--usage-source", past) == ["team/jb"]
+    told = run_cli("explain", "a", "-f", file, "--now", NOW, "--usage-source", past)
+    assert "a has a fair share of gpu 4" in told.out
+
+
+def test_a_difference_counts_history_on_both_sides(tmp_path: Path) -> None:
+    past = write_past(tmp_path, PAST)
+    old = write(tmp_path, "old.yaml", kai_queue("a"))
+    new = write(tmp_path, "new.yaml", kai_queue("a", weight=3))
+    rest = write(tmp_path, "rest.yaml", NODE, *CLUSTER[2:])
+    ran = run_cli(*("queues", "-f", rest, "--diff", old, new, "--now", NOW, "--usage-source", past))
+    # k = 1, a with weight 3: 0.75 + 0.35 = 1.1, b 0.25 + 0.25 = 0.5: 6.875 and 3.125
+    assert "a gpu fair-share 4 7".split() in [line.split() for line in ran.out.splitlines()]
+
+
+@pytest.mark.parametrize("policy", ["kueue", "elastic-quota"])
+@pytest.mark.parametrize("command", ["queues", "plan"])
+def test_other_rule_sets_say_that_history_has_no_effect(policy: str, command: str) -> None:
+    folder = str(ROOT / "examples" / policy)
+    plain = run_cli(command, "-f", folder, "--now", NOW)
+    ran = run_cli(command, "-f", folder, "--now", NOW, "--usage")
+    note = f"note: past use has no effect under the rules of {policy} yet\n"
+    assert (ran.exit_code, ran.out, ran.err) == (0, plain.out, plain.err + note)
+
+
+@pytest.mark.parametrize(
+    ("options", "told", "code"),
+    [
+        (("--usage",), "nothing says where past use is: name it with --usage-source", 1),
+        (("--usage-source", "no-such.db"), "there is no file 'no-such.db'", 2),
+        (("--usage-source", "ftp://p"), "expected an address that begins with http://", 2),
+        (("--usage-source", "http://"), "expected an address with a host", 2),
+    ],
+)
+def test_a_wrong_source_is_wrong_usage(
+    tmp_path: Path, options: tuple[str, ...], told: str, code: int
+) -> None:
+    ran = queues(tmp_path, options=options)
+    assert ran.exit_code == code
+    assert told in " ".join(ran.err.split())
