@@ -184,6 +184,24 @@ def test_the_settings_name_the_record_and_the_rules(store: str, tmp_path: Path) 
     assert json.loads(ran.out)["halfLife"] is None
 
 
+def test_only_what_is_above_the_guarantee_may_count(store: str, tmp_path: Path) -> None:
+    """48 of 240 GPU-hours of a were above its 2 GPUs; of a user nobody can say which."""
+    usage = f"{{store: {{path: {store}}}, charge: over-quota}}"
+    objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), SETTINGS.format(usage=usage))
+    rows = shown(store, "-f", objects, "--by", "user")
+    assert rows["a", None]["ofCapacity"] == "0.2"
+    assert rows["a", "ann"]["ofCapacity"] is None
+
+
+def test_a_picture_is_drawn_beside_the_table(store: str, tmp_path: Path) -> None:
+    both, one = tmp_path / "both.svg", tmp_path / "one.svg"
+    ran = run(store, "show", "--plot", str(both))
+    assert ran.out == run(store, "show").out
+    assert f"drawn: {both}" in ran.err
+    run(store, "show", "--queue", "b", "--plot", str(one))
+    assert [">a<" in file.read_text(encoding="utf-8") for file in (both, one)] == [True, False]
+
+
 def test_a_record_in_prometheus_is_not_ours(tmp_path: Path) -> None:
     usage = "{prometheus: {url: 'http://localhost:9090'}}"
     objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), SETTINGS.format(usage=usage))

@@ -94,6 +94,16 @@ def test_older_history_takes_its_place_in_time(tmp_path: Path) -> None:
         assert record.resources == ("nvidia.com/gpu", "cpu", "memory")
 
 
+def test_a_record_that_calls_them_gpu_is_not_given_a_second_name(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    UsageStore.open(store, resources=("cpu", "memory", "gpu")).close()
+    assert usage("import", store, SAMPLE).exit_code == 0
+    rows = json.loads(usage("show", store, "--now", NOW, "--window", "14d", "-o", "json").out)
+    used = {(row["queue"], row["resource"]): row["used"] for row in rows["usage"]}
+    assert used["physics", "gpu"] == "160"
+    assert {resource for _, resource in used} == {"cpu", "memory", "gpu"}
+
+
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_one_bad_line_and_nothing_is_imported(tmp_path: Path, form: str) -> None:
     store, text = tmp_path / "a.db", tmp_path / "text"

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
+import msgspec
 
 from fairlead.cli.progress import announce, counted
 from fairlead.cli.standard_input import read_standard_input
@@ -17,7 +18,7 @@ from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError, QuantityError
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
-from fairlead.model.quantity import base_units, parse_quantity
+from fairlead.model.quantity import base_units, is_gpu, parse_quantity
 from fairlead.store.fit_resources import fit_resources
 from fairlead.store.sacct import held_entries, read_sacct
 from fairlead.store.sacct_fields import RESOURCES
@@ -104,9 +105,21 @@ def import_(
         click.echo("nothing to import: the file tells of no use")
         return
     with opened(found, writes=True, makes=True) as record:
+        if told == "sacct":
+            text = _in_words_of(record, text)
         _add(record, text)
     begin, end = (moment_text(text.entries[at].at_ms) for at in (0, -1))
     click.echo(f"imported {len(text.entries)} entries, from {begin} to {end}")
+
+
+def _in_words_of(record: UsageStore, text: UsageText) -> UsageText:
+    """Call GPUs as the record does, which may know them as gpu, whoever made them."""
+    known = record.resources
+    names = [
+        "gpu" if is_gpu(name) and name not in known and "gpu" in known else name
+        for name in text.resources
+    ]
+    return msgspec.structs.replace(text, resources=tuple(names))
 
 
 def _add(record: UsageStore, text: UsageText) -> None:

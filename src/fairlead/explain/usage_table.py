@@ -29,7 +29,7 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     used: str
     decayed: str  # "" if use does not fade
     above_guarantee: str  # "" for a user: guarantees are queues'
-    of_capacity: str  # "" if the capacity is not known
+    of_capacity: str  # "" if the capacity, or what counts of a user's use, is not known
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,9 +176,7 @@ def _row(
 ) -> UsageRow:
     resource = resources[place]
     above = None if counted.above is None else counted.above[place]
-    charged = (
-        above if rules.charge == "over-quota" and above is not None else counted.decayed[place]
-    )
+    charged = above if rules.charge == "over-quota" else counted.decayed[place]
     return UsageRow(
         queue=queue,
         depth=depth,
@@ -192,9 +190,9 @@ def _row(
     )
 
 
-def _part_text(used: int, capacity: int) -> str:
-    """Return a part of the capacity to nine decimals, as rules see it; "" if there is none."""
-    if capacity <= 0:
+def _part_text(used: int | None, capacity: int) -> str:
+    """Return a part of the capacity to nine decimals, as rules see it; "" if either is unknown."""
+    if used is None or capacity <= 0:
         return ""
     billionths = (max(used, 0) * BILLION + capacity // 2) // capacity
     whole, part = divmod(billionths, BILLION)
