@@ -1,4 +1,4 @@
-"""What the record of use costs: a tick in which everything changes, and the vector for a plan.
+"""What the record of use costs: a tick, the vector for a plan, a start, and making old entries few.
 
 Every queue has a past of one change per half hour over a window of a week, so the buckets of the
 sliding window are full; a half-life makes the numbers as long as they get.
@@ -10,6 +10,9 @@ from bench.harness import Work, benchmark
 from fairlead.model.axes import QueueName
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
 from fairlead.usage.ledger import Ledger
+from fairlead.usage.roll_up import rolled_up
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.snapshot import restored, snapshot
 from fairlead.usage.window import Sliding
 
 RESOURCES = ("cpu", "memory", "gpu")
@@ -81,3 +84,26 @@ def _large_tick() -> Work:
             ledger.take(entry)
 
     return work
+
+
+@benchmark("usage: snapshot of 1,000 queues x 3 resources written")
+def _snapshot() -> Work:
+    ledger = _ledger(1_000, CHANGES)
+    return lambda: snapshot(ledger)
+
+
+@benchmark("usage: snapshot of 1,000 queues x 3 resources restored", goal_cpu_ms=500)
+def _restored() -> Work:
+    data = snapshot(_ledger(1_000, CHANGES))
+    rules = UsageRules(window=Sliding(WEEK_MS), half_life_ms=24 * HOUR_MS)
+    return lambda: restored(data, RESOURCES, rules)
+
+
+@benchmark("usage: roll-up of one week of 100 queues, by entry", operations=100 * CHANGES)
+def _roll_up() -> Work:
+    entries = [
+        entry
+        for step in range(CHANGES)
+        for entry in _tick(100, START_MS + step * HOUR_MS // 2, step)
+    ]
+    return lambda: rolled_up(entries, START_MS + WEEK_MS)
