@@ -7,8 +7,10 @@ import subprocess
 import time
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -193,6 +195,28 @@ def test_a_server_that_does_not_answer_in_time_is_given_up() -> None:
         assert "did not answer within 0.2 s; usageQueryTimeout" in problem_of(url, timeout_ms=200)
 
 
+def test_an_answer_that_drips_for_ever_is_given_up() -> None:
+    """A byte every 20 ms would never be late by itself."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        thread = Thread(target=_drip, args=(listening,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert "did not answer within 0.4 s" in problem_of(url, timeout_ms=400)
+        thread.join()
+
+
+def _drip(listening: socket.socket) -> None:
+    caller, _ = listening.accept()
+    with caller:
+        caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        with suppress(OSError):
+            while True:
+                caller.sendall(b" ")
+                time.sleep(0.02)
+
+
 def test_a_server_that_only_listens_is_given_up() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -203,6 +227,16 @@ def test_a_server_that_only_listens_is_given_up() -> None:
 
 def test_a_host_that_nobody_knows_is_named() -> None:
     assert "is not known by that name" in problem_of("http://nowhere.invalid:9090")
+
+
+@pytest.mark.parametrize("text", ["NaN", "+Inf", "-1", "1e99999999"])
+def test_a_time_that_cannot_be_is_none(text: str) -> None:
+    answer = success({"resultType": "scalar", "result": [1, text]})
+    with (
+        serving(lambda _: answer) as url,
+        pytest.raises(StoreError, match=r"says that it is .* s since 1970 there"),
+    ):
+        client_of(url).clock_ms()
 
 
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://host", "file:///etc", "http://", "x"])

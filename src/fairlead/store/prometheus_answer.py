@@ -6,7 +6,7 @@ way; each is told apart here, so that nobody takes them for "nothing was used".
 
 from decimal import Decimal, InvalidOperation
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,8 @@ from fairlead.store.prometheus_http import Reply, is_redirect, shown
 
 Labels: TypeAlias = dict[str, str]
 Samples: TypeAlias = list[tuple[int, Decimal]]
+
+_LAST_SECOND: Final = 2**38  # of a year beyond any calendar
 
 
 class AnswerError(Exception):
@@ -87,7 +89,10 @@ def clock_answer(reply: Reply) -> int:
     body = _body(reply)
     if not isinstance(body.data, _Scalar):
         raise AnswerError("did not say what time it is there")
-    return int(_number(body.data.result[1]) * 1000)
+    seconds = _number(body.data.result[1])
+    if seconds.is_nan() or not 0 <= seconds < _LAST_SECOND:
+        raise AnswerError(f"says that it is {shown(str(seconds))} s since 1970 there")
+    return int(seconds * 1000)
 
 
 class _Numbers(dict[str, Decimal]):

@@ -16,6 +16,7 @@ from fairlead.model.axes import QueueName
 from fairlead.store.level_sweep import LevelSweep, Subject, Told
 from fairlead.store.prometheus_changes import Change, Changes, changes_of, largest
 from fairlead.store.prometheus_client import PrometheusClient
+from fairlead.store.prometheus_http import shown
 from fairlead.store.prometheus_queries import QUEUE_LABEL, RESOURCES, ResourceQueries, queries_of
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
@@ -195,6 +196,7 @@ class _Stretch:
                 scale=scale,
                 may_be_negative=subject is Subject.GUARANTEED,
             )
+            self._check_time(found)
             self._note_odd(query, queue, found)
             by_queue.setdefault(queue, []).append(found.changes)
         return [
@@ -216,14 +218,23 @@ class _Stretch:
                 "what queues held of it cannot be counted"
             )
 
+    def _check_time(self, found: Changes) -> None:
+        """Refuse samples of another time, which would contradict what is known of that."""
+        moments = [change.at_ms for change in found.changes]
+        if found.odd is not None:
+            moments.append(found.odd[0])
+        if moments and not self._begin_ms <= min(moments) <= max(moments) <= self._end_ms:
+            raise StoreError(
+                f"Prometheus at {self._client.name} answered about another time than it was asked "
+                "about; is there something between it and us that keeps old answers?"
+            )
+
     def _note_odd(self, query: str, queue: QueueName, found: Changes) -> None:
         if found.odd is not None:
             at_ms, number = found.odd
-            whose = f" for queue {queue}" if queue else ""
-            self._note(
-                f"says {number}{whose} at {_moment(at_ms)} in {query}, which is no amount; "
-                "the amount before it was kept"
-            )
+            whose = f" for queue {shown(queue)}" if queue else ""
+            said = f"{shown(str(number))}{whose} at {_moment(at_ms)} in {query}"
+            self._note(f"says {said}, which is no amount; the amount before it was kept")
 
     def _note(self, text: str) -> None:
         self._odd[f"Prometheus at {self._client.name} {text}"] = None

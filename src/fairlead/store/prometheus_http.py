@@ -48,7 +48,7 @@ class PrometheusHttp:
     def ask(self, path: str, fields: Mapping[str, str]) -> Reply:
         """Send a form and return the reply, whatever its status; StoreError if there is none.
 
-        Waits no longer than the timeout of a query, however slowly the answer drips.
+        Waits no longer than the timeout of a query, however slowly the text of the answer drips.
         """
         headers = {
             "Accept": "application/json",
