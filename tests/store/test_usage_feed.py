@@ -34,6 +34,7 @@ class Script:
         self.held: dict[str, Value] = {A: lambda _: 2, B: lambda _: 1}
         self.capacity: Value = lambda _: 8
         self.response: Response | None = None  # in the place of any other
+        self.compares_clocks = True
         self.ahead_ms = 0
         self.now_ms = START
         self.more: dict[str, object] = {}
@@ -53,10 +54,19 @@ class Script:
             return range_of({(): self.capacity}, request)
         return range_of({}, request)
 
+    def shift_time(self) -> None:
+        """Answer every question about the two minutes before anything was asked for."""
+        fields = {"start": str(START // 1000 - 60), "end": str(START // 1000), "step": "60"}
+        then = Request("", fields, "")
+        self.response = range_of({labels(queue_name=A): lambda _: 1}, then)
+        self.compares_clocks = False
+
     def feed(self, rules: UsageRules = RULES, **source: int) -> UsageFeed:
         prometheus = PrometheusSource(url_variable="PROMETHEUS")
         chosen = msgspec.structs.replace(prometheus, **source)
-        return UsageFeed(rules, chosen, {"PROMETHEUS": self.url})
+        return UsageFeed(
+            rules, chosen, {"PROMETHEUS": self.url}, compares_clocks=self.compares_clocks
+        )
 
     def refresh(self, feed: UsageFeed, now_ms: int) -> None:
         self.now_ms = now_ms
@@ -133,6 +143,10 @@ MISSING: dict[str, tuple[Callable[[Script], None], str]] = {
     "no capacity is told": (
         lambda script: setattr(script, "capacity", lambda _: None),
         "has no series of the capacity of nvidia.com/gpu",
+    ),
+    "samples of another time": (
+        lambda script: script.shift_time(),
+        "answered about another time than it was asked about",
     ),
     "only numbers that are none": (
         lambda script: setattr(script, "capacity", lambda _: "NaN"),
@@ -346,6 +360,15 @@ def test_a_store_that_nobody_writes_any_more_becomes_stale(stored: Path) -> None
     assert (vector.state, vector.age_ms) == ("stale", HOUR)
     assert vector.usage is not None
     assert vector.usage[A][0] // 1000 == 187_500
+
+
+def test_a_store_in_which_nothing_changes_is_fresh_while_somebody_looks(stored: Path) -> None:
+    with UsageStore.open(stored) as store:
+        store.append([], observed_ms=START + 2 * HOUR)
+    feed = UsageFeed(RULES, StoreSource(path=str(stored)), {})
+    feed.refresh(START + 2 * HOUR + MINUTE)
+    vector = feed.vector(START + 2 * HOUR + MINUTE, {}, ("gpu",))
+    assert (vector.state, vector.age_ms) == ("fresh", MINUTE)
 
 
 def test_what_is_written_meanwhile_is_read_at_the_next_refresh(stored: Path) -> None:

@@ -48,7 +48,11 @@ class StoredOrigin:
         """Take the ledger of the file; entries later than *now_ms* count as of their own time."""
         with UsageStore.open(self._path, writes=False) as store:
             newest_ms = store.newest_ms
+            observed_ms = store.observed_ms
             ledger = store.ledger(self._rules, max(now_ms, newest_ms or now_ms))
+        if newest_ms is not None and observed_ms is not None:
+            # As long as somebody looks, no entry means that nothing has changed.
+            newest_ms = max(newest_ms, observed_ms)
         return Reading(
             ledger=ledger,
             rules=self._rules,
