@@ -6,7 +6,7 @@ from fairlead.store.metrics_family import Family, single
 
 
 def usage_store_families(*, age_ms: int | None, is_degraded: bool) -> list[Family]:
-    """Tell how old the newest record of use is (None: there is none), and whether all is well.
+    """Tell how old the record of use is (None: there is none), and whether all is well.
 
     An age that is not known is left out: 0 would say that all is well.
     """
@@ -19,7 +19,7 @@ def usage_store_families(*, age_ms: int | None, is_degraded: bool) -> list[Famil
         return [degraded]
     staleness = single(
         "fairlead_usage_store_staleness_seconds",
-        "How long ago the newest record of use was written",
+        "How long ago it was last recorded what queues hold",
         Decimal(age_ms) / 1000,
     )
     return [staleness, degraded]
