@@ -182,6 +182,26 @@ spec:
   plugins: {minruntime: {enabled: true, arguments: {reclaimResolveMethod: lca}}}
   actions: {reclaim: {enabled: true, priority: 300}}
 ---
+apiVersion: kai.scheduler/v1
+kind: Config
+metadata: {name: kai-config}
+spec:
+  namespace: kai
+  prometheus: {enabled: true, externalPrometheusUrl: "http://prometheus.example.com"}
+---
+apiVersion: fairlead/v1
+kind: Settings
+spec:
+  usage:
+    k: 3
+    window: {type: cron, cron: "0 0 * * 1", timeZone: Europe/Berlin}
+    halfLife: 2d
+    resolution: 1m
+    charge: over-quota
+    onStale: decay
+    staleness: 5m
+    store: {path: usage.db, keepRaw: 2w}
+---
 {totalResource: {GPU: 10, CPU: 4000}, queues: [{uid: sim, name: Sim, priority: 100,
   resourceShare: {gpu: {deserved: 1, request: 5, overQuotaWeight: 1, usage: 0.25}}}]}
 """

@@ -1,0 +1,104 @@
+"""KAI's own objects and metrics, from a real Prometheus server to shares that count history."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.manifests import NODE, kai_queue, pod_group, write
+from tests.cli.past_store import NOW, NOW_MS
+from tests.cli.run_cli import Ran, run_cli
+from tests.store.prometheus_server import exposition, required_program, running, write_past
+
+SHARD = """
+apiVersion: kai.scheduler/v1
+kind: SchedulingShard
+metadata: {{name: default}}
+spec: {{kValue: 1, usageDBConfig: {{clientType: prometheus, usageParams: {params}}}}}
+"""
+CONFIG = """
+apiVersion: kai.scheduler/v1
+kind: Config
+metadata: {{name: kai-config}}
+spec: {{prometheus: {{enabled: true, externalPrometheusUrl: "{url}"}}}}
+"""
+CLUSTER = (
+    NODE,
+    kai_queue("a"),
+    kai_queue("b"),
+    pod_group("ja", "a", 10),
+    pod_group("jb", "b", 10),
+)
+MINUTES = 600
+
+
+def gpus_of_a(at_s: int) -> int:
+    """Ten hours of samples, a minute apart: 8 GPUs in the first 300 of them, then none."""
+    return 8 if NOW_MS // 1000 - at_s >= 300 * 60 else 0
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    binary = required_program()
+    folder = tmp_path_factory.mktemp("prometheus")
+    now_s = NOW_MS // 1000
+    moments = range(now_s - (MINUTES - 1) * 60, now_s + 1, 60)
+    series = [
+        ('kai_queue_allocated_gpus{queue_name="a"}', gpus_of_a),
+        ('kai_queue_allocated_gpus{queue_name="b"}', lambda _: 0),
+        ('kube_node_status_capacity{node="n1",resource="nvidia_com_gpu"}', lambda _: 10),
+        ('kube_node_status_capacity{node="n1",resource="memory"}', lambda _: 2**38),
+    ]
+    write_past(binary, folder, exposition(series, moments))
+    with running(binary, folder, lookback="30s") as address:
+        yield address
+
+
+def queues(folder: Path, url: str, params: str = "{}", *options: str) -> Ran:
+    objects = (*CLUSTER, SHARD.format(params=params), CONFIG.format(url=url))
+    file = write(folder, "c.yaml", *objects)
+    return run_cli("queues", "-f", file, "--now", NOW, "-o", "json", *options)
+
+
+def gpu_of(ran: Ran, queue: int) -> dict[str, object]:
+    found = json.loads(ran.out)["queues"][queue]["resources"]["gpu"]
+    keys = ("usedHours", "decayedHours", "usage", "fairShareWithoutHistory", "fairShare")
+    return {key: found[key] for key in keys}
+
+
+def test_the_address_of_the_config_gives_history_to_the_shard(tmp_path: Path, url: str) -> None:
+    """8 GPUs x 300 of 10 x 600 samples: u = 0.4, so a 0.6 and b 1 of 1.6: 3.75 and 6.25."""
+    ran = queues(tmp_path, url, "{}", "--usage")
+    usage = json.loads(ran.out)["usage"]
+    assert (usage["state"], usage["counts"], usage["source"]) == ("fresh", True, "prometheus")
+    assert gpu_of(ran, 0) == {
+        "usedHours": "40",
+        "decayedHours": "40",
+        "usage": 0.4,
+        "fairShareWithoutHistory": "5",
+        "fairShare": "4",
+    }
+    assert gpu_of(ran, 1)["fairShare"] == "6"
+
+
+def test_what_the_server_does_not_have_is_told_and_the_rest_counts(
+    tmp_path: Path, url: str
+) -> None:
+    ran = queues(tmp_path, url, "{}", "--usage")
+    assert ran.err.startswith("warning: past use is fresh: ")
+    assert "kai_queue_allocated_memory_bytes" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_window_that_tumbled_five_hours_ago_has_forgotten(tmp_path: Path, url: str) -> None:
+    """Since 03:00 of this day a held nothing."""
+    params = "{windowType: cron, cronString: '0 3 * * *'}"
+    assert gpu_of(queues(tmp_path, url, params, "--usage"), 0)["usage"] == 0.0
+
+
+def test_without_the_flag_the_server_is_not_asked(tmp_path: Path) -> None:
+    ran = queues(tmp_path, "http://127.0.0.1:1")
+    assert ran.exit_code == 0
+    assert "past use is set up and was not read" in ran.err
+    assert "usage" not in json.loads(ran.out)
