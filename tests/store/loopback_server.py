@@ -13,6 +13,7 @@ class Request(NamedTuple):
     path: str
     fields: dict[str, str]
     authorization: str
+    method: str = "POST"
 
 
 class Response(NamedTuple):
@@ -32,8 +33,16 @@ def serving(answer: Answering, trust: ssl.SSLContext | None = None) -> Iterator[
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self._answer(self.path, form)
+
+        def do_GET(self) -> None:
+            path, _, form = self.path.partition("?")
+            self._answer(path, form)
+
+        def _answer(self, path: str, form: str) -> None:
             fields = {name: values[0] for name, values in parse_qs(form).items()}
-            response = answer(Request(self.path, fields, self.headers.get("Authorization", "")))
+            who = self.headers.get("Authorization", "")
+            response = answer(Request(path, fields, who, self.command))
             try:
                 self.send_response(response.status)
                 self.send_header("Content-Type", response.content_type)

@@ -229,6 +229,36 @@ def test_a_host_that_nobody_knows_is_named() -> None:
     assert "is not known by that name" in problem_of("http://nowhere.invalid:9090")
 
 
+def test_some_that_resemble_prometheus_say_the_time_as_a_vector() -> None:
+    told = {"resultType": "vector", "result": [{"metric": {}, "value": [1, "1767225600.5"]}]}
+    with serving(lambda _: success(told)) as url:
+        assert client_of(url).clock_ms() == START + 500
+    told["result"] = []
+    with (
+        serving(lambda _: success(told)) as url,
+        pytest.raises(StoreError, match="did not say what time it is there"),
+    ):
+        client_of(url).clock_ms()
+
+
+@pytest.mark.parametrize("status", [405, 501])
+def test_who_takes_no_form_is_asked_in_the_address(status: int, tmp_path: Path) -> None:
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(request)
+        return Response(b"", status) if request.method == "POST" else range_of({}, request)
+
+    token = tmp_path / "token"
+    token.write_text("ticket", encoding="utf-8")
+    with serving(answer) as url:
+        client = client_of(url, Credentials(token_file=str(token)))
+        assert client.range("sum(x) / 2", START, START, 1).series == []
+    assert [request.method for request in asked] == ["POST", "GET"]
+    assert asked[1][:3] == asked[0][:3]
+    assert asked[0].fields["query"] == "sum(x) / 2"
+
+
 @pytest.mark.parametrize("text", ["NaN", "+Inf", "-1", "1e99999999"])
 def test_a_time_that_cannot_be_is_none(text: str) -> None:
     answer = success({"resultType": "scalar", "result": [1, text]})

@@ -53,12 +53,20 @@ class _Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
     result: tuple[float, str]
 
 
+class _RawSample(msgspec.Struct):
+    value: tuple[float, str]
+
+
+class _Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
+    result: list[_RawSample]
+
+
 class _Body(msgspec.Struct, rename="camel"):
     status: str
     error_type: str = ""
     error: str = ""
     warnings: list[str] = []
-    data: _Range | _Scalar | None = None
+    data: _Range | _Scalar | _Vector | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Body)
@@ -87,9 +95,14 @@ def range_answer(reply: Reply) -> Answer:
 def clock_answer(reply: Reply) -> int:
     """Read the answer to ``time()``, in milliseconds."""
     body = _body(reply)
-    if not isinstance(body.data, _Scalar):
-        raise AnswerError("did not say what time it is there")
-    seconds = _number(body.data.result[1])
+    match body.data:
+        case _Scalar(result=(_, text)):
+            pass
+        case _Vector(result=[_RawSample(value=(_, text))]):  # as some that resemble Prometheus say
+            pass
+        case _:
+            raise AnswerError("did not say what time it is there")
+    seconds = _number(text)
     if seconds.is_nan() or not 0 <= seconds < _LAST_SECOND:
         raise AnswerError(f"says that it is {shown(str(seconds))} s since 1970 there")
     return int(seconds * 1000)

@@ -48,19 +48,24 @@ class PrometheusHttp:
     def ask(self, path: str, fields: Mapping[str, str]) -> Reply:
         """Send a form and return the reply, whatever its status; StoreError if there is none.
 
-        Waits no longer than the timeout of a query, however slowly the text of the answer drips.
+        A long query fits only into a POST; who does not take those, as some that only let people
+        read, is asked with a GET. Waits no longer than the timeout of a query for each of them,
+        however slowly the text of the answer drips.
         """
-        headers = {
-            "Accept": "application/json",
-            "Content-Type": "application/x-www-form-urlencoded",
-            **_authorization(self._credentials, self._url),
-        }
+        target, form = self._url.path.rstrip("/") + path, urlencode(fields)
+        reply = self._sent("POST", target, form)
+        if reply.status in (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED):
+            return self._sent("GET", f"{target}?{form}", None)
+        return reply
+
+    def _sent(self, method: str, target: str, form: str | None) -> Reply:
+        headers = {"Accept": "application/json", **_authorization(self._credentials, self._url)}
+        if form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
         deadline_s = time.monotonic() + self._timeout_ms / 1000
         connection = self._connection()
         try:
-            connection.request(
-                "POST", self._url.path.rstrip("/") + path, urlencode(fields), headers
-            )
+            connection.request(method, target, form, headers)
             return _read(connection, deadline_s)
         except _TooLongError:
             raise self.problem(f"answered with more than {MAX_ANSWER_BYTES} bytes") from None
