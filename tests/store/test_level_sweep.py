@@ -132,6 +132,19 @@ def test_a_resource_that_is_gone_altogether_is_no_silence_while_another_goes_on(
     assert sweep.newest_ms == 10
 
 
+def test_a_stretch_that_was_left_out_is_not_known() -> None:
+    """Told at 0 and 10, not asked about until 40, silent at 50."""
+    series = {(0, ""): column("88"), (0, "a"): column("11")}
+    sweep, _ = swept(series, [1])
+    assert sweep.newest_ms == 10
+    gone = sweep.extend([], begin_ms=50, end_ms=50, step_ms=STEP)
+    assert sweep.newest_ms == 10
+    assert gone == [
+        Capacity(at_ms=50, amounts=(0,)),
+        Held(at_ms=50, queue=QueueName("a"), amounts=(0,)),
+    ]
+
+
 def test_a_guarantee_comes_before_what_is_held_above_it_and_holds_on() -> None:
     a = QueueName("a")
     sweep = LevelSweep(1)

@@ -257,6 +257,19 @@ def test_stale_numbers_do_what_was_chosen(script: Script, on_stale: OnStale) -> 
     assert (gpus(again) or {}).get(A) == expected
 
 
+def test_numbers_that_decayed_begin_anew_from_what_is_read_next(script: Script) -> None:
+    """Away in hours 2 and 4. At hour 3 all is told, hour 2 included: 181 samples of 2.
+
+    At hour 4: 181 of 2 and 60 of nothing, of 241 of 8: 362 of 1928 = 0.187759.
+    """
+    feed = script.feed(msgspec.structs.replace(RULES, on_stale="decay"))
+    script.refresh(feed, START + HOUR)
+    assert ask(feed, START + 2 * HOUR).state == "stale"
+    script.refresh(feed, START + 3 * HOUR)
+    assert (gpus(ask(feed, START + 3 * HOUR)) or {}).get(A) == 250_000
+    assert (gpus(ask(feed, START + 4 * HOUR)) or {}).get(A) == 187_759
+
+
 def test_a_server_that_answers_but_scrapes_nothing_any_more_becomes_stale(script: Script) -> None:
     """Scrapes end after half an hour: no error, only silence."""
     end_ms = START + HOUR // 2
