@@ -407,3 +407,15 @@ def test_a_store_that_is_not_there_or_empty_is_missing_use(tmp_path: Path) -> No
     assert ask(empty, START) == UsageVector(
         usage=None, state="missing", problem=f"usage store {path} is empty"
     )
+
+
+def test_use_of_a_cluster_whose_size_nobody_told_is_no_silent_zero(tmp_path: Path) -> None:
+    path = tmp_path / "usage.db"
+    with UsageStore.open(path, resources=("gpu",)) as store:
+        store.append([Held(at_ms=START, queue=A, amounts=(8000,))])
+    feed = UsageFeed(RULES, StoreSource(path=str(path)), {})
+    feed.refresh(START + MINUTE)
+    vector = feed.vector(START + MINUTE, PARENTS, ("gpu",))
+    assert vector.problem == (
+        "of gpu use is recorded, but not how much of it the cluster had; it counts as none"
+    )

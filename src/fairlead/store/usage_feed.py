@@ -117,7 +117,9 @@ class UsageFeed:
         if not (is_stale and self._rules.on_stale == "drop"):
             problems.extend(_uncounted(axes, reading.ledger))
             try:
-                usage = self._usage(reading, now_ms, is_stale, parents, axes)
+                ledger, as_of_ms = self._as_of(reading, now_ms, is_stale=is_stale)
+                usage = self._usage(reading, ledger, as_of_ms, parents, axes)
+                problems.extend(_without_capacity(axes, ledger, as_of_ms))
             except FairleadError as problem:
                 problems.append(str(problem))
         return UsageVector(
@@ -127,15 +129,8 @@ class UsageFeed:
             problem="; ".join(problems) or None,
         )
 
-    def _usage(
-        self,
-        reading: Reading,
-        now_ms: int,
-        is_stale: bool,
-        parents: Parents,
-        axes: Sequence[str],
-    ) -> dict[QueueName, Sums]:
-        """Fresh numbers are as of now, with everything held as before."""
+    def _as_of(self, reading: Reading, now_ms: int, *, is_stale: bool) -> tuple[Ledger, int]:
+        """The ledger to ask, and about which moment: fresh ones about now, all held as before."""
         assert reading.newest_ms is not None
         ledger = reading.ledger
         newest_ms = max(reading.newest_ms + reading.ahead_ms, ledger.newest_ms or 0)
@@ -147,6 +142,16 @@ class UsageFeed:
                 self._idle = as_if_idle(ledger, reading.rules, newest_ms)
             ledger = self._idle
             as_of_ms = max(as_of_ms, newest_ms + 1)
+        return ledger, as_of_ms
+
+    def _usage(
+        self,
+        reading: Reading,
+        ledger: Ledger,
+        as_of_ms: int,
+        parents: Parents,
+        axes: Sequence[str],
+    ) -> dict[QueueName, Sums]:
         # Adding to a queue what is below it, when it is told with that already, counts it twice.
         links = {name: None if up in reading.whole else up for name, up in parents.items()}
         return usage_on_axes(ledger, as_of_ms, axes, parents=links, charge=self._rules.charge)
@@ -193,4 +198,19 @@ def _uncounted(axes: Sequence[str], ledger: Ledger) -> list[str]:
         f"of {axis} no use is recorded; it counts as none"
         for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
         if not places
+    ]
+
+
+def _without_capacity(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
+    """The axes of which something was used, but nobody said how much of it there was."""
+    unknown = set(ledger.unknown(as_of_ms))
+    if not unknown:
+        return []
+    queues = ledger.usage(as_of_ms).queues.values()
+    return [
+        f"of {axis} use is recorded, but not how much of it the cluster had; it counts as none"
+        for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
+        if places
+        and all(ledger.resources[place] in unknown for place in places)
+        and any(use.all[place] > 0 for use in queues for place in places)
     ]
