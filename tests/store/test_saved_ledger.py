@@ -1,5 +1,6 @@
 """A start from a snapshot answers as one from the entries; one that is out of date is not used."""
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -131,16 +132,49 @@ def test_a_ledger_of_somebody_else_is_not_saved() -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(history=histories(), since_ms=st.integers(START, START + 3 * DAY), often=st.booleans())
-def test_checkpoints_change_nothing_of_what_is_read(
-    history: list[Entry], since_ms: int, often: bool
-) -> None:
+@given(history=histories(), since_ms=st.integers(START, START + 3 * DAY))
+def test_checkpoints_change_nothing_of_what_is_read(history: list[Entry], since_ms: int) -> None:
     """With one after every append, or with none, reading from a moment gives the same."""
     with a_store() as saving, a_store() as plain, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoints, "CHECKPOINT_ENTRIES", 1 if often else 5)
+        patch.setattr(checkpoints, "CHECKPOINT_MS", 0)
         for entry in history:
             saving.append([entry])
+            saving.save_snapshot(saving.ledger(WEEK, entry.at_ms), WEEK)
         plain.append(history)
-        plain._connection.execute("DELETE FROM checkpoints")
         assert list(saving.entries(since_ms)) == list(plain.entries(since_ms))
         saving.check()
+
+
+@settings(deadline=None, max_examples=40)
+@given(history=histories(), others=st.lists(st.booleans(), max_size=30))
+def test_a_ledger_that_follows_says_what_one_from_the_file_says(
+    history: list[Entry], others: list[bool]
+) -> None:
+    """Entries come one moment at a time, from this program or from another."""
+    now_ms = max([entry.at_ms for entry in history], default=START)
+    with a_store() as store, UsageStore.open(store.path) as other:
+        other._connection.execute("PRAGMA synchronous = OFF")
+        writers = [other if is_other else store for is_other in others]
+        for at_ms, moment in groupby(history, key=lambda entry: entry.at_ms):
+            writer = writers.pop() if writers else store
+            writer.append(list(moment))
+            store.ledger(WEEK, at_ms)
+        followed = store.ledger(WEEK, now_ms).usage(now_ms)
+        with UsageStore.open(store.path, writes=False) as fresh:
+            assert fresh.ledger(WEEK, now_ms).usage(now_ms).capacity == followed.capacity
+            for name, use in fresh.ledger(WEEK, now_ms).usage(now_ms).queues.items():
+                assert followed.queues[name] == use
+
+
+def test_an_older_entry_of_another_program_is_seen_before_what_was_just_written(
+    tmp_path: Path,
+) -> None:
+    """Its key is after what the ledger has taken and before what was written last."""
+    path = tmp_path / "use.db"
+    with UsageStore.open(path, resources=RESOURCES) as store, UsageStore.open(path) as other:
+        store.append([held(0, 0, 2)])
+        store.ledger(WEEK, START)
+        store.append([held(20, 0, 0)])
+        other.append([held(10, 0, 3)])
+        assert list(store.entries())[1] == held(10, 0, 3)
+        assert gpu_hours(store) == 50

@@ -10,17 +10,16 @@ from fairlead.store.journal_key import moment_of
 from fairlead.store.levels import Levels
 from fairlead.usage.settings import DAY_MS
 
-CHECKPOINT_ENTRIES = 50_000  # about a quarter of a second's reading
+CHECKPOINT_MS = DAY_MS  # in a day of 1,000 queues there are half a second's entries to read
 
 
 class Checkpoints:
     """Finds what held at any place of a journal, and saves it now and then."""
 
     def __init__(self, connection: sqlite3.Connection, journal: Journal) -> None:
-        """Save nothing before something was written."""
+        """Save nothing yet."""
         self._connection = connection
         self._journal = journal
-        self._written = 0  # entries since the last one
 
     def levels_until(self, last: int) -> Levels:
         """What holds after the entries at the key *last* and before. Cost: a day's entries."""
@@ -38,11 +37,13 @@ class Checkpoints:
             levels.take(entry)
         return levels
 
-    def wrote(self, count: int) -> None:
-        """Save one if a day has passed since the last, or many entries, *count* of them new."""
-        self._written += count
+    def save_if_due(self) -> None:
+        """Save one of the newest moment, unless the last is younger than a day.
+
+        All entries since then are read, so this is not for a moment when somebody waits.
+        """
         last = self._journal.last_key()
-        if last is None or not (self._written >= CHECKPOINT_ENTRIES or self._is_old(last)):
+        if last is None or not self._is_old(last):
             return
         entries = self.levels_until(LAST_KEY).all_known(moment_of(last))
         rows = self._journal.packed_levels(last, entries)
@@ -50,7 +51,6 @@ class Checkpoints:
             "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)",
             [(last, part, row) for part, row in enumerate(rows)],
         )
-        self._written = 0
 
     def drop(self, first: int, last: int = LAST_KEY) -> None:
         """Forget those from the key *first* to *last*: what they say is not so any more."""
@@ -62,4 +62,4 @@ class Checkpoints:
         [saved] = self._connection.execute("SELECT max(key) FROM checkpoints").fetchone()
         if saved is None:
             [saved] = self._connection.execute("SELECT min(key) FROM changes").fetchone()
-        return saved is not None and moment_of(last) - moment_of(saved) >= DAY_MS
+        return saved is not None and moment_of(last) - moment_of(saved) >= CHECKPOINT_MS

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import groupby
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 from zlib import crc32
 
 import msgspec
@@ -28,6 +28,8 @@ from fairlead.store.journal_key import first_key, moment_of
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
 
 PAGE_ROWS: Final = 1024  # so many are read at once; no transaction is open in between
+LEVELS: Final = frozenset({Held, Guarantee, Capacity})
+MOST_REMEMBERED: Final = 10_000  # entries, so that a follower need not read them back
 LAST_KEY: Final = 2**63 - 1
 
 Numbered: TypeAlias = tuple[int, Entry]  # with its key
@@ -43,12 +45,14 @@ class Journal:
         self.resources: tuple[str, ...] = ()
         self._numbers: dict[tuple[QueueName, str], int] = {}
         self._holders: dict[int, tuple[QueueName, str]] = {}
+        self._just_written: _JustWritten | None = None
         self.learn_names()
 
     def learn_names_anew(self) -> None:
         """Forget names that were added and then were not, because a transaction failed."""
         self._numbers.clear()
         self._holders.clear()
+        self._just_written = None
         self.learn_names()
 
     def learn_names(self) -> None:
@@ -98,6 +102,7 @@ class Journal:
 
     def delete(self, first: int, last: int) -> None:
         """Take out everything from the key *first* to *last*."""
+        self._just_written = None
         for table in ("changes", "acts"):
             self._connection.execute(
                 f"DELETE FROM {table} WHERE key >= ? AND key <= ?", (first, last)
@@ -120,7 +125,13 @@ class Journal:
                     acts.append((key, text, _checksum(key, text)))
         self._connection.executemany("INSERT INTO changes VALUES (?, ?)", changes)
         self._connection.executemany("INSERT INTO acts VALUES (?, ?, ?)", acts)
-        return [row[0] for row in changes] + [row[0] for row in acts]
+        written = [row[0] for row in changes] + [row[0] for row in acts]
+        self._just_written = None
+        if changes and not acts and self._reads_as_written(entries, last_key):
+            self._just_written = _JustWritten(
+                last_key, written[-1], tuple(entries), self.resources, self._others_version()
+            )
+        return written
 
     def read(self, after: int | None, until: int = LAST_KEY) -> Iterator[Numbered]:
         """Entries with a key above *after* (None: all) and up to *until*, each with its key.
@@ -129,6 +140,13 @@ class Journal:
         DamagedRowError, and whatever SQLite raises.
         """
         self.learn_names()
+        just_written = self._just_written
+        if (
+            just_written is not None
+            and just_written.is_all(after, until, self.resources)
+            and just_written.others_version == self._others_version()
+        ):
+            return ((just_written.last, entry) for entry in just_written.entries)
         return merge(self._read_changes(after, until), self._read_acts(after, until), key=_key_of)
 
     def packed_levels(self, key: int, entries: Sequence[Entry]) -> list[bytes]:
@@ -148,6 +166,24 @@ class Journal:
     def read_acts(self, after: int | None = None, until: int = LAST_KEY) -> list[Numbered]:
         """The rare entries alone."""
         return list(self._read_acts(after, until))
+
+    def _reads_as_written(self, entries: Sequence[Entry], last_key: int | None) -> bool:
+        """Whether reading would give just these levels, in this order: one moment, all amounts."""
+        at_ms, count = entries[0].at_ms, len(self.resources)
+        return (
+            len(entries) <= MOST_REMEMBERED
+            and (last_key is None or at_ms > moment_of(last_key))
+            and all(
+                entry.at_ms == at_ms
+                and isinstance(entry, (Held, Guarantee, Capacity))
+                and len(entry.amounts) == count
+                for entry in entries
+            )
+        )
+
+    def _others_version(self) -> int:
+        """A number that changes when another connection writes."""
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     def _read_changes(self, after: int | None, until: int) -> Iterator[Numbered]:
         last = -LAST_KEY if after is None else after
@@ -218,6 +254,19 @@ class Journal:
         return number
 
 
+class _JustWritten(NamedTuple):
+    """The last levels that were written: who follows a journal wants them next, and no others."""
+
+    after: int | None
+    last: int
+    entries: tuple[Entry, ...]
+    resources: tuple[str, ...]
+    others_version: int
+
+    def is_all(self, after: int | None, until: int, resources: tuple[str, ...]) -> bool:
+        return (self.after, self.resources) == (after, resources) and self.last <= until
+
+
 class _NextKeys:
     """Hands out keys: after all that were given out for the same moment."""
 
@@ -249,7 +298,7 @@ class _NextKeys:
 
 def _row_of(entry: Entry) -> tuple[int, bool]:
     """Levels of one moment share a row; anything else has one of its own."""
-    return entry.at_ms, isinstance(entry, Held | Guarantee | Capacity)
+    return entry.at_ms, type(entry) in LEVELS
 
 
 def _key_of(numbered: Numbered) -> int:

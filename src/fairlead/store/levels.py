@@ -55,7 +55,7 @@ class Levels:
         self.newest_ms = entry.at_ms
 
     def in_force(self, at_ms: int) -> list[Entry]:
-        """What holds, told as entries of *at_ms*; queues with nothing are left out."""
+        """What holds, told as entries of *at_ms*, by name; queues with nothing are left out."""
         return [entry for entry in self.all_known(at_ms) if _tells_something(entry)]
 
     def all_known(self, at_ms: int) -> list[Entry]:
@@ -63,10 +63,10 @@ class Levels:
         entries: list[Entry] = []
         if self._capacity is not None:
             entries.append(Capacity(at_ms=at_ms, amounts=self._capacity))
-        for queue, amounts in self._guarantees.items():
+        for queue, amounts in sorted(self._guarantees.items()):
             entries.append(Guarantee(at_ms=at_ms, queue=queue, amounts=amounts))
-        for queue, users in self._held.items():
-            for user, held in (users or {"": ()}).items():
+        for queue, users in sorted(self._held.items()):
+            for user, held in sorted((users or {"": ()}).items()):
                 entries.append(Held(at_ms=at_ms, queue=queue, user=user, amounts=held))
         return entries
 

@@ -160,6 +160,7 @@ class UsageStore:
         with self._transaction():
             if taken.rewritten == times_rewritten(self._connection):
                 save_ledger(self._connection, taken)
+            self._checkpoints.save_if_due()
 
     def roll_up(self, now_ms: int, keep_raw_ms: int) -> RolledUp:
         """Keep one entry a day of what is older than *keep_raw_ms*, and make the file shorter.
@@ -182,6 +183,8 @@ class UsageStore:
             _, until_ms = piece
             before, after = before + counts[0], after + counts[1]
         if before:
+            with self._transaction():
+                self._checkpoints.save_if_due()
             with _told(self.path):
                 # `execute` would take one step, which frees one page.
                 self._connection.executescript("PRAGMA incremental_vacuum")
@@ -289,7 +292,6 @@ class UsageStore:
             self._rewritten_from(first)
         if is_older or any(isinstance(entry, Renamed | Gap) for entry in entries):
             self._walk(first_key(moment_of(first)))
-        self._checkpoints.wrote(len(entries))
 
     def _walk(self, begin: int | None) -> None:
         """Take everything from the key *begin* on; raises UsageError for a contradiction."""
