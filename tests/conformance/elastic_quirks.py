@@ -30,8 +30,9 @@ WHY_UNTAGGED = {
     "quota uses to find out whether its pods give; here only what the pod itself asks for counts, "
     "and only who has some of that gives",
     "own_charge": "not tagged: a pod with a sidecar is charged what its node is charged",
-    "leaving_counts": "not tagged: who leaves counts as gone, and all that are nominated count, "
-    "on nodes before pods of other quotas and in the pool within their mins",
+    "leaving_counts": "not tagged: who leaves counts as gone, and all that are nominated count",
+    "promise_taken": "not tagged: on its node a nominated pod goes before pods of other quotas, and "
+    "in the pool it counts as far as it is within its min",
 }
 
 

@@ -97,10 +97,13 @@ def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:
         return
     now = desk.admission.standing(asker, later=False)
     later = desk.admission.standing(asker, later=desk.looks_later)
-    own, pool = now.nominated.in_quota, now.nominated.everywhere
-    used, request = now.use.used[queue], asker.charge
+    own, request = now.nominated.in_quota, asker.charge
+    used = now.use.used[queue]
     yield from _lines(desk, "max", (used, own, request), books.ceiling[queue], now.own_axes)
-    yield from _lines(desk, "pool", (now.use.pool, pool, request), books.pool, now.pool_axes)
+    refusal = desk.admission.refusal(asker)
+    pool = later if refusal is not None and refusal.later else now
+    sums = (pool.use.pool, pool.nominated.everywhere, request)
+    yield from _lines(desk, "pool", sums, books.pool, pool.pool_axes)
     least, waiting = books.guaranteed[queue], later.nominated.in_quota
     numbers = (later.use.used[queue], waiting, request)
     yield from _lines(desk, "min", numbers, least, later.own_axes)

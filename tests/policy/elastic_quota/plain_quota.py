@@ -31,7 +31,7 @@ def refusal(case: PlainCase) -> Literal["over-max", "pool-exhausted"] | None:
     """
     in_quota = nominated_in_quota(case)
     now = broken_rule(case, case.pods, in_quota, nominated_all(case, later=False))
-    if now is not None or case.settings.quirks.leaving_counts or not _borrows(case):
+    if now is not None or not leaves_room(case) or not _borrows(case):
         return now
     return broken_rule(case, present_pods(case), in_quota, nominated_all(case, later=True))
 
@@ -126,7 +126,7 @@ def nominated_all(case: PlainCase, *, later: bool) -> Amounts:
     more = total(beyond)
     if not later or case.settings.quirks.leaving_counts:
         return total(within)
-    if not _borrows(case):
+    if not leaves_room(case) or not _borrows(case):
         gone = [pod for pod in case.pods if pod.is_leaving and pod.namespace in case.quotas]
         free = total(pod.quota_charge for pod in gone)
         more = {name: min(n, free.get(name, 0)) for name, n in more.items()}
@@ -138,29 +138,40 @@ def _rightful(case: PlainCase, quota: PlainQuota, use: Amounts, waiting: Amounts
 
     For the plugin that is all, or nothing if the quota is over its min in anything.
     """
-    if case.settings.quirks.leaving_counts:
+    if case.settings.quirks.promise_taken:
         return {} if is_over_min(quota, use) else waiting
     left = {name: max(0, quota.min.get(name, 0) - use.get(name, 0)) for name in waiting}
     return {name: min(amount, left[name]) for name, amount in waiting.items()}
 
 
-def goes_first(case: PlainCase, pod: PlainPod) -> bool:
-    """Return whether a nominated pod comes before the incoming one.
+def goes_first(case: PlainCase, pod: PlainPod, *, in_quota: bool = False) -> bool:
+    """Return whether a nominated pod comes before the incoming one, on its node or *in_quota*.
 
-    By our reading one of another quota does, however important; but the first by importance and
-    name does, if both are nominated.
+    By our reading one of another quota, or of none, does, however important the incoming one is;
+    but if both are nominated to the same, the first by importance and name does.
     """
     incoming = case.incoming
     if pod.full_name == incoming.full_name:
         return False
-    if not case.settings.quirks.leaving_counts:
-        if incoming.node in case.nodes:
+    if not case.settings.quirks.promise_taken:
+        if incoming.node in case.nodes and (in_quota or pod.node == incoming.node):
             return (-pod.priority, pod.full_name) < (-incoming.priority, incoming.full_name)
-        if incoming.namespace != pod.namespace and {incoming.namespace, pod.namespace} <= set(
-            case.quotas
-        ):
+        if not _is_of_same_quota(case, pod):
             return True
     return pod.priority >= incoming.priority
+
+
+def _is_of_same_quota(case: PlainCase, pod: PlainPod) -> bool:
+    """Return whether two pods have one quota, or both have none."""
+    incoming = case.incoming
+    has_none = {incoming.namespace, pod.namespace}.isdisjoint(case.quotas)
+    return has_none or incoming.namespace == pod.namespace
+
+
+def leaves_room(case: PlainCase) -> bool:
+    """Return whether who borrows leaves enough for all who wait."""
+    quirks = case.settings.quirks
+    return not quirks.promise_taken and not quirks.leaving_counts
 
 
 def _borrows(case: PlainCase) -> bool:
@@ -182,4 +193,8 @@ def present_pods(case: PlainCase) -> list[PlainPod]:
 
 def _goes_first_in_quota(case: PlainCase, pod: PlainPod) -> bool:
     incoming = case.incoming
-    return pod.node in case.nodes and pod.namespace == incoming.namespace and goes_first(case, pod)
+    return (
+        pod.node in case.nodes
+        and pod.namespace == incoming.namespace
+        and goes_first(case, pod, in_quota=True)
+    )

@@ -68,6 +68,11 @@ def test_the_least_that_a_gang_says_it_needs_counts_if_it_is_more(least: str, fi
     assert told(plan(state)) == [first]
 
 
+def test_one_pod_too_may_need_more_than_it_asks_for() -> None:
+    state = cluster("of min\na 4", "name has\nn1 9", "name of asks needs least\ng a 1x2 1 5")
+    assert told(plan(state)) == ["wait g: PoolExhausted"]
+
+
 def test_what_its_pods_have_counts_towards_the_least_that_it_needs() -> None:
     """It needs 4 in all and one pod has 2 of them, so 2 more: 2 + 2 <= 4."""
     state = cluster(

@@ -36,6 +36,24 @@ def test_of_two_that_wait_for_a_node_too_small_for_both_the_more_important_start
     assert told(plan(state)) == ["start q on n1: WithinMin", "wait p: NoNodeFits"]
 
 
+def test_who_waits_for_one_node_does_not_take_another_that_was_cleared() -> None:
+    """Q outranks p and waits for n1, which x1 has not left yet; n2 is free, and p's."""
+    state = cluster(
+        "of min\na 2\nb 2\nx 9",
+        "name has\nn1 2\nn2 2",
+        """
+        name of asks priority nominated on
+        x1   x  2    0        -         n1!
+        p    a  2    0        n2        -
+        q    b  2    5        n1        -
+        """,
+    )
+    assert told(plan(state)) == [
+        "reserve n1 for q until x1 left",
+        "start p on n2: WithinMin",
+    ]
+
+
 def test_borrowing_one_thing_does_not_cost_the_right_to_another() -> None:
     """A has 1 fpga too much, but 2 of its min of 4 GPUs are due; b would borrow the last 2 of 4."""
     tables = (

@@ -7,6 +7,20 @@ PROTECTED = ElasticQuotaSettings(protect_min=True)
 QUIET = 12  # plans, more than any of these worlds needs
 
 
+def test_who_is_held_back_for_a_gang_that_starts_is_not_spared_for_its_other_pods() -> None:
+    """G needs two pods of c's min of 2, and has one of 8 besides, which waits on."""
+    state = cluster(
+        "of min\nc 2\nx 0\ny 0\nz 1",
+        "name has\nn1 9",
+        "name of asks priority needs on\nx1 x 1 5 1 n1\ny1 y 1 5 1 -\ng c 2x1+1x8 0 2 -",
+    )
+    assert told(plan(state)) == [
+        "wait y1: WouldBeEvicted",
+        "start g on n1 n1: WithinMin",
+        "wait g: PoolExhausted",
+    ]
+
+
 def test_who_borrows_is_held_back_for_one_within_its_min() -> None:
     """B has 1 and asks for 2 before a, by priority; there are 2, and 1 of them is a's."""
     state = cluster(

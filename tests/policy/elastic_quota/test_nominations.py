@@ -93,18 +93,22 @@ def test_what_a_nominated_pod_waits_for_counts_in_the_pool() -> None:
 
 
 @pytest.mark.parametrize(
-    ("priority", "first"),
+    ("priority", "settings", "first"),
     [
-        (0, "wait late: NoNodeFits"),  # 4 - 2 of a1 - 2 for p
-        (-1, "wait late: NoNodeFits"),
-        (1, "start late on n1: WithoutQuota"),
+        (0, FAITHFUL, "wait late: NoNodeFits"),  # 4 - 2 of a1 - 2 for p
+        (-1, FAITHFUL, "wait late: NoNodeFits"),
+        (1, FAITHFUL, "start late on n1: WithoutQuota"),
+        (1, OURS, "wait late: NoNodeFits"),
     ],
 )
-def test_the_room_is_kept_from_who_is_no_more_important(priority: int, first: str) -> None:
+def test_the_room_is_kept_from_a_pod_without_a_quota(
+    priority: int, settings: ElasticQuotaSettings, first: str
+) -> None:
+    """The plugin keeps it only from those that are no more important."""
     state = while_b1_leaves()
     gone(state, "b1")
     comes(state, "late", "free", priority)
-    assert first in told(plan(state))
+    assert first in told(plan(state, settings))
 
 
 def test_a_more_important_pod_takes_the_nomination_away() -> None:

@@ -59,7 +59,8 @@ DIFFERING = """
     double-remove          16      16
     pdb-undercount         5       5
     own-charge             55      0
-    leaving-counts         114     0
+    leaving-counts         90      0
+    promise-taken          41      0
 """
 
 
@@ -95,6 +96,10 @@ def has_a_sidecar(case: Json) -> bool:
     return any(each.get("sidecar") for pod in pods for each in pod.get("initContainers", ()))
 
 
+def has_somebody_nominated(case: Json) -> bool:
+    return bool(case["nominated"])
+
+
 def has_somebody_leaving_or_nominated(case: Json) -> bool:
     return any(pod.get("terminating") for pod in case["pods"]) or bool(case["nominated"])
 
@@ -106,6 +111,7 @@ def has_somebody_leaving_or_nominated(case: Json) -> bool:
         ("pool-all", is_beside_one_that_asks_for_something_else),
         ("own-charge", has_a_sidecar),
         ("leaving-counts", has_somebody_leaving_or_nominated),
+        ("promise-taken", has_somebody_nominated),
     ],
 )
 def test_a_case_that_differs_without_the_tag_has_what_explains_it(

@@ -58,6 +58,10 @@ PLUGIN = {
         "evict vision/train-2 for speech/decode: MinTakenBack",  # 3 > 2
         "reserve speech/decode on gpu-1 until vision/train-2 left: TakesBack",
     ],
+    "promise_taken": [
+        "start search/index: WithinMin",  # 0 + 2 <= 2
+        "wait speech/decode: NoNodeFits NobodyBorrows",
+    ],
     "start_in_vain": [
         "start vision/sweep: Borrows",  # 0 + 2 > 0, and 0 + 2 <= 2 of the pool
         "evict vision/sweep for speech/decode: MinTakenBack",  # 2 > 0
@@ -95,6 +99,10 @@ HERE = {
         "start batch/report: WithinMin",
     ],
     "leaving_counts": ["reserve speech/decode on gpu-1 until vision/first left: WaitsForLeaving"],
+    "promise_taken": [
+        "wait search/index: NoNodeFits NobodyBorrows",
+        "start speech/decode: WithinMin",
+    ],
     "start_in_vain": ["wait vision/sweep: WouldBeEvicted", "start speech/decode: WithinMin"],
 }
 

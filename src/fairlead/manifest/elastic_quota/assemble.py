@@ -63,7 +63,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
         return None
     for namespace, quota in quotas.items():
         warn_of_unlisted(quota, asked[namespace], settings.quirks, findings)
-    advise_on_empty_pool(list(quotas.values()), asked, findings)
+    advise_on_empty_pool(list(quotas.values()), _with_least(asked, parts.groups), findings)
     advise_on_overcommitment(list(quotas.values()), parts.nodes, findings)
     state = ClusterState(parts.resources, _axes(quotas.values(), [*asked.values(), *parts.least]))
     state.apply(CatalogueChanged(_catalogue(parts.core)))
@@ -108,6 +108,17 @@ def _asked_by_namespace(
                 if is_counted(resource):
                     own[resource] = own.get(resource, 0) + amount
     return asked
+
+
+def _with_least(
+    asked: Mapping[str, ByResource], groups: Iterable[PluginPodGroupObject]
+) -> dict[str, ByResource]:
+    """Return *asked* with what gangs say they need at least, be it that no pod asks for it."""
+    found: dict[str, ByResource] = dict(asked)
+    for group in groups:
+        if group.namespace in found:
+            found[group.namespace] = {**(group.min_resources or {}), **found[group.namespace]}
+    return found
 
 
 def _axes(quotas: Iterable[ElasticQuotaObject], asked: Iterable[ByResource]) -> QuotaAxes:

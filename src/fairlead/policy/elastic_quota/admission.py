@@ -54,6 +54,8 @@ class Admission:
         self._books: Final = books
         self._nominations: Final = nominations
         self._quirks: Final = quirks
+        # Who borrows does that where promises are kept, and where there is a later.
+        self._leaves_room = not (quirks.promise_taken or quirks.leaving_counts)
         self._all_axes = tuple(range(len(state.axes)))
         self._core = frozenset(
             [at for at, axis in enumerate(state.axes.axes) if axis.resource in CORE]
@@ -90,7 +92,7 @@ class Admission:
         """
         now = self.standing(asker, later=False)
         found = self.broken_rule(asker, now)
-        if found is not None or self._quirks.leaving_counts or not any(now.nominated.beyond_min):
+        if found is not None or not self._leaves_room or not any(now.nominated.beyond_mins):
             return found
         later = self.standing(asker, later=True)
         found = self.broken_rule(asker, later) if self.is_over_min(asker, later) else None
@@ -140,13 +142,16 @@ class Admission:
 
     def _with_waiting(self, asker: Asker, standing: Standing) -> Standing:
         """Return how *asker* stands if those count who wait beyond their mins."""
-        more = standing.nominated.beyond_min
-        if not self.is_over_min(asker, standing):
+        more = standing.nominated.beyond_mins
+        if not self._leaves_room or not self.is_over_min(asker, standing):
             leaving = map(sub, self._books.now.pool, self._books.later.pool)
             more = tuple(map(min, more, leaving))
         found = standing.nominated
         return standing._replace(
-            nominated=found._replace(everywhere=_plus(found.everywhere, more)),
+            nominated=found._replace(
+                everywhere=_plus(found.everywhere, more),
+                beyond_mins=tuple(map(sub, found.beyond_mins, more)),
+            ),
             everywhere=_plus(standing.everywhere, more),
         )
 

@@ -69,7 +69,7 @@ class Desk:
         self.books: Final = QuotaBooks(state, known.charges, settings.quirks)
         self.budgets: Final = Budgets(state)
         self.nominations: Final = Nominations(
-            state.nodes.keys(), len(state.axes), keeps_promises=self.looks_later
+            state.nodes.keys(), len(state.axes), keeps_promises=not settings.quirks.promise_taken
         )
         self.admission: Final = Admission(state, self.books, self.nominations, settings.quirks)
         self.places: Final = Places(state, self.nominations, known.surroundings, known.scored)
@@ -114,7 +114,7 @@ class Desk:
             facts = (
                 tuple(self.state.queues.values()),
                 *[tuple(map(tuple, use.used.values())) for use in (books.now, books.later)],
-                self.nominations.everywhere(),
+                self.nominations.who_waits_where(),
             )
             self._quota_facts = (self.changes, facts)
         return self._quota_facts[1]

@@ -31,6 +31,8 @@ class Newcomers:
         Each workload is held back once and spared once at most, so some try stands.
         """
         waiting = {each.workload for each in decisions if isinstance(each, Wait)}
+        # Of a gang that started, pods beyond what it needs may wait on.
+        waiting -= {each.workload for each in decisions if isinstance(each, Start)}
         in_vain = {name for name, other in self.held_back.items() if other in waiting}
         for name in in_vain:
             del self.held_back[name]

@@ -6,7 +6,7 @@ quotas that have any, however many pods are nominated.
 
 from collections.abc import Hashable, Iterator, Set
 from operator import sub
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.node_books import PodKey
@@ -19,7 +19,7 @@ class Nominated(NamedTuple):
 
     in_quota: Amounts
     everywhere: Amounts
-    beyond_min: Amounts  # what those of other quotas ask for besides, beyond their mins
+    beyond_mins: Amounts  # what those of other quotas ask for besides; not in ``everywhere``
     named: frozenset[int]  # axes that those of its own quota name
 
 
@@ -29,15 +29,17 @@ class Nominations:
     def __init__(self, nodes: Set[str], size: int, *, keeps_promises: bool) -> None:
         """Begin with none; *nodes* are those that are known, *size* is the number of axes.
 
-        Whoever *keeps_promises* leaves a node to a pod of another quota that waits for it, however
-        unimportant that is: else one makes room, the next takes it, and the first makes room again.
+        Whoever *keeps_promises* leaves a node to a pod of another quota, or of none, that waits for
+        it, however unimportant that is: else one makes room, the next takes it, and the first makes
+        room again.
         """
         self._nodes = nodes
-        self._keeps_promises = keeps_promises
+        self.keeps_promises: Final = keeps_promises
+        self.changes = 0  # how often anything here changed
         self._zero: Amounts = (0,) * size
         self._node_of: dict[PodKey, str] = {}
         self._keep_away: set[PodKey] = set()  # who is not to be near some others
-        self._were_nominated: set[PodKey] = set()  # before this plan
+        self._were_nominated: dict[PodKey, str] = {}  # before this plan, and to which node
         self._on_node: dict[str, dict[PodKey, Asker]] = {}
         self._by_priority: dict[QueueName, dict[int, dict[PodKey, Asker]]] = {}
         self._sums: dict[QueueName, dict[int, list[int]]] = {}
@@ -46,13 +48,14 @@ class Nominations:
         """Take in a pod that was nominated to *node* by an earlier plan."""
         self.put(asker, node)
         if asker.key in self._node_of:
-            self._were_nominated.add(asker.key)
+            self._were_nominated[asker.key] = node
 
     def put(self, asker: Asker, node: str) -> None:
         """Nominate a pod to *node*, instead of where it was."""
         self.drop(asker.key)
         if node not in self._nodes:
             return
+        self.changes += 1
         self._node_of[asker.key] = node
         self._on_node.setdefault(node, {})[asker.key] = asker
         if asker.pod_set.constraints.pod_anti_affinity:
@@ -67,6 +70,7 @@ class Nominations:
         node = self._node_of.pop(key, None)
         if node is None:
             return
+        self.changes += 1
         asker = self._on_node[node].pop(key)
         self._keep_away.discard(key)
         if asker.queue is not None:
@@ -77,7 +81,7 @@ class Nominations:
         """Return the node to which a pod is nominated."""
         return self._node_of.get(key)
 
-    def everywhere(self) -> frozenset[object]:
+    def who_waits_where(self) -> frozenset[object]:
         """Return who is nominated to which node, and what of it matters to others."""
         return frozenset(
             [
@@ -94,31 +98,29 @@ class Nominations:
 
     def before(self, asker: Asker, node: str) -> Iterator[Asker]:
         """Yield those on *node* that count before *asker*."""
+        by_turn = self._were_nominated.get(asker.key) == node
         for other in self._on_node.get(node, {}).values():
-            if self._counts_before(other, asker):
+            if self._goes_first(other, asker, by_turn=by_turn):
                 yield other
-
-    def before_around(self, asker: Asker, node: str) -> Iterator[tuple[Asker, str]]:
-        """Yield those on *node* or anywhere else that count before *asker*, and their nodes.
-
-        The plugin's scheduler looks at those on the node only.
-        """
-        for where in self._on_node if self._keeps_promises else [node]:
-            for other in self.before(asker, where):
-                yield other, where
-
-    def some_keep_others_away(self) -> bool:
-        """Return whether one of them is not to be near some others."""
-        return bool(self._keep_away)
 
     def behind(self, asker: Asker, node: str) -> list[Asker]:
         """Return those on *node* that are less important than *asker*, and do not go first."""
-        others = self._on_node.get(node, {}).values()
+        first = {other.key for other in self.before(asker, node)}
         return [
             other
-            for other in others
-            if other.priority < asker.priority and not self._counts_before(other, asker)
+            for key, other in self._on_node.get(node, {}).items()
+            if other.priority < asker.priority and key not in first
         ]
+
+    def that_may_repel(self, asker: Asker) -> Iterator[tuple[Asker, str]]:
+        """Yield those that count before *asker* and may have to be apart from it; their nodes."""
+        by_turn = asker.key in self._were_nominated
+        keeps_away = bool(asker.pod_set.constraints.pod_anti_affinity)
+        for key in self._node_of if keeps_away else self._keep_away:
+            node = self._node_of[key]
+            other = self._on_node[node][key]
+            if self._goes_first(other, asker, by_turn=by_turn):
+                yield other, node
 
     def counted(self, asker: Asker, use: QuotaUse) -> Nominated:
         """Return what counts before *asker*.
@@ -128,11 +130,12 @@ class Nominations:
         """
         mine = asker.queue
         own, named = list(self._zero), set[int]()
+        by_turn = asker.key in self._were_nominated
         by_priority = {} if mine is None else self._by_priority.get(mine, {})
         for priority, askers in by_priority.items():
             if priority >= asker.priority:
                 for other in askers.values():
-                    if self._counts_before(other, asker):
+                    if self._goes_first(other, asker, by_turn=by_turn):
                         _include(own, other.charge)
                         named.update(other.named)
         within, beyond = list(own), list(self._zero)
@@ -156,25 +159,23 @@ class Nominations:
         By the plugin's reading that is all, unless the quota is over its min in anything.
         """
         promised = self.promised_to(queue)
-        if not self._keeps_promises:
+        if not self.keeps_promises:
             return self._zero if use.is_over_min[queue] else promised
         return tuple(map(min, promised, use.left_of_min(queue)))
 
-    def _counts_before(self, other: Asker, asker: Asker) -> bool:
-        """Return whether *other*, which is nominated, goes first.
+    def _goes_first(self, other: Asker, asker: Asker, *, by_turn: bool) -> bool:
+        """Return whether *other*, which is nominated, comes before *asker*.
 
         It does if it is as important. Where promises are kept, it does too if it is of another
-        quota; but if both were nominated, the one that has its turn before goes first, or each
-        would be in the way of the other for ever.
+        quota, or of none. But of two that wait for the same, the one that has its turn before goes
+        first (*by_turn*), or each would be in the way of the other for ever.
         """
         if other.key == asker.key:
             return False
-        if self._keeps_promises:
-            if asker.key in self._were_nominated:
-                return other.turn < asker.turn
-            if None not in (other.queue, asker.queue) and other.queue != asker.queue:
-                return True
-        return other.priority >= asker.priority
+        if self.keeps_promises and by_turn:
+            return other.turn < asker.turn
+        is_promised = self.keeps_promises and other.queue != asker.queue
+        return is_promised or other.priority >= asker.priority
 
     def _add(self, queue: QueueName, asker: Asker, sign: int) -> None:
         sums = self._sums.setdefault(queue, {})

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import ElasticPods, PodId, Workload
 
 
 class Readiness(NamedTuple):
@@ -24,6 +24,12 @@ def readiness(state: ClusterState, workload: Workload) -> Readiness:
     return Readiness(
         pods=tuple([pod for pod in waiting if not workload.pod_sets[pod.pod_set].gated]),
         staying=staying,
-        needed=max(0, workload.min_count - staying) if workload.min_count > 1 else 0,
+        needed=max(0, workload.min_count - staying) if _is_gang(workload) else 0,
         there=staying + len(waiting),
     )
+
+
+def _is_gang(workload: Workload) -> bool:
+    """Return whether pods are to start together; one pod, too, may need more than it asks for."""
+    own = workload.extension
+    return workload.min_count > 1 or (isinstance(own, ElasticPods) and bool(own.min_resources))

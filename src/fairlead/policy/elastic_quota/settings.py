@@ -23,6 +23,7 @@ class PluginQuirks(msgspec.Struct, frozen=True, kw_only=True):
     pdb_undercount: bool = False  # a budget violated for a quota's sake is not counted
     own_charge: bool = False  # sidecars count as init containers, pod-level requests not at all
     leaving_counts: bool = False  # who takes back counts those who leave as if they stayed
+    promise_taken: bool = False  # what was cleared for one pod goes to a more important one
     start_in_vain: bool = False  # a pod starts though who comes next takes its place at once
 
 

@@ -38,7 +38,8 @@ def refusal_reason(desk: Desk, asker: Asker, refusal: Refusal | None) -> Reason:
     standing = desk.admission.standing(asker, later=refusal.later)
     broken = desk.admission.excesses(asker, standing, refusal.rule)
     is_max = refusal.rule == OVER_MAX
-    names = ("used", "max") if is_max else ("used by all", "all mins")
+    used_by = "all who stay" if refusal.later else "all"
+    names = ("used", "max") if is_max else (f"used by {used_by}", "all mins")
     return Reason(
         code=refusal.rule,
         queue=asker.queue,

@@ -5,11 +5,15 @@ wait for ever, or evict again.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
+from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.nominations import Nominations
+
+_Domains: TypeAlias = dict[str, dict[str | None, set[str]]]
+"""By topology key and value of the label: the nodes to which pods are to come."""
 
 
 class WaitingNeighbours:
@@ -19,26 +23,39 @@ class WaitingNeighbours:
         """Follow *state* and *nominations*."""
         self._state: Final = state
         self._nominations: Final = nominations
+        self._known: tuple[PodKey, int] | None = None  # whose domains, after how many changes
+        self._found: _Domains = {}
 
     def matter(self, asker: Asker) -> bool:
         """Return whether those who wait can keep more than room from *asker*."""
-        own = asker.pod_set.constraints
-        has_own = own.host_ports or own.pod_anti_affinity
-        return bool(has_own) or self._nominations.some_keep_others_away()
+        return bool(asker.pod_set.constraints.host_ports or self._domains_apart(asker))
 
     def defect(self, asker: Asker, name: str) -> str | None:
         """Return what those who go first have against *asker* on a node."""
-        if not self.matter(asker):
-            return None
         ports = asker.pod_set.constraints.host_ports
-        for other in self._nominations.before(asker, name):
+        for other in self._nominations.before(asker, name) if ports else ():
             if any(port in ports for port in other.pod_set.constraints.host_ports):
                 return "have a host port promised"
-        for other, node in self._nominations.before_around(asker, name):
-            for key in self._keys_apart(asker, other):
-                if self._is_in_one_domain(key, name, node):
-                    return f"are in one {key} with a pod to come that must be apart"
+        labels = self._state.nodes[name].labels
+        for key, nodes_by_value in self._domains_apart(asker).items():
+            nodes = nodes_by_value.get(labels.get(key))
+            # The plugin's scheduler looks at pods that are to come to this node only.
+            if nodes is not None and (self._nominations.keeps_promises or name in nodes):
+                return f"are in one {key} with a pod to come that must be apart"
         return None
+
+    def _domains_apart(self, asker: Asker) -> _Domains:
+        """Return where those are to come from whom *asker* must be apart. Kept until a change."""
+        known = (asker.key, self._nominations.changes)
+        if self._known != known:
+            found: _Domains = {}
+            for other, node in self._nominations.that_may_repel(asker):
+                for key in self._keys_apart(asker, other):
+                    value = self._state.nodes[node].labels.get(key)
+                    if value is not None:
+                        found.setdefault(key, {}).setdefault(value, set()).add(node)
+            self._known, self._found = known, found
+        return self._found
 
     def _keys_apart(self, one: Asker, other: Asker) -> Iterator[str]:
         """Yield the topology keys by which one of two pods is not to be near the other."""
@@ -48,8 +65,3 @@ class WaitingNeighbours:
             for term in who.pod_set.constraints.pod_anti_affinity:
                 if term.matches(namespace, about, labels):
                     yield term.topology_key
-
-    def _is_in_one_domain(self, key: str, one: str, other: str) -> bool:
-        nodes = self._state.nodes
-        value = nodes[one].labels.get(key)
-        return value is not None and value == nodes[other].labels.get(key)
