@@ -31,6 +31,15 @@ show plan -f examples/kai/min-runtime --now 2026-11-16T08:00:00Z
 tell "KAI's share simulator: the same division from a body of numbers"
 show queues -f examples/share-simulation
 
+tell "KAI with history: who used much last week yields"
+record=$(mktemp -d)
+trap 'rm -rf "$record"' EXIT
+export FAIRLEAD_USAGE_STORE="$record/usage.db"
+show usage import examples/time-based/last-week.jsonl
+show usage show --now 2026-11-16T08:05:00Z
+show queues -f examples/time-based/monday.yaml -f examples/time-based/settings.yaml \
+    --usage-source "$FAIRLEAD_USAGE_STORE" --now 2026-11-16T08:05:00Z
+
 tell "Kueue: cohorts lend each other what they do not use"
 show validate -f examples/kueue
 show queues -f examples/kueue
