@@ -3,6 +3,7 @@
 #   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
 #   VENV=.venv          where the environment is
 #   ARGS='-k tidy'      more arguments for test, bench and soak
+#   POINTS=1000         how often soak kills a writer of the record of use
 
 PYTHON ?=
 VENV ?= .venv
@@ -48,7 +49,8 @@ docs: $(installed) ## write what the commands in the docs really print into the 
 bench: $(installed) ## measure against the goals
 	@$(python) -m bench $(ARGS)
 
-soak: $(installed) ## look for preemptions without end in ten million worlds, for hours
+soak: $(installed) ## look for preemptions without end in ten million worlds, for hours, and kill writers
+	@$(python) -m tests.store.crashes --points $(or $(POINTS),1000)
 	@$(python) -m tests.policy.kueue.loops --worlds 10000000 --jobs 2 $(ARGS)
 
 clean: ## remove the environments and all caches
