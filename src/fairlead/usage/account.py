@@ -34,7 +34,8 @@ class Account:
         self.is_removed = False
         self._count = count
         self._held: dict[str, Amounts] = {}
-        self._guarantee: Limits = (0,) * count
+        self._nothing: Amounts = (0,) * count
+        self._guarantee: Limits = self._nothing
         self._grants: set[Granted] = set()  # those of the last moment of a grant
 
     @classmethod
@@ -51,6 +52,7 @@ class Account:
         self.is_removed = state.is_removed
         self._count = len(state.guarantee)
         self._held = dict(state.held)
+        self._nothing = (0,) * self._count
         self._guarantee = state.guarantee
         self._grants = set(state.grants)
 
@@ -96,7 +98,7 @@ class Account:
         """From *moment* on nothing is held by anybody, and nothing is guaranteed."""
         self.is_removed = True
         self._held.clear()
-        self._guarantee = (0,) * self._count
+        self._guarantee = self._nothing
         for sums in self.all_sums():
             sums.set_levels(moment, (0,) * len(sums.levels))
 
@@ -115,7 +117,9 @@ class Account:
         if len(self._held) == 1:
             (held,) = self._held.values()
         else:
-            held = tuple(map(sum, zip(*self._held.values(), strict=True))) or (0,) * self._count
+            held = tuple(map(sum, zip(*self._held.values(), strict=True))) or self._nothing
+        if self._guarantee == self._nothing:  # as of most queues; all use is above it
+            return held + held
         above = [
             0 if guarantee is None or amount <= guarantee else amount - guarantee
             for amount, guarantee in zip(held, self._guarantee, strict=False)
