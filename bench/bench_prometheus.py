@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.harness import AbsentInputError, Work, benchmark
-from fairlead.store.prometheus_client import PrometheusClient
-from fairlead.store.prometheus_history import PrometheusHistory
+from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.settings import DAY_MS, PrometheusSource, UsageRules
 from fairlead.usage.window import Sliding
 from tests.store.prometheus_server import exposition, program, running, write_past

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.harness import Work, benchmark
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Held
 from fairlead.usage.settings import DAY_MS, MINUTE_MS, WEEK_MS, UsageRules
 from fairlead.usage.window import Sliding

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Held
 
 HOUR_MS = 3_600_000

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Held
 from tests.cli.kueue_manifests import flavor, queue
 from tests.cli.manifests import NODE, kai_queue, pod_group, write

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.run_cli import Ran, run_cli

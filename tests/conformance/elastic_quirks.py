@@ -31,8 +31,8 @@ WHY_UNTAGGED = {
     "and only who has some of that gives",
     "own_charge": "not tagged: a pod with a sidecar is charged what its node is charged",
     "leaving_counts": "not tagged: who leaves counts as gone, and all that are nominated count",
-    "promise_taken": "not tagged: on its node a nominated pod goes before pods of other quotas, and "
-    "in the pool it counts as far as it is within its min",
+    "promise_taken": "not tagged: on its node a nominated pod goes before pods of other quotas; in "
+    "the pool it counts as far as it is within its min",
 }
 
 

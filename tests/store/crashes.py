@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry, Granted, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import Usage

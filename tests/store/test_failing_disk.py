@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from fairlead.errors import StoreError
-from fairlead.store import schema
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file import schema
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from tests.store.usage_entries import RESOURCES, A, B, capacity, granted, guarantee, held
 

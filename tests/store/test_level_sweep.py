@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import QueueName
-from fairlead.store.level_sweep import LevelSweep, Subject, Told
-from fairlead.store.prometheus_changes import Change, base_units, changes_of, largest
+from fairlead.store.prometheus.changes import Change, base_units, changes_of, largest
+from fairlead.store.prometheus.level_sweep import LevelSweep, Subject, Told
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
 from tests.text_table import rows
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fairlead.manifest.load import load_or_raise
-from fairlead.store.metrics_health import input_errors_family, usage_store_families
-from fairlead.store.metrics_of_state import state_families
+from fairlead.store.metrics.health import input_errors_family, usage_store_families
+from fairlead.store.metrics.of_state import state_families
 from tests.shared_folder import ROOT
 
 BOARD = ROOT / "docs" / "grafana" / "fairlead-usage.json"

@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 
 from fairlead.manifest.load import load_or_raise
-from fairlead.store.metrics_of_state import state_families
-from fairlead.store.metrics_text import exposition
+from fairlead.store.metrics.exposition import exposition
+from fairlead.store.metrics.of_state import state_families
 from tests.cli.kueue_manifests import FAIR, flavor, queue, workload
 from tests.cli.manifests import write
 from tests.store.scraped import by_label, scraped

@@ -14,9 +14,9 @@ import pytest
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
-from fairlead.store.metrics_of_state import state_families
-from fairlead.store.metrics_text import exposition
-from fairlead.store.usage_feed import UsageFeed
+from fairlead.store.feed.usage_feed import UsageFeed
+from fairlead.store.metrics.exposition import exposition
+from fairlead.store.metrics.of_state import state_families
 from fairlead.usage.entries import Capacity, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules

@@ -9,7 +9,7 @@ from http.client import HTTPConnection
 import pytest
 
 from fairlead.errors import FairleadError, Finding, ManifestError
-from fairlead.store.metrics_family import Family, single
+from fairlead.store.metrics.family import Family, single
 from fairlead.web import metrics_server
 from fairlead.web.last_good_metrics import LastGoodMetrics
 from fairlead.web.metrics_server import MAX_CONNECTIONS, MetricsServer

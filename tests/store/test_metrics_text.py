@@ -5,9 +5,9 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.store.metrics_family import UNLIMITED, Family, in_units, single
-from fairlead.store.metrics_health import input_errors_family, usage_store_families
-from fairlead.store.metrics_text import exposition
+from fairlead.store.metrics.exposition import exposition
+from fairlead.store.metrics.family import UNLIMITED, Family, in_units, single
+from fairlead.store.metrics.health import input_errors_family, usage_store_families
 from tests.store.scraped import scraped
 
 # What YAML can hold; a carriage return is read as a line end only by the parser of these tests.

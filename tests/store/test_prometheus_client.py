@@ -15,7 +15,7 @@ from threading import Thread
 import pytest
 
 from fairlead.errors import StoreError
-from fairlead.store.prometheus_client import MAX_POINTS, PrometheusClient
+from fairlead.store.prometheus.client import MAX_POINTS, PrometheusClient
 from fairlead.usage.settings import Credentials, PrometheusSource
 from tests.store.loopback_server import Request, Response, serving
 from tests.store.told_series import clock, failure, labels, moments_ms, range_of, success

@@ -6,8 +6,8 @@ import pytest
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus_client import MAX_POINTS, PrometheusClient
-from fairlead.store.prometheus_history import (
+from fairlead.store.prometheus.client import MAX_POINTS, PrometheusClient
+from fairlead.store.prometheus.history import (
     PrometheusHistory,
     fetch_entries,
     history_of,

@@ -11,11 +11,11 @@ import pytest
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName
-from fairlead.store.metrics_of_state import state_families
-from fairlead.store.metrics_text import exposition
-from fairlead.store.recorder import Recorder
-from fairlead.store.usage_feed import UsageFeed
-from fairlead.store.usage_vector import UsageVector
+from fairlead.store.feed.usage_feed import UsageFeed
+from fairlead.store.feed.usage_vector import UsageVector
+from fairlead.store.metrics.exposition import exposition
+from fairlead.store.metrics.of_state import state_families
+from fairlead.store.recording.recorder import Recorder
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
 from fairlead.usage.window import Sliding
 from fairlead.web.metrics_server import MetricsServer

@@ -21,10 +21,10 @@ from fairlead.model.events import (
 )
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.store import schema
-from fairlead.store.recorder import Recorder, StoreStatus
-from fairlead.store.state_levels import levels_of
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file import schema
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.store.recording.recorder import Recorder, StoreStatus
+from fairlead.store.recording.state_levels import levels_of
 from fairlead.usage.entries import Capacity, Entry, Gap, Granted, Guarantee, Held, Removed
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding

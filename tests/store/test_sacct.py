@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.sacct import SacctHistory, SacctJob, held_entries, last_known_ms, read_sacct
-from fairlead.store.sacct_fields import allocated_amounts
+from fairlead.store.text.sacct import (
+    SacctHistory,
+    SacctJob,
+    held_entries,
+    last_known_ms,
+    read_sacct,
+)
+from fairlead.store.text.sacct_fields import allocated_amounts
 from tests.shared_folder import ROOT
 from tests.text_table import rows
 

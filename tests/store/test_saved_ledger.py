@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import UsageError
-from fairlead.store import checkpoints
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file import checkpoints
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, Tumbling

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fairlead.errors import StoreError
-from fairlead.store import schema
-from fairlead.store.migrations import APPLICATION_ID, MIGRATIONS
-from fairlead.store.schema import connect
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file import schema
+from fairlead.store.file.migrations import APPLICATION_ID, MIGRATIONS
+from fairlead.store.file.schema import connect
+from fairlead.store.file.usage_store import UsageStore
 from tests.store.usage_entries import RESOURCES, held
 
 NEXT = (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.store.roll_up_edges import pieces
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.roll_up_edges import pieces
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry, Gap, Granted, Held
 from fairlead.usage.queue_use import Usage
 from fairlead.usage.settings import UsageRules

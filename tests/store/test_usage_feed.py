@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_feed import UsageFeed
-from fairlead.store.usage_store import UsageStore
-from fairlead.store.usage_vector import UsageVector
+from fairlead.store.feed.usage_feed import UsageFeed
+from fairlead.store.feed.usage_vector import UsageVector
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
 from fairlead.usage.settings import OnStale, PrometheusSource, StoreSource, UsageRules
 from fairlead.usage.window import Tumbling
@@ -306,7 +306,7 @@ def test_the_first_answer_is_waited_for_as_long_as_is_set(script: Script) -> Non
 
 
 def test_a_turn_of_things_is_logged_once(script: Script, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="fairlead.store.usage_feed")
+    caplog.set_level(logging.INFO, logger="fairlead.store.feed.usage_feed")
     feed = script.feed()
     script.refresh(feed, START + HOUR)
     for minute in range(10):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import StoreError, UsageError
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding

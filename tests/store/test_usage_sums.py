@@ -10,8 +10,8 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.events import QueueChanged
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.store.usage_store import UsageStore
-from fairlead.store.usage_sums import UsageSums, usage_sums
+from fairlead.store.feed.usage_sums import UsageSums, usage_sums
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import StoreSource, UsageRules, UsageSettings

@@ -7,8 +7,8 @@ from hypothesis import given
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.bad_lines import MOST_SHOWN
-from fairlead.store.usage_text import TextForm, read_usage, usage_lines
+from fairlead.store.text.bad_lines import MOST_SHOWN
+from fairlead.store.text.usage_text import TextForm, read_usage, usage_lines
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding

@@ -20,8 +20,8 @@ from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.store.metrics_family import Family
-from fairlead.store.metrics_of_state import state_families
+from fairlead.store.metrics.family import Family
+from fairlead.store.metrics.of_state import state_families
 from fairlead.usage.settings import UsageRules
 
 EPILOG = """\b
@@ -97,7 +97,7 @@ def command(
     (assembled,) = states_or_exit(load())
     first = families(assembled, now)
     if listen is None:
-        from fairlead.store.metrics_text import exposition
+        from fairlead.store.metrics.exposition import exposition
 
         click.echo(exposition(first).decode(), nl=False)
         return
@@ -108,7 +108,7 @@ def _stored_usage(path: str | None) -> Callable[[Assembled, int], list[Family]]:
     """Return what lets a state know its past, if there is a record of it."""
     if path is None:
         return lambda _assembled, _now_ms: []
-    from fairlead.store.metrics_usage import StoredUsage
+    from fairlead.store.metrics.stored_usage import StoredUsage
 
     stored = StoredUsage(path)
 

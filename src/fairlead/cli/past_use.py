@@ -93,8 +93,8 @@ def let_past_count(assembled: Assembled, wish: UsageWish, *, sums: bool = False)
 def _read(assembled: Assembled, settings: KaiSettings, wish: UsageWish, *, sums: bool) -> PastUse:
     """Ask the source, which is never an error: a missing answer is a state that is told."""
     from fairlead.explain.usage_report import PastUse
-    from fairlead.store.usage_feed import UsageFeed
-    from fairlead.store.usage_sums import usage_sums
+    from fairlead.store.feed.usage_feed import UsageFeed
+    from fairlead.store.feed.usage_sums import usage_sums
 
     # What the feed logs for a service is told here on standard error, once.
     logging.getLogger("fairlead").addHandler(logging.NullHandler())

@@ -9,7 +9,7 @@ from fairlead.cli.options import output_option
 from fairlead.cli.progress import counted
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError
-from fairlead.store.usage_text import TextForm, usage_lines
+from fairlead.store.text.usage_text import TextForm, usage_lines
 
 EPILOG = """\b
 Examples:

@@ -19,11 +19,11 @@ from fairlead.errors import FairleadError, QuantityError
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.model.quantity import base_units, is_gpu, parse_quantity
-from fairlead.store.fit_resources import fit_resources
-from fairlead.store.sacct import held_entries, read_sacct
-from fairlead.store.sacct_fields import RESOURCES
-from fairlead.store.usage_store import UsageStore
-from fairlead.store.usage_text import UsageText, read_usage
+from fairlead.store.file.fit_resources import fit_resources
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.store.text.sacct import held_entries, read_sacct
+from fairlead.store.text.sacct_fields import RESOURCES
+from fairlead.store.text.usage_text import UsageText, read_usage
 from fairlead.usage.entries import Capacity, Entry
 
 ImportForm: TypeAlias = Literal["jsonl", "csv", "sacct"]

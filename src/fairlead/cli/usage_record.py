@@ -14,7 +14,7 @@ from fairlead.errors import FairleadError
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
 
 STORE_VARIABLE = "FAIRLEAD_USAGE_STORE"

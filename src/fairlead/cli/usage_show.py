@@ -18,7 +18,7 @@ from fairlead.explain.printable import printable
 from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, parse_duration
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
 

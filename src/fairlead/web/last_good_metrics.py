@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from fairlead.errors import FairleadError, ManifestError
-from fairlead.store.metrics_family import Family
-from fairlead.store.metrics_health import input_errors_family
-from fairlead.store.metrics_text import exposition
+from fairlead.store.metrics.exposition import exposition
+from fairlead.store.metrics.family import Family
+from fairlead.store.metrics.health import input_errors_family
 
 
 class LastGoodMetrics:

@@ -14,7 +14,7 @@ from threading import BoundedSemaphore
 from typing import Any, Final
 
 from fairlead.errors import FairleadError
-from fairlead.store.metrics_text import CONTENT_TYPE
+from fairlead.store.metrics.exposition import CONTENT_TYPE
 
 MAX_CONNECTIONS: Final = 8
 TIME_LIMIT_S: Final = 10  # for a caller to say something, or to take what is sent

@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from fairlead.model.axes import QueueName
-from fairlead.store.bad_lines import BadLines
-from fairlead.store.sacct_fields import (
+from fairlead.store.text.bad_lines import BadLines
+from fairlead.store.text.sacct_fields import (
     RESOURCES,
     allocated_amounts,
     elapsed_ms,

@@ -11,7 +11,7 @@ from prometheus_client import generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from fairlead.store.metrics_family import Family
+from fairlead.store.metrics.family import Family
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -5,9 +5,9 @@ They are worked out from the journal and may be lost at any time; only time is l
 
 import sqlite3
 
-from fairlead.store.journal import LAST_KEY, Journal
-from fairlead.store.journal_key import moment_of
-from fairlead.store.levels import Levels
+from fairlead.store.file.journal import LAST_KEY, Journal
+from fairlead.store.file.journal_key import moment_of
+from fairlead.store.file.levels import Levels
 from fairlead.usage.settings import DAY_MS
 
 CHECKPOINT_MS = DAY_MS  # in a day of 1,000 queues there are half a second's entries to read

@@ -12,10 +12,10 @@ import msgspec
 
 from fairlead.errors import FairleadError, UsageError
 from fairlead.model.state import ClusterState
-from fairlead.store.fit_resources import fit_resources
-from fairlead.store.state_levels import StateLevels, changed_entries, levels_of
-from fairlead.store.take_over import entries_to_take_over, gaps_before
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.fit_resources import fit_resources
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.store.recording.state_levels import StateLevels, changed_entries, levels_of
+from fairlead.store.recording.take_over import entries_to_take_over, gaps_before
 from fairlead.usage.entries import Entry, Gap
 from fairlead.usage.settings import DAY_MS, MINUTE_MS, SECOND_MS, UsageRules
 

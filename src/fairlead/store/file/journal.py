@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import Amounts, Limits, QueueName
-from fairlead.store.entry_rows import (
+from fairlead.store.file.entry_rows import (
     CAPACITY,
     GUARANTEE,
     HELD,
@@ -24,7 +24,7 @@ from fairlead.store.entry_rows import (
     packed,
     unpacked,
 )
-from fairlead.store.journal_key import first_key, moment_of
+from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
 
 PAGE_ROWS: Final = 1024  # so many are read at once; no transaction is open in between

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.store.bad_lines import BadLines
-from fairlead.store.plain_entry import AMOUNT_FIELDS, FIELDS, check_resources, entry_of
+from fairlead.store.text.bad_lines import BadLines
+from fairlead.store.text.plain_entry import AMOUNT_FIELDS, FIELDS, check_resources, entry_of
 from fairlead.usage.entries import Entry
 
 COLUMNS: Final = ("type", "at_ms", "since_ms", "queue", "user", "name", "who", "reason")

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import msgspec
 
-from fairlead.store.bad_lines import BadLines
-from fairlead.store.plain_entry import check_resources, entry_of
+from fairlead.store.text.bad_lines import BadLines
+from fairlead.store.text.plain_entry import check_resources, entry_of
 from fairlead.usage.entries import Entry
 
 VERSION = 1

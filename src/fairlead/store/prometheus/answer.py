@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.store.prometheus_http import Reply, is_redirect, shown
+from fairlead.store.prometheus.http_request import Reply, is_redirect, shown
 
 Labels: TypeAlias = dict[str, str]
 Samples: TypeAlias = list[tuple[int, Decimal]]

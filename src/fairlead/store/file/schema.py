@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairlead.store.migrations import APPLICATION_ID, MIGRATIONS
-from fairlead.store.store_problem import problem, problem_of
+from fairlead.store.file.migrations import APPLICATION_ID, MIGRATIONS
+from fairlead.store.file.store_problem import problem, problem_of
 
 BUSY_TIMEOUT_S = 0.5  # a cycle of scheduling must not wait for a lock; the recorder tries again
 

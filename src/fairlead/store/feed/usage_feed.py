@@ -11,14 +11,14 @@ from typing import Final
 
 from fairlead.errors import FairleadError
 from fairlead.model.axes import QueueName
-from fairlead.store.usage_origin import (
+from fairlead.store.feed.usage_origin import (
     PrometheusOrigin,
     Reading,
     StoredOrigin,
     UsageOrigin,
     as_if_idle,
 )
-from fairlead.store.usage_vector import (
+from fairlead.store.feed.usage_vector import (
     Freshness,
     Parents,
     UsageVector,

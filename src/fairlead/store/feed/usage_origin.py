@@ -7,9 +7,9 @@ from typing import Final, Protocol
 import msgspec
 
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus_client import PrometheusClient
-from fairlead.store.prometheus_history import PrometheusHistory
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.entries import Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules

@@ -7,7 +7,7 @@ for it. A longer time is asked for in pieces, which are put together again here.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar
 
-from fairlead.store.prometheus_answer import (
+from fairlead.store.prometheus.answer import (
     Answer,
     AnswerError,
     Series,
@@ -15,7 +15,7 @@ from fairlead.store.prometheus_answer import (
     clock_answer,
     range_answer,
 )
-from fairlead.store.prometheus_http import PrometheusHttp, Reply
+from fairlead.store.prometheus.http_request import PrometheusHttp, Reply
 from fairlead.usage.settings import PrometheusSource
 
 MAX_POINTS: Final = 11_000

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from fairlead.model.axes import Limits, QueueName
-from fairlead.store.state_levels import StateLevels, changed_entries
-from fairlead.store.usage_store import UsageStore
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.store.recording.state_levels import StateLevels, changed_entries
 from fairlead.usage.entries import Capacity, Entry, Gap, Guarantee, Held
 
 

@@ -13,11 +13,11 @@ import msgspec
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.level_sweep import LevelSweep, Subject, Told
-from fairlead.store.prometheus_changes import Change, Changes, changes_of, largest
-from fairlead.store.prometheus_client import PrometheusClient
-from fairlead.store.prometheus_http import shown
-from fairlead.store.prometheus_queries import QUEUE_LABEL, RESOURCES, ResourceQueries, queries_of
+from fairlead.store.prometheus.changes import Change, Changes, changes_of, largest
+from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.http_request import shown
+from fairlead.store.prometheus.level_sweep import LevelSweep, Subject, Told
+from fairlead.store.prometheus.queries import QUEUE_LABEL, RESOURCES, ResourceQueries, queries_of
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules

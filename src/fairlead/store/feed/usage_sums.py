@@ -6,8 +6,8 @@ import msgspec
 
 from fairlead.model.axes import QueueName
 from fairlead.model.state import ClusterState
-from fairlead.store.usage_origin import PrometheusOrigin, Reading, StoredOrigin, UsageOrigin
-from fairlead.store.usage_vector import places_of
+from fairlead.store.feed.usage_origin import PrometheusOrigin, Reading, StoredOrigin, UsageOrigin
+from fairlead.store.feed.usage_vector import places_of
 from fairlead.usage.queue_use import Sums, sums_with_inner_queues
 from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSettings
 

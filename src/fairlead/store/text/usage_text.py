@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.errors import UsageError
-from fairlead.store.bad_lines import BadLines
-from fairlead.store.usage_csv import csv_lines, read_csv
-from fairlead.store.usage_json_lines import json_lines, read_json_lines
+from fairlead.store.text.bad_lines import BadLines
+from fairlead.store.text.csv_form import csv_lines, read_csv
+from fairlead.store.text.json_lines import json_lines, read_json_lines
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding

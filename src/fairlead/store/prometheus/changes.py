@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from fairlead.store.prometheus_answer import Samples
+from fairlead.store.prometheus.answer import Samples
 
 _MAX_EXPONENT: Final = 30  # beyond any cluster, and still cheap to hold
 

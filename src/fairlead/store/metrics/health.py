@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from fairlead.store.metrics_family import Family, single
+from fairlead.store.metrics.family import Family, single
 
 
 def usage_store_families(*, age_ms: int | None, is_degraded: bool) -> list[Family]:

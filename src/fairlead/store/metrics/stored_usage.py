@@ -6,9 +6,9 @@ that shares count it, and what became of the reading is told with the metrics.
 
 from fairlead.model.events import UsageChanged
 from fairlead.model.state import ClusterState
-from fairlead.store.metrics_family import Family
-from fairlead.store.metrics_health import usage_store_families
-from fairlead.store.usage_feed import UsageFeed
+from fairlead.store.feed.usage_feed import UsageFeed
+from fairlead.store.metrics.family import Family
+from fairlead.store.metrics.health import usage_store_families
 from fairlead.usage.settings import StoreSource, UsageRules
 
 

@@ -15,7 +15,7 @@ from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.pending_order import is_queued
 from fairlead.policy.kueue.shares import KueueShare, KueueShares
-from fairlead.store.metrics_family import UNLIMITED, Family, Sample, in_units
+from fairlead.store.metrics.family import UNLIMITED, Family, Sample, in_units
 
 ROLE: Final = "standalone"  # nobody else could lead
 QUEUE: Final = ("cluster_queue", "replica_role")

@@ -12,21 +12,21 @@ from pathlib import Path
 from types import TracebackType
 
 from fairlead.errors import UsageError
-from fairlead.store.checkpoints import Checkpoints
-from fairlead.store.entry_checks import check_entries
-from fairlead.store.entry_rows import DamagedRowError
-from fairlead.store.facts import fact, set_fact, times_rewritten
-from fairlead.store.journal import LAST_KEY, Journal, Numbered
-from fairlead.store.journal_key import first_key, moment_of
-from fairlead.store.levels import Levels
-from fairlead.store.roll_up_edges import RolledUp, pieces
-from fairlead.store.saved_ledger import (
+from fairlead.store.file.checkpoints import Checkpoints
+from fairlead.store.file.entry_checks import check_entries
+from fairlead.store.file.entry_rows import DamagedRowError
+from fairlead.store.file.facts import fact, set_fact, times_rewritten
+from fairlead.store.file.journal import LAST_KEY, Journal, Numbered
+from fairlead.store.file.journal_key import first_key, moment_of
+from fairlead.store.file.levels import Levels
+from fairlead.store.file.roll_up_edges import RolledUp, pieces
+from fairlead.store.file.saved_ledger import (
     TakenLedger,
     save_ledger,
     saved_ledger,
 )
-from fairlead.store.schema import connect
-from fairlead.store.store_problem import damaged, problem, problem_of
+from fairlead.store.file.schema import connect
+from fairlead.store.file.store_problem import damaged, problem, problem_of
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.roll_up import rolled_up

@@ -2,7 +2,7 @@
 
 The server is asked directly, without a proxy and without following it elsewhere, so that a secret
 goes to nobody but the server that was named. Files with secrets are read for every request, because
-tokens are renewed while we run. What the answer means is for `fairlead.store.prometheus_answer`.
+tokens are renewed while we run. What the answer means is for `fairlead.store.prometheus.answer`.
 """
 
 import http.client

@@ -12,10 +12,10 @@ from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares
 from fairlead.policy.names import Settings
-from fairlead.store.metrics_elastic_quota import elastic_quota_families
-from fairlead.store.metrics_family import Family
-from fairlead.store.metrics_kai import kai_families
-from fairlead.store.metrics_kueue import kueue_families
+from fairlead.store.metrics.elastic_quota import elastic_quota_families
+from fairlead.store.metrics.family import Family
+from fairlead.store.metrics.kai import kai_families
+from fairlead.store.metrics.kueue import kueue_families
 
 
 def state_families(

@@ -1,0 +1,1 @@
+"""Past use for whoever plans, wherever it comes from."""

@@ -1,0 +1,1 @@
+"""The record of use in a file of our own."""

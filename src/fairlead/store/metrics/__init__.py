@@ -1,0 +1,1 @@
+"""What is told to Prometheus: the peers' names, from a state and its past use."""

@@ -1,0 +1,1 @@
+"""Past use as a Prometheus server scraped it."""

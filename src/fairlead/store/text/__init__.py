@@ -1,0 +1,1 @@
+"""Records of use as text: our own forms, and what Slurm prints."""
