@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import StoreError, UsageError
+from fairlead.model.axes import QueueName
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
@@ -20,6 +21,7 @@ from tests.store.usage_entries import (
     START,
     A,
     B,
+    C,
     capacity,
     forgiven,
     gap,
@@ -64,6 +66,26 @@ def test_a_store_that_is_opened_again_is_as_it_was_left(tmp_path: Path) -> None:
         store.check()
         with pytest.raises(StoreError, match="reading only"):
             store.append([held(9, 1, 1)])
+
+
+def test_the_newest_level_is_that_of_the_last_look_and_not_of_an_act() -> None:
+    """Levels of hours 0 to 2, in any order; what an administrator does at hour 9 is none."""
+    with a_store([granted(0, 1, 1)]) as no_level:
+        assert no_level.newest_level_ms is None
+    with a_store([capacity(0, 1, 1), guarantee(2, 1, 1)]) as store:
+        store.append([held(1, 1, 1)])
+        store.append([granted(9, 1, 1), forgiven(9)])
+        assert store.newest_level_ms == START + 2 * HOUR
+        assert store.newest_ms == START + 9 * HOUR
+
+
+def test_every_queue_that_anything_was_written_about_has_a_name_in_the_record() -> None:
+    d = QueueName("d")
+    with a_store([held(0, 1, 1, user="eve"), guarantee(0, 1, 1, queue=B)]) as store:
+        assert store.queue_names() == {A, B}
+        with UsageStore.open(store.path) as other:
+            other.append([granted(1, 1, 1, queue=C), renamed(2, A, d), removed(3, B)])
+        assert store.queue_names() == {A, B, C, d}
 
 
 def test_more_resources_come_at_the_end_and_there_was_none_of_them() -> None:

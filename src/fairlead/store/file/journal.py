@@ -25,7 +25,7 @@ from fairlead.store.file.entry_rows import (
     unpacked,
 )
 from fairlead.store.file.journal_key import first_key, moment_of
-from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
+from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held, Renamed
 
 PAGE_ROWS: Final = 1024  # so many are read at once; no transaction is open in between
 LEVELS: Final = frozenset({Held, Guarantee, Capacity})
@@ -82,6 +82,24 @@ class Journal:
         ).fetchone()
         assert last is None or isinstance(last, int)
         return last
+
+    def last_level_key(self) -> int | None:
+        """The key of the newest row of levels; None if there is none."""
+        [last] = self._connection.execute("SELECT max(key) FROM changes").fetchone()
+        assert last is None or isinstance(last, int)
+        return last
+
+    def queue_names(self) -> set[QueueName]:
+        """The name of every queue that any entry gave something or gave a name."""
+        self.learn_names()
+        names = {queue for queue, _ in self._holders.values()}
+        for _, act in self.read_acts():
+            match act:
+                case Granted():
+                    names.add(act.queue)
+                case Renamed():
+                    names.add(act.name)
+        return names
 
     def first_key(self) -> int | None:
         """The key of the oldest row; None if there is none."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from fairlead.errors import UsageError
+from fairlead.model.axes import QueueName
 from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.entry_checks import check_entries
 from fairlead.store.file.entry_rows import DamagedRowError
@@ -81,10 +82,28 @@ class UsageStore:
         return max(observed_ms, moment_of(last))
 
     @property
+    def newest_level_ms(self) -> int | None:
+        """When a level was last written down: what is held, guaranteed or there. None: never.
+
+        Acts do not count: who grants something has not looked at what is held. Cost: O(1).
+        """
+        with _told(self.path):
+            last = self._journal.last_level_key()
+        return None if last is None else moment_of(last)
+
+    @property
     def observed_ms(self) -> int | None:
         """When a scheduler last looked, whether or not anything had changed; None: never."""
         with _told(self.path):
             return fact(self._connection, "observed_ms")
+
+    def queue_names(self) -> set[QueueName]:
+        """The names of all queues with a record, those that are gone and former names included.
+
+        Cost: O(queues, their users, and acts); no level is read.
+        """
+        with _told(self.path):
+            return self._journal.queue_names()
 
     def ensure_resources(self, names: Sequence[str]) -> None:
         """Count these, too; entries before now had 0 of them."""
