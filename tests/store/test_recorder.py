@@ -209,6 +209,47 @@ def test_what_an_administrator_writes_in_a_gap_stays(path: Path, restarts: bool)
     ]
 
 
+def test_what_is_imported_after_the_last_look_outlives_a_restart(path: Path) -> None:
+    """Hour 0: the last look. Imported: ann held 1,000 from hour 1 to hour 20. Hour 24: restart.
+
+    19 hours x 1,000 stay; a grant of hour 22 does too, and only hours 20 to 24 are a gap.
+    """
+    first = Recorder(path)
+    first.observe(world(), at(0))
+    first.close()
+    imported = [
+        Held(at_ms=at(hour * 60), queue=TEAM, user="ann", amounts=(amount, 0))
+        for hour, amount in ((1, 1_000), (20, 0))
+    ]
+    grant = Granted(at_ms=at(22 * 60), queue=OTHER, resource_time=(0, 9), who="eve", reason="r")
+    with UsageStore.open(path) as store:
+        store.append([*imported, grant])
+    second = Recorder(path)
+    second.observe(world(), now_ms := at(24 * 60))
+    second.close()
+    assert written(path)[3:] == [
+        Gap(at_ms=at(22 * 60) - 1, since_ms=at(20 * 60)),
+        grant,
+        Gap(at_ms=now_ms, since_ms=at(22 * 60)),
+    ]
+    with UsageStore.open(path, writes=False) as store:
+        used = store.ledger(UsageRules(window=Sliding(2 * DAY)), now_ms).usage(now_ms)
+    assert used.queues[TEAM].all == (19 * 60 * MINUTE * 1_000, 0)
+
+
+def test_an_imported_gap_is_not_told_again(path: Path) -> None:
+    """Known until minute 10, a gap to minute 30, and the next look is at minute 60."""
+    imported: list[Entry] = [held(0, 1_000), Gap(at_ms=at(30), since_ms=at(10))]
+    resources = tuple(map(str, world().axes.axes))
+    with UsageStore.open(path, resources=resources) as store:
+        store.append(imported)
+    recorder = Recorder(path)
+    recorder.observe(world(), at(60))
+    recorder.close()
+    assert is_well(recorder), recorder.status
+    assert written(path)[:3] == [*imported, Gap(at_ms=at(60), since_ms=at(30))]
+
+
 def test_a_store_that_fails_at_the_start_is_degraded_and_then_catches_up(path: Path) -> None:
     state, recorder = world(), Recorder(path)
     path.mkdir()

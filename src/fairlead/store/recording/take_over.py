@@ -42,16 +42,25 @@ def entries_to_take_over(
 
 
 def gaps_before(store: UsageStore, at_ms: int, gap_after_ms: int) -> list[Entry]:
-    """The time since somebody last looked, if it is longer than *gap_after_ms*.
+    """The time of which nothing is known before *at_ms*, if it is longer than *gap_after_ms*.
 
-    What administrators wrote meanwhile stays: gaps end a millisecond before it.
+    Law: no gap reaches back before the newest level, so what was imported after the last look is
+    kept. What administrators wrote meanwhile stays: gaps end a millisecond before it.
     """
-    last_ms = store.observed_ms
-    if last_ms is None:
-        last_ms = store.newest_ms
+    last_ms = _last_known_ms(store)
     if last_ms is None or at_ms - last_ms <= gap_after_ms:
         return []
     return list(_gaps_between(last_ms, store.moments_after(last_ms), at_ms))
+
+
+def _last_known_ms(store: UsageStore) -> int | None:
+    """When somebody last looked: at a level, at no change, or at where a gap ends."""
+    looks_ms = [each for each in (store.observed_ms, store.newest_level_ms) if each is not None]
+    if not looks_ms:
+        return None
+    last_ms = max(looks_ms)
+    ends_ms = [each.at_ms for each in store.entries(last_ms + 1) if isinstance(each, Gap)]
+    return max([last_ms, *ends_ms])
 
 
 def _gaps_between(last_ms: int, moments_ms: list[int], at_ms: int) -> Iterator[Gap]:
