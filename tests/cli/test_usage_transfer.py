@@ -63,6 +63,29 @@ def test_an_export_that_is_imported_gives_the_same_answers(
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@pytest.mark.parametrize(
+    ("before_ms", "after_ms"),
+    [
+        # the last look that the file tells is 900 ms after the entry
+        (None, BEGIN_MS + 900),
+        (BEGIN_MS + 500, BEGIN_MS + 900),
+        (BEGIN_MS + 1000, BEGIN_MS + 1000),
+    ],
+)
+def test_the_later_of_two_last_looks_is_kept(
+    tmp_path: Path, form: str, before_ms: int | None, after_ms: int
+) -> None:
+    old, new, text = tmp_path / "old.db", tmp_path / "new.db", tmp_path / "text"
+    for path, observed_ms in ((old, BEGIN_MS + 900), (new, before_ms)):
+        with UsageStore.open(path, resources=("cpu",)) as record:
+            record.append([Capacity(at_ms=BEGIN_MS, amounts=(8000,))], observed_ms=observed_ms)
+    usage("export", old, "-o", form, str(text))
+    assert usage("import", new, str(text)).exit_code == 0
+    with UsageStore.open(new, writes=False) as record:
+        assert record.observed_ms == after_ms
+
+
 def test_standard_output_and_input_will_do(tmp_path: Path) -> None:
     usage("import", tmp_path / "a.db", SAMPLE)
     text = usage("export", tmp_path / "a.db").out

@@ -4,16 +4,19 @@ import io
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.text.bad_lines import MOST_SHOWN
+from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, read_usage, usage_lines
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
 from tests.store.entry_lists import BEGIN_MS, RESOURCES, entry_lists
 
+HEAD = TextHead(resources=RESOURCES)
 FORMS: tuple[TextForm, ...] = ("jsonl", "csv")
 
 ENTRIES: list[Entry] = [
@@ -54,18 +57,37 @@ def lines_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_text_reads_as_the_page_shows_it(form: TextForm) -> None:
-    assert "".join(usage_lines(form, RESOURCES, ENTRIES)) == TEXTS[form]
+    assert "".join(usage_lines(form, HEAD, ENTRIES)) == TEXTS[form]
     assert read_usage(form, lines_of(TEXTS[form]), "x").entries == ENTRIES
 
 
-@pytest.mark.parametrize("form", FORMS)
-@given(entries=entry_lists())
-def test_what_is_exported_is_imported_and_answers_the_same(
-    form: TextForm, entries: list[Entry]
-) -> None:
-    text = "".join(usage_lines(form, RESOURCES, entries))
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (
+            "jsonl",
+            HEADS["jsonl"].replace("}", ',"observed_ms":7000}')
+            + '\n{"type":"gap","at_ms":5000,"since_ms":4000}\n',
+        ),
+        ("csv", HEADS["csv"] + "\nobserved,7000,,,,,,,,\ngap,5000,4000,,,,,,,\n"),
+    ],
+)
+def test_the_last_look_is_in_the_head(form: TextForm, text: str) -> None:
+    head = TextHead(resources=RESOURCES, observed_ms=7000)
+    assert "".join(usage_lines(form, head, ENTRIES[-1:])) == text
     read = read_usage(form, lines_of(text), "x")
-    assert (read.resources, read.entries) == (RESOURCES, entries)
+    assert (read.head, read.entries) == (head, ENTRIES[-1:])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(entries=entry_lists(), observed_ms=st.none() | st.integers(0, 2**42))
+def test_what_is_exported_is_imported_and_answers_the_same(
+    form: TextForm, entries: list[Entry], observed_ms: int | None
+) -> None:
+    head = TextHead(resources=RESOURCES, observed_ms=observed_ms)
+    text = "".join(usage_lines(form, head, entries))
+    read = read_usage(form, lines_of(text), "x")
+    assert (read.head, read.entries) == (head, entries)
 
     answers = []
     for taken in (entries, read.entries):
@@ -78,7 +100,7 @@ def test_what_is_exported_is_imported_and_answers_the_same(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_empty_record_has_a_head_only(form: TextForm) -> None:
-    text = "".join(usage_lines(form, RESOURCES, []))
+    text = "".join(usage_lines(form, HEAD, []))
     assert text == HEADS[form] + "\n"
     assert read_usage(form, lines_of(text), "x").entries == []
 
@@ -155,9 +177,33 @@ def test_a_text_without_its_head_is_refused(form: TextForm, text: str, told: str
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_last_look_that_is_no_time_is_refused(form: TextForm) -> None:
+    head = TextHead(resources=RESOURCES, observed_ms=-1)
+    line = 1 if form == "jsonl" else 2
+    with pytest.raises(StoreError, match=f"x:{line}: found the time -1, expected milliseconds"):
+        read_usage(form, usage_lines(form, head, []), "x")
+
+
+@pytest.mark.parametrize(
+    ("form", "line", "told"),
+    [
+        ("jsonl", HEADS["jsonl"].replace("}", ',"observed_ms":"7"}'), "x:1: Expected `int | null`"),
+        ("csv", HEADS["csv"] + "\nobserved,soon,,,,,,,,", "x:2: found 'soon', expected a whole"),
+        ("csv", HEADS["csv"] + "\nobserved,7", "x:2: found 2 cells, expected 10"),
+        ("csv", HEADS["csv"] + "\nobserved,7,,a,,,,,,", "x:2: found more than a time"),
+        ("csv", CSV + "observed,7,,,,,,,,", "x:7: found the type 'observed', expected one of"),
+    ],
+)
+def test_a_bad_last_look_is_told(form: TextForm, line: str, told: str) -> None:
+    with pytest.raises(StoreError) as raised:
+        read_usage(form, lines_of(line), "x")
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_entries_that_go_back_in_time_are_refused(form: TextForm) -> None:
     granted, held = ENTRIES[2], ENTRIES[0]
-    text = "".join(usage_lines(form, RESOURCES, [granted, held]))
+    text = "".join(usage_lines(form, HEAD, [granted, held]))
     with pytest.raises(StoreError, match="x:3: an entry of 1000 ms came after one of 2000 ms"):
         read_usage(form, lines_of(text), "x")
 

@@ -9,6 +9,7 @@ from fairlead.cli.options import output_option
 from fairlead.cli.progress import counted
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError
+from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, usage_lines
 
 EPILOG = """\b
@@ -29,8 +30,9 @@ def export(file: str | None, output: TextForm, store: str | None, files: tuple[s
     since 1970, amounts are whole base units: millicores, bytes, thousandths of a GPU.
     """
     with opened(find_record(store, files), writes=False) as record:
-        entries = counted(record.entries(), "entries exported")
-        lines = usage_lines(output, record.resources, entries)
+        # Asked before the entries: of a later look, what it found might be missing among them.
+        head = TextHead(resources=record.resources, observed_ms=record.observed_ms)
+        lines = usage_lines(output, head, counted(record.entries(), "entries exported"))
         if file is None:
             for line in lines:
                 click.echo(line, nl=False)

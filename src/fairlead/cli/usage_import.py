@@ -23,6 +23,7 @@ from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.sacct import held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES
+from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import UsageText, read_usage
 from fairlead.usage.entries import Capacity, Entry
 
@@ -117,9 +118,9 @@ def _in_words_of(record: UsageStore, text: UsageText) -> UsageText:
     known = record.resources
     names = [
         "gpu" if is_gpu(name) and name not in known and "gpu" in known else name
-        for name in text.resources
+        for name in text.head.resources
     ]
-    return msgspec.structs.replace(text, resources=tuple(names))
+    return msgspec.structs.replace(text, head=TextHead(resources=tuple(names)))
 
 
 def _add(record: UsageStore, text: UsageText) -> None:
@@ -131,8 +132,11 @@ def _add(record: UsageStore, text: UsageText) -> None:
             err=True,
         )
     announce(len(text.entries), "entries are written")
-    record.ensure_resources(text.resources)
-    record.append(list(fit_resources(text.entries, text.resources, record.resources)))
+    resources = text.head.resources
+    record.ensure_resources(resources)
+    entries = list(fit_resources(text.entries, resources, record.resources))
+    looks_ms = [each for each in (record.observed_ms, text.head.observed_ms) if each is not None]
+    record.append(entries, observed_ms=max(looks_ms, default=None))
 
 
 def _from_sacct(
@@ -153,7 +157,7 @@ def _from_sacct(
         click.echo(
             "note: without --capacity it is not known which part of the cluster was used", err=True
         )
-    return UsageText(resources=RESOURCES, entries=entries)
+    return UsageText(head=TextHead(resources=RESOURCES), entries=entries)
 
 
 def _capacity(text: str) -> tuple[int, ...]:

@@ -1,26 +1,36 @@
-"""Records of use as CSV: a column for each field of an entry, then one for each resource."""
+"""Records of use as CSV: a column for each field of an entry, then one for each resource.
+
+The line after the names of the columns may be of the type ``observed``; with them it is the head.
+"""
 
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 import msgspec
 
 from fairlead.store.text.bad_lines import BadLines
-from fairlead.store.text.plain_entry import AMOUNT_FIELDS, FIELDS, check_resources, entry_of
+from fairlead.store.text.plain_entry import AMOUNT_FIELDS, FIELDS, entry_of
+from fairlead.store.text.text_head import TextHead, check_head
 from fairlead.usage.entries import Entry
 
 COLUMNS: Final = ("type", "at_ms", "since_ms", "queue", "user", "name", "who", "reason")
 UNLIMITED: Final = "unlimited"
+OBSERVED: Final = "observed"
 _NUMBERS: Final = ("at_ms", "since_ms")
 _CURE: Final = "correct this line, or export it again with fairlead usage export -o csv"
 
+_Row: TypeAlias = list[str] | csv.Error
 
-def csv_lines(resources: tuple[str, ...], entries: Iterable[Entry]) -> Iterator[str]:
+
+def csv_lines(head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the head and one line for each entry; what an entry does not have is empty."""
-    nothing = [""] * len(resources)
-    yield _line([*COLUMNS, *resources])
+    nothing = [""] * len(head.resources)
+    yield _line([*COLUMNS, *head.resources])
+    if head.observed_ms is not None:
+        yield _line([OBSERVED, head.observed_ms, *[""] * (len(COLUMNS) - 2), *nothing])
     for entry in entries:
         plain = msgspec.to_builtins(entry)
         amounts = next((plain[field] for field in AMOUNT_FIELDS if field in plain), nothing)
@@ -28,19 +38,25 @@ def csv_lines(resources: tuple[str, ...], entries: Iterable[Entry]) -> Iterator[
         yield _line([*cells, *(UNLIMITED if each is None else each for each in amounts)])
 
 
-def read_csv(
-    lines: Iterable[str], bad: BadLines
-) -> tuple[tuple[str, ...], Iterator[tuple[int, Entry]]]:
-    """Return the resources, and the entries with the numbers of their lines, read as asked for."""
+def read_csv(lines: Iterable[str], bad: BadLines) -> tuple[TextHead, Iterator[tuple[int, Entry]]]:
+    """Return the head, and the entries with the numbers of their lines, read as asked for."""
     rows = _rows(lines)
-    resources: list[str] = []
+    line, names = next(rows, (1, []))
+    second = next(rows, (2, []))
+    rest: Iterable[tuple[int, _Row]] = chain([second], rows)
+    head = TextHead(resources=())
     try:
-        _, head = next(rows, (1, []))
-        resources = _resources(head)
+        head = TextHead(resources=_resources(names))
+        check_head(head)
+        line, cells = second
+        if isinstance(cells, list) and cells[:1] == [OBSERVED]:
+            head = msgspec.structs.replace(head, observed_ms=_observed_ms(cells, head.resources))
+            check_head(head)
+            rest = rows
     except ValueError as wrong:
-        bad.add(1, str(wrong), _CURE)
+        bad.add(line, str(wrong), _CURE)
         bad.raise_if_any()  # without resources no amount means anything
-    return tuple(resources), _entries(rows, len(COLUMNS) + len(resources), bad)
+    return head, _entries(rest, len(COLUMNS) + len(head.resources), bad)
 
 
 def _line(cells: list[object]) -> str:
@@ -50,7 +66,7 @@ def _line(cells: list[object]) -> str:
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str] | csv.Error]]:
+def _rows(lines: Iterable[str]) -> Iterator[tuple[int, _Row]]:
     """Yield each row, or why it is none, with the number of its first line; it may have several."""
     reader = csv.reader(lines, strict=True)
     while True:
@@ -63,16 +79,14 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str] | csv.Error]]:
             return
 
 
-def _resources(head: list[str] | csv.Error) -> list[str]:
-    if isinstance(head, csv.Error) or tuple(head[: len(COLUMNS)]) != COLUMNS:
+def _resources(names: _Row) -> tuple[str, ...]:
+    if isinstance(names, csv.Error) or tuple(names[: len(COLUMNS)]) != COLUMNS:
         raise ValueError(f"expected the columns {','.join(COLUMNS)} and then one for each resource")
-    resources = head[len(COLUMNS) :]
-    check_resources(resources)
-    return resources
+    return tuple(names[len(COLUMNS) :])
 
 
 def _entries(
-    rows: Iterable[tuple[int, list[str] | csv.Error]], count: int, bad: BadLines
+    rows: Iterable[tuple[int, _Row]], count: int, bad: BadLines
 ) -> Iterator[tuple[int, Entry]]:
     for line, cells in rows:
         if not cells:
@@ -85,12 +99,18 @@ def _entries(
         yield line, entry
 
 
-def _plain(cells: list[str] | csv.Error, count: int) -> dict[str, object]:
+def _observed_ms(cells: list[str], resources: tuple[str, ...]) -> int:
+    _check_count(cells, len(COLUMNS) + len(resources))
+    if any(cells[2:]):
+        raise ValueError(f"found more than a time, expected only {OBSERVED} and at_ms")
+    return _number(cells[1])
+
+
+def _plain(cells: _Row, count: int) -> dict[str, object]:
     """Return what a row says, leaving out what is empty and has no place in its type of entry."""
     if isinstance(cells, csv.Error):
         raise ValueError(str(cells)) from cells
-    if len(cells) != count:
-        raise ValueError(f"found {len(cells)} cells, expected {count} as in the first line")
+    _check_count(cells, count)
     given = dict(zip(COLUMNS, cells, strict=False))
     if given["type"] not in FIELDS:
         return {"type": given["type"]}  # which tells all that is wrong
@@ -109,6 +129,11 @@ def _plain(cells: list[str] | csv.Error, count: int) -> dict[str, object]:
     elif any(amounts):
         raise ValueError(f"found amounts, expected none for an entry of type {given['type']}")
     return plain
+
+
+def _check_count(cells: list[str], count: int) -> None:
+    if len(cells) != count:
+        raise ValueError(f"found {len(cells)} cells, expected {count} as in the first line")
 
 
 def _number(cell: str) -> int:

@@ -1,4 +1,4 @@
-"""Records of use as JSON lines: the first line names the resources, then one entry a line."""
+"""Records of use as JSON lines: the first line is the head, then one entry a line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,32 +7,34 @@ from typing import NoReturn
 import msgspec
 
 from fairlead.store.text.bad_lines import BadLines
-from fairlead.store.text.plain_entry import check_resources, entry_of
+from fairlead.store.text.plain_entry import entry_of
+from fairlead.store.text.text_head import TextHead, check_head
 from fairlead.usage.entries import Entry
 
 VERSION = 1
 _CURE = "correct this line, or export it again with fairlead usage export -o jsonl"
 
 
-def json_lines(resources: tuple[str, ...], entries: Iterable[Entry]) -> Iterator[str]:
+def json_lines(head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the head and one line for each entry."""
-    yield _line({"type": "usage", "version": VERSION, "resources": resources})
+    looked = {} if head.observed_ms is None else {"observed_ms": head.observed_ms}
+    yield _line({"type": "usage", "version": VERSION, "resources": head.resources, **looked})
     for entry in entries:
         yield _line(msgspec.to_builtins(entry))
 
 
 def read_json_lines(
     lines: Iterable[str], bad: BadLines
-) -> tuple[tuple[str, ...], Iterator[tuple[int, Entry]]]:
-    """Return the resources, and the entries with the numbers of their lines, read as asked for."""
+) -> tuple[TextHead, Iterator[tuple[int, Entry]]]:
+    """Return the head, and the entries with the numbers of their lines, read as asked for."""
     numbered = enumerate(lines, start=1)
-    resources: list[str] = []
+    head = TextHead(resources=())
     try:
-        resources = _resources(next(numbered, (1, ""))[1])
+        head = _head(next(numbered, (1, ""))[1])
     except ValueError as wrong:
         bad.add(1, str(wrong), _CURE)
         bad.raise_if_any()  # without resources no amount means anything
-    return tuple(resources), _entries(numbered, bad)
+    return head, _entries(numbered, bad)
 
 
 def _line(plain: object) -> str:
@@ -40,15 +42,18 @@ def _line(plain: object) -> str:
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def _resources(line: str) -> list[str]:
-    head = _plain(line)
-    if head.get("type") != "usage" or head.get("version") != VERSION:
+def _head(line: str) -> TextHead:
+    plain = _plain(line)
+    if plain.get("type") != "usage" or plain.get("version") != VERSION:
         raise ValueError(
             f'expected {{"type":"usage","version":{VERSION},"resources":[...]}} in the first line'
         )
-    resources = msgspec.convert(head.get("resources"), list[str])
-    check_resources(resources)
-    return resources
+    head = TextHead(
+        resources=msgspec.convert(plain.get("resources"), tuple[str, ...]),
+        observed_ms=msgspec.convert(plain.get("observed_ms"), int | None),
+    )
+    check_head(head)
+    return head
 
 
 def _entries(numbered: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[tuple[int, Entry]]:

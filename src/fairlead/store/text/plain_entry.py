@@ -25,12 +25,3 @@ def entry_of(plain: Mapping[str, object]) -> Entry:
         raise ValueError(f"found {unknown[0]!r}, expected only {', '.join(FIELDS[kind])}")
     entry: Entry = msgspec.convert(plain, Entry)  # its ValidationError is a ValueError
     return entry
-
-
-def check_resources(resources: list[str]) -> None:
-    """Raise ValueError unless there is at least one resource, each named and named once."""
-    if not resources:
-        raise ValueError("found no resources, expected at least one")
-    for name in resources:
-        if not name or resources.count(name) > 1:
-            raise ValueError(f"found the resource {name!r} twice or without a name")

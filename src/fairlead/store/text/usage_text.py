@@ -1,8 +1,8 @@
 """Records of use as text, for backups, spreadsheets and other programs: JSON lines or CSV.
 
-Both forms hold the same: first the names of the resources, then one entry in each line, in the
-order in which a ledger takes them. Amounts are whole base units and times are milliseconds, so that
-nothing is rounded on the way out or in.
+Both forms hold the same: first the names of the resources and when somebody last looked, then one
+entry in each line, in the order in which a ledger takes them. Amounts are whole base units and
+times are milliseconds, so that nothing is rounded on the way out or in.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,32 +14,30 @@ from fairlead.errors import UsageError
 from fairlead.store.text.bad_lines import BadLines
 from fairlead.store.text.csv_form import csv_lines, read_csv
 from fairlead.store.text.json_lines import json_lines, read_json_lines
+from fairlead.store.text.text_head import TextHead, check_moment
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
 
 TextForm: TypeAlias = Literal["jsonl", "csv"]
 
-END_OF_TIME_MS = 7_289_654_400_000  # the first moment of the year 2201, as for --now
 _SOME_WINDOW = Sliding(1)
 
 
 class UsageText(msgspec.Struct, frozen=True, kw_only=True):
-    """What a text holds: entries with one amount for each of the resources."""
+    """What a text holds: entries with one amount for each of the resources of its head."""
 
-    resources: tuple[str, ...]
+    head: TextHead
     entries: list[Entry]
 
 
-def usage_lines(
-    form: TextForm, resources: tuple[str, ...], entries: Iterable[Entry]
-) -> Iterator[str]:
+def usage_lines(form: TextForm, head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the lines of a text, each with its end of line.
 
-    Law: `read_usage` gives back equal resources and equal entries.
+    Law: `read_usage` gives back an equal head and equal entries.
     """
     write = json_lines if form == "jsonl" else csv_lines
-    return write(resources, entries)
+    return write(head, entries)
 
 
 def read_usage(form: TextForm, lines: Iterable[str], name: str) -> UsageText:
@@ -50,8 +48,8 @@ def read_usage(form: TextForm, lines: Iterable[str], name: str) -> UsageText:
     """
     bad = BadLines(name)
     read = read_json_lines if form == "jsonl" else read_csv
-    resources, numbered = read(lines, bad)
-    ledger = Ledger(resources, _SOME_WINDOW)
+    head, numbered = read(lines, bad)
+    ledger = Ledger(head.resources, _SOME_WINDOW)
     entries: list[Entry] = []
     for line, entry in numbered:
         found = _impossible(entry, ledger)
@@ -59,13 +57,15 @@ def read_usage(form: TextForm, lines: Iterable[str], name: str) -> UsageText:
             bad.add(line, found, "correct this line, or export it again")
         entries.append(entry)
     bad.raise_if_any()
-    return UsageText(resources=resources, entries=entries)
+    return UsageText(head=head, entries=entries)
 
 
 def _impossible(entry: Entry, ledger: Ledger) -> str:
     """Why the entry cannot be taken after those before it; "" if it can."""
-    if not 0 <= entry.at_ms < END_OF_TIME_MS:
-        return f"found the time {entry.at_ms}, expected milliseconds in the years 1970 to 2200"
+    try:
+        check_moment(entry.at_ms)
+    except ValueError as wrong:
+        return str(wrong)
     if getattr(entry, "queue", None) == "":
         return "found a queue without a name"
     try:
