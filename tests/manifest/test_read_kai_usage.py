@@ -34,13 +34,18 @@ WINDOWS = {
     "{}": Sliding(7 * DAY_MS),
     "{windowSize: 36h}": Sliding(36 * HOUR_MS),
     "{windowSize: 1w3d}": Sliding(10 * DAY_MS),
-    "{windowType: tumbling}": Tumbling(7 * DAY_MS, 0),
     "{windowType: tumbling, windowSize: 30d, tumblingWindowStartTime: '1970-01-02T00:00:00Z'}": (
         Tumbling(30 * DAY_MS, DAY_MS)
     ),
     "{windowType: cron, cronString: '0 0 * * 1'}": Cron("0 0 * * 1", "UTC"),
     "{windowType: cron, cronString: '@monthly', windowSize: 1d}": Cron("@monthly", "UTC"),
     "{windowType: sliding, cronString: '0 0 * * 1'}": Sliding(7 * DAY_MS),
+    "{windowType: sliding, cronString: '0 0 * * 1 2027'}": Sliding(7 * DAY_MS),
+    # six fields: the last is the year; seven: the first is the second besides
+    "{windowType: cron, cronString: '30 8 1 * * *'}": Cron("30 8 1 * *", "UTC"),
+    "{windowType: cron, cronString: '0 30 8 1 * * *'}": Cron("30 8 1 * *", "UTC"),
+    "{windowType: cron, cronString: '00 0 0 ? * MON ?'}": Cron("0 0 * * MON", "UTC"),
+    "{windowType: cron, cronString: '0 0 1 * ?'}": Cron("0 0 1 * *", "UTC"),
 }
 
 
@@ -48,6 +53,80 @@ WINDOWS = {
 def test_every_window_is_read(text: str) -> None:
     found, told = params(text)
     assert (found.rules.window, told) == (WINDOWS[text], [])
+
+
+START = "$.usageDBConfig.usageParams.tumblingWindowStartTime"
+TUMBLING = {
+    "{windowType: tumbling}": (0, [f"warning peer-differs {START}"]),
+    "{windowType: tumbling, tumblingWindowStartTime: null}": (0, [f"warning peer-differs {START}"]),
+    "{windowType: tumbling, tumblingWindowStartTime: '1970-01-01T00:00:00Z'}": (0, []),
+    "{windowType: tumbling, tumblingWindowStartTime: monday}": (
+        0,
+        [f"error bad-timestamp {START}"],
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TUMBLING)
+def test_a_tumbling_window_without_a_start_begins_in_1970_and_that_is_told(text: str) -> None:
+    found, told = params(text)
+    start_ms, expected = TUMBLING[text]
+    assert (found.rules.window, told) == (Tumbling(7 * DAY_MS, start_ms), expected)
+
+
+@pytest.mark.parametrize(
+    ("expression", "what"),
+    [
+        ("0 0 * * 1 2027", "years"),
+        ("0 0 0 * * 1", "years"),  # meant with seconds first: to KAI a Monday is the year 1
+        ("0 0 0 * * 1 2027", "years"),
+        ("30 0 0 * * 1 *", "seconds"),
+        ("* 0 0 * * 1 *", "seconds"),
+    ],
+)
+def test_seconds_and_years_of_a_cron_are_refused_with_the_reason(
+    expression: str, what: str
+) -> None:
+    text = f"usageDBConfig: {{usageParams: {{windowType: cron, cronString: '{expression}'}}}}"
+    cursor, findings = cursor_of(text)
+    read_usage(cursor)
+    assert remarks(findings) == ["error bad-cron $.usageDBConfig.usageParams.cronString"]
+    (finding,) = findings
+    assert f'found "{expression}", which names {what} to KAI' in finding.message
+
+
+EXTRA = "$.usageDBConfig.usageParams.extraParams"
+EXTRA_DURATIONS = {
+    # Go's units end with hours, and KAI passes over what Go cannot read
+    "1h30m": (90 * MINUTE_MS, []),
+    "soon": (MINUTE_MS, [f"warning bad-duration {EXTRA}.queryResolution"]),
+    "''": (MINUTE_MS, [f"warning bad-duration {EXTRA}.queryResolution"]),
+    "'30'": (MINUTE_MS, [f"warning bad-duration {EXTRA}.queryResolution"]),
+    "1d": (MINUTE_MS, [f"warning bad-duration {EXTRA}.queryResolution"]),
+    "1w": (MINUTE_MS, [f"warning bad-duration {EXTRA}.queryResolution"]),
+    "1y": (MINUTE_MS, [f"warning bad-duration {EXTRA}.queryResolution"]),
+    "0s": (MINUTE_MS, [f"error out-of-range {EXTRA}.queryResolution"]),
+    "[1m]": (MINUTE_MS, [f"error wrong-type {EXTRA}.queryResolution"]),
+}
+
+
+@pytest.mark.parametrize("text", EXTRA_DURATIONS)
+def test_the_default_stands_for_an_extra_duration_that_kai_cannot_read(text: str) -> None:
+    found, told = params(f"{{extraParams: {{queryResolution: {text}}}}}")
+    assert (found.rules.resolution_ms, told) == EXTRA_DURATIONS[text]
+
+
+def test_an_extra_duration_that_kai_cannot_read_hides_the_one_where_kai_does_not_look() -> None:
+    found, told = read(
+        "{extraParams: {usageQueryTimeout: 20s, queryResolution: 2m}, "
+        "usageParams: {extraParams: {usageQueryTimeout: long}}}"
+    )
+    assert isinstance(found.source, PrometheusSource)
+    assert (found.source.query_timeout_ms, found.rules.resolution_ms) == (10_000, 2 * MINUTE_MS)
+    assert told == [
+        "warning bad-duration $.usageDBConfig.usageParams.extraParams.usageQueryTimeout",
+        "warning peer-differs $.usageDBConfig.extraParams",
+    ]
 
 
 def test_kai_sums_samples_of_all_use_and_stale_numbers_do_not_count() -> None:
@@ -74,6 +153,12 @@ REFUSED = {
     "{usageParams: {windowType: rolling}}": "bad-choice $.usageDBConfig.usageParams.windowType",
     "{usageParams: {windowType: cron}}": "missing-field $.usageDBConfig.usageParams.cronString",
     "{usageParams: {windowType: cron, cronString: weekly}}": (
+        "bad-cron $.usageDBConfig.usageParams.cronString"
+    ),
+    "{usageParams: {windowType: cron, cronString: [weekly]}}": (
+        "wrong-type $.usageDBConfig.usageParams.cronString"
+    ),
+    "{usageParams: {windowType: cron, cronString: '0 0 0 * * 1 * *'}}": (
         "bad-cron $.usageDBConfig.usageParams.cronString"
     ),
     "{usageParams: {windowType: cron, cronString: '61 * * * *'}}": (

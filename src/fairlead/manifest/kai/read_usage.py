@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.errors import DurationError
 from fairlead.manifest.core.read_address import read_address
 from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.core.usage_rules import (
@@ -20,7 +21,7 @@ from fairlead.manifest.core.usage_rules import (
 )
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
-from fairlead.model.duration import format_duration
+from fairlead.model.duration import format_duration, parse_duration
 from fairlead.usage.settings import WEEK_MS, PrometheusSource, UsageRules, UsageSettings
 from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 
@@ -31,6 +32,9 @@ METRIC_PARAMETERS: Final = tuple(
 )
 
 _CLIENTS: Final = {"prometheus": "prometheus"}
+_ANY: Final = frozenset({"*", "?"})  # the two are the same to KAI
+_SECOND_ZERO: Final = frozenset({"0", "00"})
+_UNITS_UNKNOWN_TO_GO: Final = frozenset("dwy")
 _SOURCE: Final = PrometheusSource()
 _RULES: Final = UsageRules()
 _PLACES: Final = RulePlaces(
@@ -93,15 +97,54 @@ def _read_window(params: Cursor) -> Window:
         case "sliding":
             return Sliding(length_ms)
         case "tumbling":
+            _warn_of_no_start(params)
             return Tumbling(length_ms, start_ms)
-        case "cron" if not expression:
+        case "cron":
+            return _read_cron(params, expression) or Sliding(length_ms)
+
+
+def _warn_of_no_start(params: Cursor) -> None:
+    if not params.has("tumblingWindowStartTime"):
+        message = "found none beside windowType: tumbling, with which KAI does not start; here "
+        message += "windows are counted from the beginning of 1970"
+        fix = 'add it, such as "2026-01-05T00:00:00Z"'
+        params.warn("tumblingWindowStartTime", "peer-differs", message, fix)
+
+
+def _read_cron(params: Cursor, expression: str) -> Cron | None:
+    """Return the window by cron; None where it is wrong, which is told."""
+    if not expression:
+        if not params.is_refused("cronString"):
             message = "found no cronString, expected one beside windowType: cron"
             params.error("cronString", "missing-field", message, 'add it, such as "0 0 * * 1"')
-            return Sliding(length_ms)
-        case "cron":
-            window = Cron(expression)
-            is_usable = can_begin(window, params, "cronString", WRITE_FIELDS)
-            return window if is_usable else Sliding(length_ms)
+        return None
+    fields = _five_fields(expression, params)
+    if fields is None:
+        return None
+    window = Cron(fields)
+    return window if can_begin(window, params, "cronString", WRITE_FIELDS) else None
+
+
+def _five_fields(expression: str, params: Cursor) -> str | None:
+    """Return what KAI takes *expression* for, in five fields; None where these cannot say it.
+
+    With six fields the last is the year, and with seven the first is the second besides. Any other
+    number is left for the check of the window.
+    """
+    fields = expression.split()
+    second, year = "0", "*"
+    if len(fields) == 7:
+        second = fields.pop(0)
+    if len(fields) == 6:
+        year = fields.pop()
+    if second in _SECOND_ZERO and year in _ANY:
+        return " ".join("*" if field in _ANY else field for field in fields)
+    where = "seconds" if second not in _SECOND_ZERO else "years"
+    message = f"found {quote(expression)}, which names {where} to KAI: it takes the last of six "
+    message += "or seven fields for the year and the first of seven for the second; a window here "
+    message += "begins with a whole minute, in any year"
+    params.error("cronString", "bad-cron", message, WRITE_FIELDS)
+    return None
 
 
 def _half_life_ms(params: Cursor) -> int | None:
@@ -130,6 +173,36 @@ def _read_extra(parent: Cursor, otherwise: _Extra) -> _Extra:
     metrics = {**dict(otherwise.metrics), **{name: text for name, text in given.items() if text}}
     return _Extra(
         metrics=tuple(sorted(metrics.items())),
-        query_timeout_ms=positive_ms(extra, "usageQueryTimeout", otherwise.query_timeout_ms),
-        resolution_ms=positive_ms(extra, "queryResolution", otherwise.resolution_ms),
+        query_timeout_ms=_extra_ms(
+            extra, "usageQueryTimeout", otherwise.query_timeout_ms, _SOURCE.query_timeout_ms
+        ),
+        resolution_ms=_extra_ms(
+            extra, "queryResolution", otherwise.resolution_ms, _RULES.resolution_ms
+        ),
     )
+
+
+def _extra_ms(extra: Cursor, key: str, otherwise_ms: int, default_ms: int) -> int:
+    """Read a duration above 0; *otherwise_ms* where there is none.
+
+    The default stands for one that KAI cannot read: it goes on with that in silence.
+    """
+    text = extra.text(key, None)
+    if text is None:
+        return otherwise_ms
+    if _go_reads(text):
+        return positive_ms(extra, key, default_ms)
+    message = f"found {quote(text)}, which KAI cannot read; its default counts, "
+    message += format_duration(default_ms)
+    fix = "write a number with its unit, hours at most, such as 90s or 1h30m"
+    extra.warn(key, "bad-duration", message, fix)
+    return default_ms
+
+
+def _go_reads(text: str) -> bool:
+    """Tell whether Go can read a duration; it knows no days, weeks and years."""
+    try:
+        parse_duration(text)
+    except DurationError:
+        return False
+    return _UNITS_UNKNOWN_TO_GO.isdisjoint(text)
