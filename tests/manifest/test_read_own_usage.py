@@ -101,6 +101,9 @@ REFUSED = {
     "{window: {type: cron}}": "missing-field window.cron",
     "{window: {type: cron, cron: sometimes}}": "bad-cron window.cron",
     "{window: {type: cron, cron: '@daily', timeZone: Mars/Base}}": "bad-cron window.timeZone",
+    "{window: {type: cron, cron: '0 0 * * 1 *'}}": "bad-cron window.cron",
+    "{resolution: soon}": "bad-duration resolution",
+    "{prometheus: {url: 'http://p', queryTimeout: soon}}": "bad-duration prometheus.queryTimeout",
     "{charge: some}": "bad-choice charge",
     "{onStale: forget}": "bad-choice onStale",
     "{sum: about}": "bad-choice sum",
@@ -127,6 +130,7 @@ def test_the_reason_is_told() -> None:
     assert "shorter than the 1m between two samples: it may hold none" in messages
 
 
+KEEP_RAW = "advice ill-matched $.spec.usage.store.keepRaw"
 TOLD = {
     "{k: 0}": ["warning no-effect $.spec.usage.k"],
     "{window: {type: sliding, cron: '@daily', start: '2026-01-01T00:00:00Z'}}": [
@@ -140,12 +144,42 @@ TOLD = {
     "{halfLife: 5m}": [],  # the exact sum has no samples
     "{halfLife: 5m, sum: sampled}": ["advice ill-matched $.spec.usage.resolution"],
     "{haflLife: 5m}": ["warning unknown-field $.spec.usage.haflLife"],
+    # keepRaw is 2w unless told; a window as long as that holds no day that is rolled up
+    "{window: {length: 14d}, store: {path: p}}": [],
+    "{window: {length: 337h}, store: {path: p}}": [KEEP_RAW],
+    "{window: {length: 337h}}": [],  # without a store there is nothing to keep
+    "{store: {path: p, keepRaw: 167h}}": [KEEP_RAW],
+    "{window: {type: tumbling, length: 30d}, store: {path: p, keepRaw: 29d}}": [KEEP_RAW],
+    # from the first of a month to the next are 31 days at most, from Monday to Monday 7
+    "{window: {type: cron, cron: '@monthly'}, store: {path: p}}": [KEEP_RAW],
+    "{window: {type: cron, cron: '@monthly'}, store: {path: p, keepRaw: 743h}}": [KEEP_RAW],
+    "{window: {type: cron, cron: '@monthly'}, store: {path: p, keepRaw: 744h}}": [],
+    "{window: {type: cron, cron: '0 0 * * 1'}, store: {path: p, keepRaw: 7d}}": [],
+    # Friday to Monday
+    "{window: {type: cron, cron: '0 8 * * 1-5'}, store: {path: p, keepRaw: 71h}}": [KEEP_RAW],
 }
 
 
 @pytest.mark.parametrize("usage", TOLD)
 def test_what_is_doubtful_is_told(usage: str) -> None:
     assert read(usage)[1] == TOLD[usage]
+
+
+@pytest.mark.parametrize(
+    ("half_life", "is_named"), [("halfLife: 239h, ", True), ("halfLife: 10d, ", False), ("", False)]
+)
+def test_days_that_are_long_beside_the_half_life_are_told_too(
+    half_life: str, is_named: bool
+) -> None:
+    """Ten days are 240 hours."""
+    text = f"{half_life}window: {{length: 30d}}, store: {{path: p, keepRaw: 1h}}"
+    cursor, findings = cursor_of(f"spec: {{usage: {{{text}}}}}")
+    read_settings(cursor)
+    (finding,) = findings
+    assert "found changes kept for 1h in a window of 720h" in finding.message
+    assert ("with a half-life of 239h" in finding.message) is is_named
+    assert ("half-life" in finding.message) is is_named
+    assert finding.fix.startswith("write 720h or more")
 
 
 def test_other_rule_sets_say_that_past_use_has_no_effect() -> None:

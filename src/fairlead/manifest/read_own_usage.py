@@ -17,6 +17,7 @@ from fairlead.manifest.core.usage_rules import (
     advise_on_rules,
     can_begin,
     is_shorter_than_a_sample,
+    longest_ms,
 )
 from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.kai.read_usage import METRIC_PARAMETERS
@@ -26,6 +27,7 @@ from fairlead.manifest.text.path import quote
 from fairlead.model.duration import format_duration
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import (
+    DAY_MS,
     WEEK_MS,
     Credentials,
     OnStale,
@@ -42,6 +44,7 @@ Way: TypeAlias = Literal["exact", "sampled"]
 _RULES: Final = UsageRules()
 _SOURCE: Final = PrometheusSource()
 _KEEP_RAW_MS: Final = 2 * WEEK_MS
+_DAYS_PER_HALF_LIFE: Final = 10
 _CHARGES: Final[Mapping[str, Charge]] = {"all": "all", "over-quota": "over-quota"}
 _ON_STALE: Final[Mapping[str, OnStale]] = {"hold": "hold", "decay": "decay", "drop": "drop"}
 _WAYS: Final[Mapping[str, Way]] = {"exact": "exact", "sampled": "sampled"}
@@ -73,6 +76,8 @@ def read_own_usage(spec: Cursor) -> OwnUsage | None:
     )
     _refuse_nonsense(section, rules, source)
     advise_on_rules(rules, section, _PLACES)
+    if isinstance(source, StoreSource):
+        _advise_on_keep_raw(section, rules, source.keep_raw_ms)
     return OwnUsage(k=_read_k(section), settings=UsageSettings(rules=rules, source=source))
 
 
@@ -188,3 +193,18 @@ def _refuse_nonsense(section: Cursor, rules: UsageRules, source: UsageSource | N
     if source.credentials.token_file and source.credentials.user:
         message = "found tokenFile beside user, expected one way to log in"
         section.error(("prometheus", "tokenFile"), "contradiction", message, "keep one of the two")
+
+
+def _advise_on_keep_raw(section: Cursor, rules: UsageRules, keep_raw_ms: int) -> None:
+    """Remark on days that count as wholes while they are within the window."""
+    window_ms, half_life_ms = longest_ms(rules.window), rules.half_life_ms
+    if keep_raw_ms >= window_ms:
+        return
+    kept, length = format_duration(keep_raw_ms), format_duration(window_ms)
+    message = f"found changes kept for {kept} in a window of {length}: what is older is known by "
+    message += "the day only, so that sums may be off by what was used in a day"
+    if half_life_ms is not None and half_life_ms < _DAYS_PER_HALF_LIFE * DAY_MS:
+        message += f"; with a half-life of {format_duration(half_life_ms)} the first and the last "
+        message += "hour of such a day count the same"
+    fix = f"write {length} or more, or a shorter window"
+    section.advise(("store", "keepRaw"), "ill-matched", message, fix)

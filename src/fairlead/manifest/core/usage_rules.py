@@ -9,7 +9,7 @@ from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
 from fairlead.usage.settings import UsageRules
-from fairlead.usage.window import Cron, check_window
+from fairlead.usage.window import Cron, Window, begins_at, check_window
 
 WindowType: TypeAlias = Literal["sliding", "tumbling", "cron"]
 
@@ -20,6 +20,7 @@ WINDOW_TYPES: Final[dict[str, WindowType]] = {
 }
 WRITE_FIELDS: Final = 'write five fields, such as "0 0 * * 1"'
 SAMPLES_PER_HALF_LIFE: Final = 10
+WINDOWS_BY_CRON: Final = 12  # a year of months, since they differ in length
 
 
 class RulePlaces(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,21 @@ def can_begin(window: Cron, cursor: Cursor, at: str, fix: str) -> bool:
         cursor.error(at, "bad-cron", str(wrong), fix)
         return False
     return True
+
+
+def longest_ms(window: Window) -> int:
+    """Tell how much of the past a window may hold; one by cron as its firings up to 1970 show.
+
+    It must be one that can begin.
+    """
+    if not isinstance(window, Cron):
+        return window.length_ms
+    longest_so_far_ms, end_ms = 0, begins_at(window, 0)
+    for _ in range(WINDOWS_BY_CRON):
+        begin_ms = begins_at(window, end_ms - 1)
+        longest_so_far_ms = max(longest_so_far_ms, end_ms - begin_ms)
+        end_ms = begin_ms
+    return longest_so_far_ms
 
 
 def is_shorter_than_a_sample(rules: UsageRules) -> bool:
