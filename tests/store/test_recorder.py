@@ -3,6 +3,7 @@
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import (
+    NodeAdded,
     Placement,
     QueueChanged,
     QueueRemoved,
@@ -28,7 +30,7 @@ from fairlead.store.recording.state_levels import levels_of
 from fairlead.usage.entries import Capacity, Entry, Gap, Granted, Guarantee, Held, Removed
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
-from tests.model.worlds import node, queue, started, state_with, workload
+from tests.model.worlds import RESOURCES, node, queue, started, state_with, workload
 
 MINUTE = 60_000
 DAY = 24 * 60 * MINUTE
@@ -58,6 +60,25 @@ def world() -> ClusterState:
         workload("job", "team"),
         workload("work", "other"),
     )
+
+
+def world_that_counts(*axes: str) -> ClusterState:
+    """One team with nothing that runs, and a node with 8 of each of the axes."""
+    state = ClusterState((*RESOURCES, "memory"), QuotaAxes([Axis(axis) for axis in axes]))
+    state.apply(QueueChanged(queue("team", axes=len(axes))))
+    allocatable = msgspec.structs.replace(node("n1"), allocatable=(8_000,) * 3, occupied=(0,) * 3)
+    state.apply(NodeAdded(allocatable))
+    return state
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another program holds the store, and changes nothing."""
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    yield
+    other.execute("ROLLBACK")
+    other.close()
 
 
 def at(minute: float) -> int:
@@ -314,6 +335,99 @@ def test_too_much_that_waits_is_given_up_for_a_gap(path: Path) -> None:
     recorder.close()
     # The third change, at minute 3, 6 and 9, gives up what waited.
     assert written(path)[1:] == [Gap(at_ms=at(9), since_ms=at(0)), held(9, 1_000)]
+
+
+def test_what_waits_is_kept_when_a_resource_comes(path: Path) -> None:
+    """The job ran from minute 1 to minute 4 while the store failed; then memory is counted, too."""
+    state, recorder = world(), Recorder(path)
+    recorder.observe(state, at(0))
+    with locked(path):
+        state.apply(started("job", "n1"))
+        recorder.observe(state, at(1))
+        state.apply(stopped(JOB))
+        recorder.observe(state, at(4))
+    recorder.observe(world_that_counts("memory", "gpu", "cpu"), at(5))
+    recorder.close()
+    assert is_well(recorder)
+    with UsageStore.open(path, writes=False) as store:
+        assert store.resources == ("cpu", "gpu", "memory")
+    assert written(path) == [
+        Capacity(at_ms=at(0), amounts=(8_000, 8_000, 0)),
+        Held(at_ms=at(1), queue=TEAM, amounts=(1_000, 1_000, 0)),
+        Held(at_ms=at(4), queue=TEAM, amounts=(0, 0, 0)),
+        Capacity(at_ms=at(5), amounts=(8_000, 0, 8_000)),
+        Removed(at_ms=at(5), queue=QueueName("department")),
+        Removed(at_ms=at(5), queue=OTHER),
+    ]
+
+
+def test_what_was_seen_before_the_first_write_is_kept_when_a_resource_comes(path: Path) -> None:
+    recorder = Recorder(path)
+    path.mkdir()
+    recorder.observe(world_that_counts("cpu"), at(0))
+    path.rmdir()
+    recorder.observe(world_that_counts("memory", "cpu"), at(1))
+    recorder.close()
+    # memory comes first in the file: it is made by the second look
+    assert written(path) == [
+        Capacity(at_ms=at(0), amounts=(0, 8_000)),
+        Capacity(at_ms=at(1), amounts=(8_000, 8_000)),
+    ]
+
+
+def world_where_the_other_team_works() -> ClusterState:
+    state = world()
+    state.apply(started("work", "n1"))
+    return state
+
+
+REASONS_TO_GIVE_UP = {
+    "a resource is gone": world_that_counts("cpu"),
+    "the two changes are one too many": world_where_the_other_team_works(),
+}
+
+
+@pytest.mark.parametrize("after", REASONS_TO_GIVE_UP.values(), ids=REASONS_TO_GIVE_UP)
+def test_what_is_given_up_is_a_gap_however_short(path: Path, after: ClusterState) -> None:
+    """All is known at minute 1. What the look of half a minute later found is given up."""
+    state, recorder = world(), Recorder(path, most_waiting=1)
+    recorder.observe(state, at(0))
+    recorder.observe(state, at(1))
+    with locked(path):
+        state.apply(started("job", "n1"))
+        recorder.observe(state, at(1.5))
+        assert recorder.status.waiting == 1
+        recorder.observe(after, at(2))
+        assert recorder.status.waiting == 0
+    recorder.observe(after, at(3))
+    recorder.close()
+    assert [each for each in written(path) if isinstance(each, Gap)] == [
+        Gap(at_ms=at(2), since_ms=at(1))
+    ]
+
+
+def test_what_contradicts_another_program_is_given_up_for_a_gap(path: Path) -> None:
+    """A gap from minute 1 on waits, and meanwhile an administrator grants something there."""
+    state, recorder = world(), Recorder(path)
+    recorder.observe(state, at(0))
+    with locked(path):
+        state.apply(started("job", "n1"))
+        recorder.observe(state, at(1))
+        recorder.observe(state, at(20))
+    grant = Granted(at_ms=at(10), queue=TEAM, resource_time=(0, 9), who="ann", reason="r")
+    with UsageStore.open(path) as store:
+        store.append([grant])
+    recorder.observe(state, at(21))
+    assert not is_well(recorder)
+    recorder.observe(state, at(22))
+    recorder.close()
+    assert is_well(recorder)
+    assert written(path)[1:] == [
+        Gap(at_ms=at(10) - 1, since_ms=at(0)),
+        grant,
+        Gap(at_ms=at(22), since_ms=at(10)),
+        held(22, 1_000),
+    ]
 
 
 def test_another_file_in_the_same_place_is_told_everything(path: Path) -> None:

@@ -14,7 +14,12 @@ from fairlead.errors import FairleadError, UsageError
 from fairlead.model.state import ClusterState
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.recording.state_levels import StateLevels, changed_entries, levels_of
+from fairlead.store.recording.state_levels import (
+    StateLevels,
+    changed_entries,
+    levels_of,
+    levels_on,
+)
 from fairlead.store.recording.take_over import entries_to_take_over, gaps_before
 from fairlead.usage.entries import Entry, Gap
 from fairlead.usage.settings import DAY_MS, MINUTE_MS, SECOND_MS, UsageRules
@@ -54,6 +59,9 @@ class Recorder:
         self._waiting: list[Entry] = []
         self._first: StateLevels | None = None  # what held where that which waits begins
         self._first_ms = 0
+        self._is_told = False  # whether the file says what held where that which waits begins
+        self._has_lost = False  # whether something that waited was given up since
+        self._known_ms: int | None = None  # the last look of which the file has every change
         self._safe_ms: int | None = None  # the last look that is in the file; None: none of ours
         self._tidied_ms: int | None = None
         self._failed_ms: int | None = None  # when the store was last tried in vain
@@ -99,8 +107,8 @@ class Recorder:
     def _look(self, state: ClusterState, at_ms: int) -> None:
         """Let what changed since the last look wait for being written."""
         levels = levels_of(state)
-        resources = tuple(map(str, state.axes.axes))
-        if self._seen is None or self._seen_ms is None or resources != self._resources:
+        self._count_in(tuple(map(str, state.axes.axes)))
+        if self._seen is None or self._seen_ms is None:
             self._begin_with(levels, at_ms)
         elif at_ms - self._seen_ms <= self._gap_after_ms:
             self._waiting += changed_entries(self._seen, levels, at_ms)
@@ -109,20 +117,38 @@ class Recorder:
             self._waiting += changed_entries(self._seen, levels, at_ms)
         else:
             self._begin_with(levels, at_ms)  # the gap must leave out what others wrote meanwhile
-        self._seen, self._seen_ms, self._resources = levels, at_ms, resources
+        self._seen, self._seen_ms = levels, at_ms
         if len(self._waiting) > self._most_waiting:
             self._begin_with(levels, at_ms)
+        if self._is_told and not self._waiting:
+            self._known_ms = at_ms
+
+    def _count_in(self, resources: tuple[str, ...]) -> None:
+        """Go on with all that was seen, if no resource is gone; else everything is told anew."""
+        before, self._resources = self._resources, resources
+        if before == resources or self._seen is None or self._first is None:
+            return
+        if not set(before) <= set(resources):
+            self._seen = None
+            return
+        self._waiting = list(fit_resources(self._waiting, before, resources))
+        self._first = levels_on(self._first, before, resources)
+        self._seen = levels_on(self._seen, before, resources)
 
     def _begin_with(self, levels: StateLevels, at_ms: int) -> None:
         """Give up what waits, and tell everything from *at_ms* on."""
         self._first, self._first_ms = levels, at_ms
-        self._safe_ms = None
+        self._is_told = False
+        self._give_up()
+
+    def _give_up(self) -> None:
+        self._has_lost = self._has_lost or bool(self._waiting)
         self._waiting = []
 
     def _opened(self) -> UsageStore:
         if self._store is None:
             self._store = UsageStore.open(self._path, resources=self._resources)
-            if self._safe_ms is not None and self._store.observed_ms != self._safe_ms:
+            if self._is_told and self._store.observed_ms != self._safe_ms:
                 # Somebody put another file there, or wrote into this one: go on from that.
                 assert self._seen is not None
                 assert self._seen_ms is not None
@@ -131,12 +157,11 @@ class Recorder:
 
     def _write(self, store: UsageStore) -> None:
         store.ensure_resources(self._resources)
-        entries = self._waiting
-        if self._safe_ms is None:
-            entries = self._taken_over(store)
+        entries = self._waiting if self._is_told else self._taken_over(store)
         fitting = list(fit_resources(entries, self._resources, store.resources))
         store.append(fitting, observed_ms=self._seen_ms)
-        self._safe_ms = self._seen_ms
+        self._safe_ms = self._known_ms = self._seen_ms
+        self._is_told, self._has_lost = True, False
         self._waiting = []
 
     def _taken_over(self, store: UsageStore) -> list[Entry]:
@@ -145,8 +170,11 @@ class Recorder:
         newest_ms = store.newest_ms
         at_ms = self._first_ms if newest_ms is None else max(self._first_ms, newest_ms)
         self._seen_ms = at_ms if self._seen_ms is None else max(at_ms, self._seen_ms)
+        # In another file, what we knew last says nothing.
+        known_ms = self._known_ms if store.observed_ms == self._safe_ms else None
+        gap_after_ms = 0 if self._has_lost else self._gap_after_ms
         return [
-            *gaps_before(store, at_ms, self._gap_after_ms),
+            *gaps_before(store, at_ms, gap_after_ms, known_ms),
             *entries_to_take_over(store, self._resources, self._first, at_ms),
             *(_not_before(entry, at_ms) for entry in self._waiting),
         ]
@@ -154,7 +182,7 @@ class Recorder:
     def _fail(self, problem: FairleadError, now_ms: int) -> None:
         if isinstance(problem, UsageError):
             self._seen = None  # it contradicts what another program wrote, and always will
-            self._waiting = []
+            self._give_up()
         self.close()
         self._failed_ms = now_ms
         since_ms = now_ms if self.status.since_ms is None else self.status.since_ms

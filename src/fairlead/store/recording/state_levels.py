@@ -42,6 +42,24 @@ def levels_of(state: ClusterState) -> StateLevels:
     return StateLevels(held=own, guarantees=guarantees, capacity=state.total())
 
 
+def levels_on(
+    levels: StateLevels, resources: tuple[str, ...], wanted: tuple[str, ...]
+) -> StateLevels:
+    """*levels* of *resources* as levels of *wanted*: of a resource that they lack there is 0."""
+    places = [resources.index(name) if name in resources else None for name in wanted]
+    return StateLevels(
+        held={
+            queue: tuple(0 if at is None else amounts[at] for at in places)
+            for queue, amounts in levels.held.items()
+        },
+        guarantees={
+            queue: tuple(0 if at is None else limits[at] for at in places)
+            for queue, limits in levels.guarantees.items()
+        },
+        capacity=tuple(0 if at is None else levels.capacity[at] for at in places),
+    )
+
+
 def _take_reservations_away(state: ClusterState, own: dict[QueueName, Amounts]) -> None:
     for name, run in state.runs.items():
         if run.reserved:

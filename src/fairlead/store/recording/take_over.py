@@ -41,24 +41,28 @@ def entries_to_take_over(
     return [*users, *changed_entries(before, levels, at_ms)]
 
 
-def gaps_before(store: UsageStore, at_ms: int, gap_after_ms: int) -> list[Entry]:
+def gaps_before(
+    store: UsageStore, at_ms: int, gap_after_ms: int, known_ms: int | None = None
+) -> list[Entry]:
     """The time of which nothing is known before *at_ms*, if it is longer than *gap_after_ms*.
+
+    *known_ms* is a look that found nothing changed, and was not written down.
 
     Law: no gap reaches back before the newest level, so what was imported after the last look is
     kept. What administrators wrote meanwhile stays: gaps end a millisecond before it.
     """
-    last_ms = _last_known_ms(store)
+    last_ms = _last_known_ms(store, known_ms)
     if last_ms is None or at_ms - last_ms <= gap_after_ms:
         return []
     return list(_gaps_between(last_ms, store.moments_after(last_ms), at_ms))
 
 
-def _last_known_ms(store: UsageStore) -> int | None:
+def _last_known_ms(store: UsageStore, known_ms: int | None) -> int | None:
     """When somebody last looked: at a level, at no change, or at where a gap ends."""
-    looks_ms = [each for each in (store.observed_ms, store.newest_level_ms) if each is not None]
-    if not looks_ms:
+    looks_ms = (store.observed_ms, store.newest_level_ms, known_ms)
+    last_ms = max((each for each in looks_ms if each is not None), default=None)
+    if last_ms is None:
         return None
-    last_ms = max(looks_ms)
     ends_ms = [each.at_ms for each in store.entries(last_ms + 1) if isinstance(each, Gap)]
     return max([last_ms, *ends_ms])
 
