@@ -451,11 +451,45 @@ def test_tidying_up_rolls_up_and_saves_a_snapshot_once_a_day(path: Path) -> None
     recorder.tidy_up(rules, DAY, at(3 * 24 * 60))
     after = len(written(path))
     assert after < before - 24 * 60 / 5
-    with UsageStore.open(path, writes=False) as store:
-        assert store._connection.execute("SELECT count(*) FROM snapshot").fetchone() == (1,)
+    assert has_snapshot(path)
     recorder.tidy_up(rules, 0, at(3 * 24 * 60 + 1))
     assert len(written(path)) == after
     recorder.close()
+
+
+def has_snapshot(path: Path) -> bool:
+    with UsageStore.open(path, writes=False) as store:
+        return store._connection.execute("SELECT 1 FROM snapshot").fetchone() is not None
+
+
+def test_tidying_up_that_fails_is_tried_again(path: Path) -> None:
+    recorder, rules = Recorder(path), UsageRules()
+    recorder.observe(world(), at(0))
+    with locked(path):
+        recorder.tidy_up(rules, DAY, at(0))
+    assert not is_well(recorder)
+    recorder.observe(world(), at(0) + 9_999)
+    recorder.tidy_up(rules, DAY, at(0) + 9_999)
+    assert not has_snapshot(path)
+    recorder.observe(world(), at(0) + 10_000)
+    recorder.tidy_up(rules, DAY, at(0) + 10_000)
+    assert has_snapshot(path)
+    assert is_well(recorder)
+    recorder.close()
+
+
+def test_a_clock_that_jumps_back_does_not_put_tidying_up_off(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year ahead by mistake, tidied up, set right: the next is due at once, then in a day."""
+    tidied: list[int] = []
+    monkeypatch.setattr(UsageStore, "roll_up", lambda _, now_ms, _keep: tidied.append(now_ms))
+    recorder, year = Recorder(path), 365 * 24 * 60
+    recorder.observe(world(), at(0))
+    for minute in (year, 0, 1, 24 * 60 - 1, 24 * 60):
+        recorder.tidy_up(UsageRules(), DAY, at(minute))
+    recorder.close()
+    assert tidied == [at(year), at(0), at(24 * 60)]
 
 
 @settings(deadline=None, max_examples=30)

@@ -86,17 +86,22 @@ class Recorder:
         self.status = StoreStatus()
 
     def tidy_up(self, rules: UsageRules, keep_raw_ms: int, now_ms: int) -> None:
-        """Roll up what is old and save a snapshot, once a day; for a moment when nobody waits."""
+        """Roll up what is old and save a snapshot, once a day; for a moment when nobody waits.
+
+        If the store fails, it is tried again once a look was written.
+        """
         store = self._store
-        is_done = self._tidied_ms is not None and now_ms - self._tidied_ms < DAY_MS
+        # After a clock that jumped back, nobody knows how long ago it was.
+        is_done = self._tidied_ms is not None and 0 <= now_ms - self._tidied_ms < DAY_MS
         if store is None or is_done:
             return
-        self._tidied_ms = now_ms
         try:
             store.roll_up(now_ms, keep_raw_ms)
             store.save_snapshot(store.ledger(rules, now_ms), rules)
         except FairleadError as problem:
             self._fail(problem, now_ms)
+            return
+        self._tidied_ms = now_ms
 
     def close(self) -> None:
         """Let go of the file. What still waits is lost; the next one begins with a gap."""
