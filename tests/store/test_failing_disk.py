@@ -15,6 +15,7 @@ from fairlead.errors import StoreError
 from fairlead.store.file import schema
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
+from fairlead.usage.settings import UsageRules
 from tests.store.usage_entries import RESOURCES, A, B, capacity, granted, guarantee, held
 
 SOME: list[Entry] = [
@@ -82,6 +83,45 @@ def test_a_file_that_may_not_be_read_is_told(path: Path) -> None:
     path.chmod(0)
     with as_somebody():
         assert "cannot be opened" in refusal(path, writes=False)
+
+
+def test_a_closed_store_in_a_folder_that_may_not_be_written_can_be_read(path: Path) -> None:
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    with as_somebody():
+        with UsageStore.open(path, writes=False) as store:
+            assert list(store.entries()) == SOME
+            assert store.newest_ms == SOME[-1].at_ms
+            store.check()
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_store_that_is_open_elsewhere_is_read_with_what_was_written_last(path: Path) -> None:
+    more = held(200, 1, 1)
+    with UsageStore.open(path) as writer:
+        writer.append([more])
+        with as_somebody(), UsageStore.open(path, writes=False) as store:
+            assert list(store.entries()) == [*SOME, more]
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_who_reads_a_closed_store_is_told_when_it_is_written_again(
+    path: Path, is_closed: bool
+) -> None:
+    """What was read of it as a file that does not change could be torn, or out of date."""
+    path.parent.chmod(0o555)
+    with as_somebody():
+        reader = UsageStore.open(path, writes=False)
+    path.parent.chmod(0o755)
+    writer = UsageStore.open(path)
+    writer.append([held(200, 1, 1)])
+    if is_closed:
+        writer.close()
+    with as_somebody(), reader, pytest.raises(StoreError, match=r"written to .*; open it again"):
+        reader.ledger(UsageRules(), held(300).at_ms)
+    with as_somebody(), UsageStore.open(path, writes=False) as again:
+        assert again.newest_ms == held(200).at_ms
+    writer.close()
 
 
 def test_a_disk_that_becomes_read_only_is_told_and_harms_nothing(path: Path) -> None:

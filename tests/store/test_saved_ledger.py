@@ -20,10 +20,13 @@ from tests.store.usage_entries import (
     RESOURCES,
     START,
     A,
+    B,
     capacity,
+    gap,
     granted,
     held,
     histories,
+    removed,
 )
 
 WEEK = UsageRules()
@@ -131,6 +134,41 @@ def test_a_ledger_of_somebody_else_is_not_saved() -> None:
         assert not is_saved(store)
 
 
+def test_an_earlier_question_is_not_answered_from_what_lacks_its_beginning() -> None:
+    """2 GPUs for 6 hours, then none. The last day has them at hour 20, and not at hour 36."""
+    rules = UsageRules(window=Sliding(DAY))
+    early, late = START + 20 * HOUR, START + 36 * HOUR
+    with a_store([held(0, 0, 2), held(6, 0, 0)]) as store:
+        store.save_snapshot(store.ledger(rules, late), rules)
+        assert gpu_hours(store, rules, early) == 12, "not from the ledger of the later question"
+        with UsageStore.open(store.path, writes=False) as again:
+            assert gpu_hours(again, rules, early) == 12, "nor from the snapshot"
+
+
+@pytest.mark.parametrize("rules", RULES, ids=repr)
+def test_who_asks_again_and_again_is_never_read_to_from_the_beginning(rules: UsageRules) -> None:
+    """One ledger for four days of asking every hour, within windows and over their edges."""
+    with a_store([held(0, 0, 2)]) as store:
+        ledgers = set()
+        for hour in range(1, 96):
+            store.append([held(hour, 0, hour % 3)])
+            ledgers.add(id(store.ledger(rules, START + hour * HOUR)))
+        assert len(ledgers) == 1
+
+
+def test_a_queue_that_is_gone_is_forgotten_when_its_past_has_faded() -> None:
+    """Removed at hour 2; of a day, something is left at hour 25 and nothing at hour 27."""
+    rules = UsageRules(window=Sliding(DAY))
+    with a_store([held(0, 0, 2), held(0, 0, 1, queue=B), removed(2)]) as store:
+        for hour, known in [(25, {A, B}), (27, {B})]:
+            store.append([held(hour, 0, 3, queue=B)])
+            now_ms = START + hour * HOUR
+            store.save_snapshot(store.ledger(rules, now_ms), rules)
+            assert store.ledger(rules, now_ms).usage(now_ms).queues.keys() == known
+            with UsageStore.open(store.path, writes=False) as again:
+                assert again.ledger(rules, now_ms).usage(now_ms).queues.keys() == known
+
+
 @settings(deadline=None, max_examples=40)
 @given(history=histories(), since_ms=st.integers(START, START + 3 * DAY))
 def test_checkpoints_change_nothing_of_what_is_read(history: list[Entry], since_ms: int) -> None:
@@ -143,6 +181,21 @@ def test_checkpoints_change_nothing_of_what_is_read(history: list[Entry], since_
         plain.append(history)
         assert list(saving.entries(since_ms)) == list(plain.entries(since_ms))
         saving.check()
+
+
+def test_the_same_gap_before_and_after_a_checkpoint_is_one() -> None:
+    """2 GPUs for 30 hours, then 19 hours of which nothing is known, then 51 more: 162 of 200."""
+    unknown = gap(30, 49)
+    with a_store([held(0, 0, 2)]) as store:
+        store.append([unknown])
+        store.save_snapshot(store.ledger(WEEK, START + 50 * HOUR), WEEK)
+        assert store._connection.execute("SELECT count(*) FROM checkpoints").fetchone() != (0,)
+        store.append([unknown])
+        assert list(store.entries(START + 55 * HOUR)) == [held(55, 0, 2)]
+        store.append([held(60, 0, 2)])
+        store.append([held(58, 0, 2)])
+        store.check()
+        assert gpu_hours(store, WEEK, START + 100 * HOUR) == 2 * (30 + 51)
 
 
 @settings(deadline=None, max_examples=40)

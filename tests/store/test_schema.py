@@ -79,6 +79,20 @@ def test_a_file_of_a_later_version_is_refused_and_not_changed(path: Path, writes
     assert version(path) == len(MIGRATIONS) + 1
 
 
+def test_a_disk_on_which_nothing_can_be_logged_ahead_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite is told not to lock, as on some disks of a network: it says so and goes on without."""
+
+    def opened(path: Path, mode: str) -> sqlite3.Connection:
+        uri = f"{path.as_uri()}?mode={mode}&vfs=unix-none"
+        return sqlite3.connect(uri, uri=True, isolation_level=None)
+
+    monkeypatch.setattr(schema, "_opened", opened)
+    with pytest.raises(StoreError, match=r"journal as 'delete' there, .* disk of this machine"):
+        UsageStore.open(tmp_path / "new.db", resources=RESOURCES)
+
+
 def test_two_programs_that_make_a_file_at_once_make_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,12 @@ They are worked out from the journal and may be lost at any time; only time is l
 """
 
 import sqlite3
+from collections.abc import Iterator
 
-from fairlead.store.file.journal import LAST_KEY, Journal
-from fairlead.store.file.journal_key import moment_of
+from fairlead.store.file.journal import LAST_KEY, Journal, Numbered
+from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
+from fairlead.usage.entries import Gap
 from fairlead.usage.settings import DAY_MS
 
 CHECKPOINT_MS = DAY_MS  # in a day of 1,000 queues there are half a second's entries to read
@@ -23,19 +25,30 @@ class Checkpoints:
 
     def levels_until(self, last: int) -> Levels:
         """What holds after the entries at the key *last* and before. Cost: a day's entries."""
-        levels = Levels()
         saved = self._connection.execute(
             "SELECT key, levels FROM checkpoints"
             " WHERE key = (SELECT max(key) FROM checkpoints WHERE key <= ?) ORDER BY part",
             (last,),
         ).fetchall()
         self._journal.learn_names()
+        levels = Levels(last_gap=self._last_gap(saved[0][0]) if saved else None)
         for key, row in saved:
             for entry in self._journal.unpacked_levels(key, row):
                 levels.take(entry)
         for _, entry in self._journal.read(saved[0][0] if saved else None, last):
             levels.take(entry)
         return levels
+
+    def read_from(self, since_ms: int, until: int = LAST_KEY) -> Iterator[Numbered]:
+        """Entries from *since_ms* on with their keys, after what held then."""
+        before = first_key(since_ms) - 1
+        for entry in self.levels_until(before).in_force(since_ms):
+            yield before, entry
+        for key, entry in self._journal.read(before, until):
+            # Nothing before is told, so what is not known of it need not be told either.
+            if isinstance(entry, Gap) and entry.since_ms < since_ms:
+                entry = Gap(at_ms=entry.at_ms, since_ms=since_ms)
+            yield key, entry
 
     def save_if_due(self) -> None:
         """Save one of the newest moment, unless the last is younger than a day.
@@ -57,6 +70,16 @@ class Checkpoints:
         self._connection.execute(
             "DELETE FROM checkpoints WHERE key >= ? AND key <= ?", (first, last)
         )
+
+    def _last_gap(self, key: int) -> Gap | None:
+        """The gap that was last told of the moment of *key*, up to there.
+
+        A checkpoint has levels only. The same gap may be told again after it, and only of the
+        moment in which it ends, so no other gap needs to be known.
+        """
+        acts = self._journal.read_acts(first_key(moment_of(key)) - 1, key)
+        gaps = [entry for _, entry in acts if isinstance(entry, Gap)]
+        return gaps[-1] if gaps else None
 
     def _is_old(self, last: int) -> bool:
         [saved] = self._connection.execute("SELECT max(key) FROM checkpoints").fetchone()

@@ -1,6 +1,7 @@
 """Entries in the tables of a store, in the order of time; of one moment, in the order written.
 
-Nothing here begins or ends a transaction: who calls does that.
+Nothing here begins or ends a transaction: who calls does that, for reading, too. Levels and acts
+are in tables of their own, and only within a transaction are both read as of one moment.
 """
 
 import sqlite3
@@ -27,7 +28,7 @@ from fairlead.store.file.entry_rows import (
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held, Renamed
 
-PAGE_ROWS: Final = 1024  # so many are read at once; no transaction is open in between
+PAGE_ROWS: Final = 1024  # so many are read at once; no cursor outlives who stops reading
 LEVELS: Final = frozenset({Held, Guarantee, Capacity})
 MOST_REMEMBERED: Final = 10_000  # entries, so that a follower need not read them back
 LAST_KEY: Final = 2**63 - 1
@@ -154,8 +155,7 @@ class Journal:
     def read(self, after: int | None, until: int = LAST_KEY) -> Iterator[Numbered]:
         """Entries with a key above *after* (None: all) and up to *until*, each with its key.
 
-        What is written while this goes on may be missed, and is never half seen. Raises
-        DamagedRowError, and whatever SQLite raises.
+        Raises DamagedRowError, and whatever SQLite raises.
         """
         self.learn_names()
         just_written = self._just_written

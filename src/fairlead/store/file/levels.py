@@ -21,13 +21,13 @@ from fairlead.usage.entries import (
 class Levels:
     """All levels in force after the entries taken so far, which come in the order of time."""
 
-    def __init__(self) -> None:
-        """Nothing is known."""
+    def __init__(self, *, last_gap: Gap | None = None) -> None:
+        """Nothing is known, but that *last_gap* may have been: then again it has no effect."""
         self.newest_ms: int | None = None
         self._held: dict[QueueName, dict[str, Amounts]] = {}  # every queue that is known
         self._guarantees: dict[QueueName, Limits] = {}
         self._capacity: Amounts | None = None
-        self._last_gap: Gap | None = None
+        self._last_gap = last_gap
 
     def take(self, entry: Entry) -> None:
         """Let *entry* change what holds; raises UsageError for what contradicts those before."""

@@ -26,8 +26,8 @@ CREATE TABLE holders (
 CREATE TABLE resources (place INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE checkpoints (key INTEGER, part INTEGER, levels BLOB NOT NULL, PRIMARY KEY (key, part));
 CREATE TABLE snapshot (
-    one INTEGER PRIMARY KEY CHECK (one = 1), rules TEXT NOT NULL, position INTEGER NOT NULL,
-    ledger BLOB NOT NULL
+    one INTEGER PRIMARY KEY CHECK (one = 1), rules TEXT NOT NULL, begin_ms INTEGER NOT NULL,
+    position INTEGER NOT NULL, ledger BLOB NOT NULL
 );
 CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """

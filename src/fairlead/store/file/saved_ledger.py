@@ -1,7 +1,8 @@
 """A ledger that has taken the journal up to some key: kept in memory, and saved in the file.
 
 With it, only what was written since has to be read. It is of no use any more when the settings
-differ, when more resources are counted, or when entries before its key were changed.
+differ, when more resources are counted, when entries before its key were changed, or when it
+is asked about a window that begins before what it has taken.
 """
 
 import sqlite3
@@ -15,11 +16,12 @@ from fairlead.usage.snapshot import restored, snapshot
 
 
 class TakenLedger(msgspec.Struct):
-    """A ledger, by which rules it counts, and the last key that it has taken."""
+    """A ledger, by which rules it counts, and what it has taken of the journal."""
 
     ledger: Ledger
     rules: UsageRules
-    position: int
+    begin_ms: int  # of what was before, it has only what was still held then
+    position: int  # the last key
     rewritten: int  # how often the past had been changed by then
 
     def counts_by(self, rules: UsageRules) -> bool:
@@ -39,21 +41,22 @@ def saved_ledger(
     connection: sqlite3.Connection, rules: UsageRules, resources: tuple[str, ...], rewritten: int
 ) -> TakenLedger | None:
     """The ledger that was saved; None if there is none, or none of these rules."""
-    row = connection.execute("SELECT rules, position, ledger FROM snapshot").fetchone()
+    row = connection.execute("SELECT rules, begin_ms, position, ledger FROM snapshot").fetchone()
     if row is None or row[0] != _counts_by(rules):
         return None
+    _, begin_ms, position, ledger_bytes = row
     try:
-        ledger = restored(row[2], resources, rules)
+        ledger = restored(ledger_bytes, resources, rules)
     except UsageError:  # another version wrote it, or another count of resources: read entries
         return None
-    return TakenLedger(ledger, rules, row[1], rewritten)
+    return TakenLedger(ledger, rules, begin_ms, position, rewritten)
 
 
 def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:
     """Save it in place of the one that was saved before."""
     connection.execute(
-        "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?)",
-        (_counts_by(taken.rules), taken.position, snapshot(taken.ledger)),
+        "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)",
+        (_counts_by(taken.rules), taken.begin_ms, taken.position, snapshot(taken.ledger)),
     )
 
 

@@ -11,18 +11,23 @@ BUSY_TIMEOUT_S = 0.5  # a cycle of scheduling must not wait for a lock; the reco
 
 
 def connect(
-    path: Path, *, writes: bool, migrations: Sequence[str] = MIGRATIONS
+    path: Path,
+    *,
+    writes: bool,
+    is_sealed: bool = False,
+    migrations: Sequence[str] = MIGRATIONS,
 ) -> sqlite3.Connection:
     """A connection to the store at *path*, of the newest version. Raises StoreError.
 
-    With *writes* a file that is missing or empty is made, and an old one is brought up to date.
+    With *writes* a file that is missing or empty is made, and an old one is brought up to date. One
+    that *is_sealed* does not change while it is read; the caller has to see to that.
     """
     if path.is_dir():
         raise problem(path, "it is a folder", "name a file in it")
     if not writes and not path.exists():
         raise problem(path, "there is no such file", "name one that a scheduler writes")
     try:
-        connection = _opened(path, writes=writes)
+        connection = _opened(path, "rwc" if writes else "ro&immutable=1" if is_sealed else "ro")
     except sqlite3.Error as error:
         raise problem_of(path, error) from error
     try:
@@ -36,8 +41,7 @@ def connect(
     return connection
 
 
-def _opened(path: Path, *, writes: bool) -> sqlite3.Connection:
-    mode = "rwc" if writes else "ro"
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
@@ -61,13 +65,24 @@ def _prepare(
     if version == 0:
         # Rolled-up entries leave pages empty; this lets the file become shorter by them.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    connection.execute("PRAGMA journal_mode = WAL")
+    _log_ahead(connection, path)
     # What `append` has returned from must survive a loss of power, else more than the last interval
     # is gone. In WAL mode NORMAL never corrupts either, but may lose every commit since the last
     # checkpoint; FULL costs one fsync per append, and there is one append per interval.
     connection.execute("PRAGMA synchronous = FULL")
     if version < len(migrations):
         _migrate(connection, path, migrations)
+
+
+def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:
+    """Let what is written go into a log first, so that nobody who reads waits for who writes."""
+    [mode] = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":  # SQLite says so and goes on, with locks of which we promise otherwise
+        raise problem(
+            path,
+            f"SQLite keeps its journal as {mode!r} there, and not as a log that is written ahead",
+            "name a file on a disk of this machine",
+        )
 
 
 def _version(connection: sqlite3.Connection, path: Path, newest: int) -> int:

@@ -7,7 +7,7 @@ who finds it locked is told so soon (see `schema.BUSY_TIMEOUT_S`).
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -15,11 +15,11 @@ from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
 from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.entry_checks import check_entries
-from fairlead.store.file.entry_rows import DamagedRowError
 from fairlead.store.file.facts import fact, set_fact, times_rewritten
-from fairlead.store.file.journal import LAST_KEY, Journal, Numbered
+from fairlead.store.file.journal import Journal
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
+from fairlead.store.file.one_moment import one_moment, told
 from fairlead.store.file.roll_up_edges import RolledUp, pieces
 from fairlead.store.file.saved_ledger import (
     TakenLedger,
@@ -27,22 +27,31 @@ from fairlead.store.file.saved_ledger import (
     saved_ledger,
 )
 from fairlead.store.file.schema import connect
-from fairlead.store.file.store_problem import damaged, problem, problem_of
+from fairlead.store.file.sealed_file import SealedFile, sealed_file
+from fairlead.store.file.store_problem import damaged, problem
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.roll_up import rolled_up
 from fairlead.usage.settings import UsageRules
-from fairlead.usage.window import begins_at
+from fairlead.usage.window import Sliding, begins_at
 
 
 class UsageStore:
     """A journal of use on disk. Everything that fails outside of us raises StoreError."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, *, writes: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        *,
+        writes: bool,
+        sealed: SealedFile | None = None,
+    ) -> None:
         """Use `open` instead."""
         self.path = path
         self._connection = connection
         self._writes = writes
+        self._sealed = sealed
         self._journal = Journal(connection)
         self._checkpoints = Checkpoints(connection, self._journal)
         self._taken: TakenLedger | None = None
@@ -53,12 +62,15 @@ class UsageStore:
     ) -> "UsageStore":
         """The store at *path*, made if it is missing; *resources* are counted from now on.
 
-        Without *writes* nothing is changed, nor made: what is missing raises StoreError.
+        Without *writes* nothing is changed, nor made: what is missing raises StoreError. From a
+        folder in which this user may not write, a store can be read that nobody has open; when
+        somebody writes it again, reading raises StoreError until it is opened anew.
         """
-        connection = connect(path, writes=writes)
+        sealed = None if writes else sealed_file(path)
+        connection = connect(path, writes=writes, is_sealed=sealed is not None)
         try:
-            with _told(path):
-                store = cls(path, connection, writes=writes)
+            with told(path):
+                store = cls(path, connection, writes=writes, sealed=sealed)
             if writes:
                 store.ensure_resources(resources)
         except BaseException:
@@ -74,9 +86,9 @@ class UsageStore:
     @property
     def newest_ms(self) -> int | None:
         """The last moment that is known: of the newest entry, or when somebody last looked."""
-        with _told(self.path):
+        with self._one_moment():
             last = self._journal.last_key()
-        observed_ms = self.observed_ms
+            observed_ms = fact(self._connection, "observed_ms")
         if last is None or observed_ms is None:
             return observed_ms if last is None else moment_of(last)
         return max(observed_ms, moment_of(last))
@@ -87,14 +99,14 @@ class UsageStore:
 
         Acts do not count: who grants something has not looked at what is held. Cost: O(1).
         """
-        with _told(self.path):
+        with self._one_moment():
             last = self._journal.last_level_key()
         return None if last is None else moment_of(last)
 
     @property
     def observed_ms(self) -> int | None:
         """When a scheduler last looked, whether or not anything had changed; None: never."""
-        with _told(self.path):
+        with self._one_moment():
             return fact(self._connection, "observed_ms")
 
     def queue_names(self) -> set[QueueName]:
@@ -102,7 +114,7 @@ class UsageStore:
 
         Cost: O(queues, their users, and acts); no level is read.
         """
-        with _told(self.path):
+        with self._one_moment():
             return self._journal.queue_names()
 
     def ensure_resources(self, names: Sequence[str]) -> None:
@@ -132,15 +144,24 @@ class UsageStore:
     def entries(self, since_ms: int | None = None) -> Iterator[Entry]:
         """All entries in the order to take them, or those from *since_ms* on.
 
-        The latter begin with what held then, told as entries of *since_ms*. Raises StoreError.
+        The latter begin with what held then, told as entries of *since_ms*. All are as of the
+        moment when the first is asked for, whatever is written until the last. Raises StoreError.
         """
-        with _told(self.path):
-            for _, entry in self._journal.read(None) if since_ms is None else self._from(since_ms):
+        # On a connection of its own, because this one may have to write before the last is read.
+        sealed = sealed_file(self.path)
+        connection = connect(self.path, writes=False, is_sealed=sealed is not None)
+        with closing(connection), one_moment(self.path, connection, sealed):
+            journal = Journal(connection)
+            if since_ms is None:
+                numbered = journal.read(None)
+            else:
+                numbered = Checkpoints(connection, journal).read_from(since_ms)
+            for _, entry in numbered:
                 yield entry
 
     def moments_after(self, at_ms: int) -> list[int]:
         """The moments after *at_ms* of which there are entries, in order."""
-        with _told(self.path):
+        with self._one_moment():
             return self._journal.moments_after(at_ms)
 
     def ledger(self, rules: UsageRules, now_ms: int) -> Ledger:
@@ -151,14 +172,14 @@ class UsageStore:
         was written since the last time, or since the snapshot of the same rules; without either,
         what was written during the window.
         """
-        with _told(self.path):
+        with self._one_moment():
             self._journal.learn_names()
             until = first_key(now_ms + 1) - 1
-            taken = self._known_ledger(rules, until)
+            begin_ms = _first_needed_ms(rules, now_ms)
+            taken = self._known_ledger(rules, begin_ms, until)
             if taken is None:
-                begin_ms = _first_needed_ms(rules, now_ms)
-                taken = self._new_ledger(rules, first_key(begin_ms) - 1)
-                coming = self._from(begin_ms, until)
+                taken = self._new_ledger(rules, begin_ms)
+                coming = self._checkpoints.read_from(begin_ms, until)
             else:
                 coming = self._journal.read(taken.position, until)
             for key, entry in coming:
@@ -170,12 +191,16 @@ class UsageStore:
     def save_snapshot(self, ledger: Ledger, rules: UsageRules) -> None:
         """Save the *ledger* that this store gave for *rules*, so that the next start is quick.
 
-        There is one snapshot in a file; it takes the place of the one before. Raises UsageError
-        for any other ledger, because nobody knows what that has taken.
+        There is one snapshot in a file; it takes the place of the one before. Queues that were
+        removed, and of which nothing is left in the window, are forgotten. Raises UsageError for
+        any other ledger, because nobody knows what that has taken.
         """
         taken = self._taken
         if taken is None or taken.ledger is not ledger or not taken.counts_by(rules):
             raise UsageError("only the last ledger that a store gave can be saved in it")
+        if ledger.newest_ms is not None:
+            # It is asked about no earlier moment any more, and at a later one they are faded, too.
+            ledger.drop_faded(ledger.newest_ms)
         with self._transaction():
             if taken.rewritten == times_rewritten(self._connection):
                 save_ledger(self._connection, taken)
@@ -188,38 +213,35 @@ class UsageStore:
         left as it is. A crash leaves some weeks rolled up and the others not. Cost: O(entries that
         were not rolled up yet), so call it daily.
         """
-        with _told(self.path):
-            first = self._journal.first_key()
-            gaps = [entry for _, entry in self._journal.read_acts() if isinstance(entry, Gap)]
-            begin_ms = fact(self._connection, "rolled_up_until_ms")
-        if begin_ms is None:
-            begin_ms = now_ms if first is None else moment_of(first)
-        until_ms = begin_ms
         before = after = 0
-        for piece in pieces(begin_ms, now_ms - keep_raw_ms, gaps):
+        while True:
             with self._transaction():
+                begin_ms = self._rolled_up_until_ms(now_ms)
+                # Looked for anew each time: another program may have written a gap meanwhile.
+                piece = next(pieces(begin_ms, now_ms - keep_raw_ms, self._gaps()), None)
+                if piece is None:
+                    break
                 counts = self._roll_up_piece(*piece)
-            _, until_ms = piece
             before, after = before + counts[0], after + counts[1]
         if before:
             with self._transaction():
                 self._checkpoints.save_if_due()
-            with _told(self.path):
+            with told(self.path):
                 # `execute` would take one step, which frees one page.
                 self._connection.executescript("PRAGMA incremental_vacuum")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return RolledUp(until_ms=until_ms, entries_before=before, entries_after=after)
+        return RolledUp(until_ms=begin_ms, entries_before=before, entries_after=after)
 
     def audit(self) -> list[Granted | Forgiven]:
         """What administrators changed, the newest last."""
-        with _told(self.path):
+        with self._one_moment():
             self._journal.learn_names()
             acts = [entry for _, entry in self._journal.read_acts()]
         return [entry for entry in acts if isinstance(entry, Granted | Forgiven)]
 
     def check(self) -> None:
         """Read all of the file; raises StoreError if anything is not as it was written."""
-        with _told(self.path):
+        with self._one_moment():
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
                 raise damaged(self.path, found)
@@ -243,12 +265,16 @@ class UsageStore:
     ) -> None:
         self.close()
 
+    def _one_moment(self) -> AbstractContextManager[None]:
+        """Everything that is read inside is as of one moment, whatever others write meanwhile."""
+        return one_moment(self.path, self._connection, self._sealed)
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Everything inside is done, or nothing."""
         if not self._writes:
             raise problem(self.path, "it was opened for reading only", "open it for writing")
-        with _told(self.path):
+        with told(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 self._journal.learn_names()
@@ -263,7 +289,7 @@ class UsageStore:
         """Roll up between two moments; return how many entries were and are there."""
         # What is of the last moment is written anew, to come after what held before it.
         first, last = first_key(begin_ms), first_key(until_ms + 1) - 1
-        before = [entry for _, entry in self._from(begin_ms, last)]
+        before = [entry for _, entry in self._checkpoints.read_from(begin_ms, last)]
         after = rolled_up(before, until_ms)
         self._journal.delete(first, last)
         self._journal.write(after, self._journal.last_key())
@@ -273,15 +299,31 @@ class UsageStore:
         set_fact(self._connection, "rolled_up_until_ms", until_ms)
         return len(before), len(after)
 
-    def _known_ledger(self, rules: UsageRules, until: int) -> TakenLedger | None:
-        """A ledger that lacks nothing but entries after its position; None if there is none."""
+    def _rolled_up_until_ms(self, now_ms: int) -> int:
+        """Up to where the past is rolled up; where it begins, if none of it is."""
+        until_ms = fact(self._connection, "rolled_up_until_ms")
+        if until_ms is not None:
+            return until_ms
+        first = self._journal.first_key()
+        return now_ms if first is None else moment_of(first)
+
+    def _gaps(self) -> list[Gap]:
+        return [entry for _, entry in self._journal.read_acts() if isinstance(entry, Gap)]
+
+    def _known_ledger(self, rules: UsageRules, begin_ms: int, until: int) -> TakenLedger | None:
+        """A ledger that lacks nothing between *begin_ms* and its position; None if there is none.
+
+        Its position is not after *until*.
+        """
         taken, self._taken = self._taken, None  # kept again only when all went well
         rewritten = times_rewritten(self._connection)
         if taken is None or not taken.serves(rules, self.resources, rewritten):
             taken = saved_ledger(self._connection, rules, self.resources, rewritten)
-        return None if taken is None or taken.position > until else taken
+        if taken is None or taken.begin_ms > begin_ms or taken.position > until:
+            return None
+        return taken
 
-    def _new_ledger(self, rules: UsageRules, position: int) -> TakenLedger:
+    def _new_ledger(self, rules: UsageRules, begin_ms: int) -> TakenLedger:
         ledger = Ledger(
             self.resources,
             rules.window,
@@ -289,18 +331,8 @@ class UsageStore:
             way=rules.way,
             resolution_ms=rules.resolution_ms,
         )
-        return TakenLedger(ledger, rules, position, times_rewritten(self._connection))
-
-    def _from(self, since_ms: int, until: int = LAST_KEY) -> Iterator[Numbered]:
-        """Entries from *since_ms* on with their keys, after what held then."""
-        before = first_key(since_ms) - 1
-        for entry in self._checkpoints.levels_until(before).in_force(since_ms):
-            yield before, entry
-        for key, entry in self._journal.read(before, until):
-            # Nothing before is told, so what is not known of it need not be told either.
-            if isinstance(entry, Gap) and entry.since_ms < since_ms:
-                entry = Gap(at_ms=entry.at_ms, since_ms=since_ms)
-            yield key, entry
+        position = first_key(begin_ms) - 1
+        return TakenLedger(ledger, rules, begin_ms, position, times_rewritten(self._connection))
 
     def _append(self, entries: Sequence[Entry]) -> None:
         check_entries(entries, self.resources)
@@ -333,17 +365,10 @@ class UsageStore:
 
 
 def _first_needed_ms(rules: UsageRules, now_ms: int) -> int:
-    """From where on entries matter: a bucket of a sliding window, or a sample, before it begins."""
-    begin_ms = begins_at(rules.window, now_ms)
-    return begin_ms - (now_ms - begin_ms) // 64 - rules.resolution_ms
+    """From where on entries matter: a bucket of a sliding window, or a sample, before it begins.
 
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Say in our words what SQLite, or a damaged row, is about."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise problem_of(path, error) from error
-    except DamagedRowError as error:
-        raise damaged(path, error) from error
+    Later moments need no more than earlier ones, so who follows never has to begin again.
+    """
+    window = rules.window
+    bucket_ms = window.length_ms // 64 if isinstance(window, Sliding) else 0
+    return begins_at(window, now_ms) - bucket_ms - rules.resolution_ms
