@@ -21,11 +21,13 @@ from fairlead.store.recording.state_levels import (
     levels_on,
 )
 from fairlead.store.recording.take_over import entries_to_take_over, gaps_before
+from fairlead.store.recording.upkeep import Upkeep
 from fairlead.usage.entries import Entry, Gap
-from fairlead.usage.settings import DAY_MS, MINUTE_MS, SECOND_MS, UsageRules
+from fairlead.usage.settings import MINUTE_MS, SECOND_MS, WEEK_MS, UsageRules
 
 MOST_WAITING: Final = 100_000
 TRY_AGAIN_MS: Final = 10 * SECOND_MS
+DEFAULT_RULES: Final = UsageRules()
 
 
 class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,11 +45,17 @@ class Recorder:
     def __init__(
         self,
         path: Path,
+        rules: UsageRules = DEFAULT_RULES,
         *,
+        keep_raw_ms: int = 2 * WEEK_MS,
         gap_after_ms: int = 5 * MINUTE_MS,
         most_waiting: int = MOST_WAITING,
     ) -> None:
-        """Open nothing yet. Without a look for *gap_after_ms*, nothing is known of that time."""
+        """Open nothing yet. Without a look for *gap_after_ms*, nothing is known of that time.
+
+        Who reads the store by *rules* finds it quick to open; *keep_raw_ms* is how long every
+        change is kept.
+        """
         self.status = StoreStatus()
         self._path = path
         self._gap_after_ms = gap_after_ms
@@ -63,7 +71,7 @@ class Recorder:
         self._has_lost = False  # whether something that waited was given up since
         self._known_ms: int | None = None  # the last look of which the file has every change
         self._safe_ms: int | None = None  # the last look that is in the file; None: none of ours
-        self._tidied_ms: int | None = None
+        self._upkeep = Upkeep(rules, keep_raw_ms)
         self._failed_ms: int | None = None  # when the store was last tried in vain
 
     def observe(self, state: ClusterState, now_ms: int) -> None:
@@ -85,26 +93,31 @@ class Recorder:
         self._failed_ms = None
         self.status = StoreStatus()
 
-    def tidy_up(self, rules: UsageRules, keep_raw_ms: int, now_ms: int) -> None:
-        """Roll up what is old and save a snapshot, once a day; for a moment when nobody waits.
+    def tidy_up(self, now_ms: int) -> None:
+        """Do what keeps the store short and quick to open; for a moment when nobody waits.
 
-        If the store fails, it is tried again once a look was written.
+        Once a day what is old is rolled up; then, and after some 20,000 entries, a snapshot is
+        saved. If the store fails, it is tried again once a look was written.
         """
-        store = self._store
-        # After a clock that jumped back, nobody knows how long ago it was.
-        is_done = self._tidied_ms is not None and 0 <= now_ms - self._tidied_ms < DAY_MS
-        if store is None or is_done:
-            return
-        try:
-            store.roll_up(now_ms, keep_raw_ms)
-            store.save_snapshot(store.ledger(rules, now_ms), rules)
-        except FairleadError as problem:
-            self._fail(problem, now_ms)
-            return
-        self._tidied_ms = now_ms
+        if self._store is not None:
+            try:
+                self._upkeep.do_what_is_due(self._store, now_ms)
+            except FairleadError as problem:
+                self._fail(problem, now_ms)
 
     def close(self) -> None:
-        """Let go of the file. What still waits is lost; the next one begins with a gap."""
+        """Save a snapshot and let go of the file; raises nothing for a store that fails.
+
+        What still waits is lost. Cost: O(entries since the last snapshot).
+        """
+        if self._store is not None and self._seen_ms is not None:
+            try:
+                self._upkeep.save_the_rest(self._store, self._seen_ms)
+            except FairleadError as problem:
+                self._fail(problem, self._seen_ms)
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -165,6 +178,7 @@ class Recorder:
         entries = self._waiting if self._is_told else self._taken_over(store)
         fitting = list(fit_resources(entries, self._resources, store.resources))
         store.append(fitting, observed_ms=self._seen_ms)
+        self._upkeep.note_written(len(fitting))
         self._safe_ms = self._known_ms = self._seen_ms
         self._is_told, self._has_lost = True, False
         self._waiting = []
@@ -188,7 +202,7 @@ class Recorder:
         if isinstance(problem, UsageError):
             self._seen = None  # it contradicts what another program wrote, and always will
             self._give_up()
-        self.close()
+        self._let_go()
         self._failed_ms = now_ms
         since_ms = now_ms if self.status.since_ms is None else self.status.since_ms
         self.status = StoreStatus(
