@@ -133,6 +133,38 @@ def test_a_look_without_a_change_is_remembered_all_the_same(path: Path) -> None:
         assert len(list(store.entries())) == 1  # the capacity
 
 
+def test_looks_that_find_nothing_new_are_written_now_and_then(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look every 20 s; a fifth of 5 minutes is 60 s. The job starts at 100 s: 100 + 60 = 160."""
+    looks_s: list[int] = []
+    append = UsageStore.append
+
+    def noted(store: UsageStore, entries: list[Entry], *, observed_ms: int) -> None:
+        looks_s.append((observed_ms - START) // 1000)
+        append(store, entries, observed_ms=observed_ms)
+
+    monkeypatch.setattr(UsageStore, "append", noted)
+    state, recorder = world(), Recorder(path, gap_after_ms=5 * MINUTE)
+    for second in range(0, 201, 20):
+        if second == 100:
+            state.apply(started("job", "n1"))
+        recorder.observe(state, START + second * 1000)
+    assert looks_s == [0, 60, 100, 160]
+    recorder.close()
+    assert looks_s == [0, 60, 100, 160, 200], "the last one is written in the end"
+    with UsageStore.open(path, writes=False) as store:
+        assert store.observed_ms == START + 200_000
+
+
+def test_a_gap_begins_at_the_last_look_even_if_that_was_not_written(path: Path) -> None:
+    recorder = Recorder(path)
+    for minute in (0, 0.75, 60):
+        recorder.observe(world(), at(minute))
+    recorder.close()
+    assert written(path)[1:] == [Gap(at_ms=at(60), since_ms=at(0.75))]
+
+
 def test_guarantees_are_told_of_queues_that_hold(path: Path) -> None:
     state, recorder = world(), Recorder(path)
     recorder.observe(state, at(0))

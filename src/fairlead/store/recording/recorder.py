@@ -1,8 +1,8 @@
 """Writes down what a running scheduler sees, and lets nothing that happens to a disk stop it.
 
-Only changes are written, and when the last look was. While the store fails, changes wait in memory;
-the state of affairs is told by `Recorder.status`. When too many wait, or the file is not the one
-that was written to before, they are given up: everything is told anew, after a gap.
+Only changes are written, and now and then when the last look was. While the store fails, changes
+wait in memory; the state of affairs is told by `Recorder.status`. When too many wait, or the file
+is not the one that was written to before, they are given up: everything is told anew, after a gap.
 """
 
 from pathlib import Path
@@ -27,6 +27,7 @@ from fairlead.usage.settings import MINUTE_MS, SECOND_MS, WEEK_MS, UsageRules
 
 MOST_WAITING: Final = 100_000
 TRY_AGAIN_MS: Final = 10 * SECOND_MS
+LOOKS_IN_GAP: Final = 5  # so many, at least, are written before a reader may miss them
 DEFAULT_RULES: Final = UsageRules()
 
 
@@ -54,7 +55,8 @@ class Recorder:
         """Open nothing yet. Without a look for *gap_after_ms*, nothing is known of that time.
 
         Who reads the store by *rules* finds it quick to open; *keep_raw_ms* is how long every
-        change is kept.
+        change is kept. While nothing changes, a look is written every fifth of *gap_after_ms*: a
+        reader must not call younger use stale.
         """
         self.status = StoreStatus()
         self._path = path
@@ -77,13 +79,16 @@ class Recorder:
     def observe(self, state: ClusterState, now_ms: int) -> None:
         """Write down what changed; raises nothing for a store that fails.
 
-        A clock that jumps back stands still until it has caught up. Cost: O(queues and workloads).
+        A clock that jumps back stands still until it has caught up. Cost: O(queues and workloads),
+        and waiting for the disk if anything changed.
         """
         at_ms = now_ms if self._seen_ms is None else max(now_ms, self._seen_ms)
         self._look(state, at_ms)
         failed_ms = self._failed_ms
         if failed_ms is not None and 0 <= now_ms - failed_ms < TRY_AGAIN_MS:
             self.status = msgspec.structs.replace(self.status, waiting=len(self._waiting))
+            return
+        if self._store is not None and not self._is_due():
             return
         try:
             self._write(self._opened())
@@ -106,16 +111,26 @@ class Recorder:
                 self._fail(problem, now_ms)
 
     def close(self) -> None:
-        """Save a snapshot and let go of the file; raises nothing for a store that fails.
+        """Write the last look, save a snapshot and let go; raises nothing for a store that fails.
 
         What still waits is lost. Cost: O(entries since the last snapshot).
         """
         if self._store is not None and self._seen_ms is not None:
             try:
+                if self._known_ms != self._safe_ms:
+                    self._write(self._store)
                 self._upkeep.save_the_rest(self._store, self._seen_ms)
             except FairleadError as problem:
                 self._fail(problem, self._seen_ms)
         self._let_go()
+
+    def _is_due(self) -> bool:
+        """Whether there is more to write than that somebody looked, or that for long enough."""
+        if self._waiting or not self._is_told:
+            return True
+        assert self._seen_ms is not None
+        assert self._safe_ms is not None
+        return (self._seen_ms - self._safe_ms) * LOOKS_IN_GAP >= self._gap_after_ms
 
     def _let_go(self) -> None:
         if self._store is not None:
