@@ -34,6 +34,7 @@ from tests.store.recorded_world import (
     is_well,
     stopped,
     world,
+    world_that_counts,
     written,
 )
 
@@ -133,6 +134,19 @@ def test_a_queue_that_is_gone_is_told(path: Path) -> None:
     recorder.observe(state, at(1))
     recorder.close()
     assert written(path)[-1] == Removed(at_ms=at(1), queue=OTHER)
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+def test_what_is_not_counted_any_more_is_there_no_more(path: Path, restarts: bool) -> None:
+    recorder = Recorder(path)
+    recorder.observe(world_that_counts("cpu", "memory"), at(0))
+    if restarts:
+        recorder.close()
+        recorder = Recorder(path)
+    recorder.observe(world_that_counts("cpu"), at(0.1))
+    with UsageStore.open(path, writes=False) as store:
+        assert list(store.entries())[1:] == [Capacity(at_ms=at(0.1), amounts=(8_000, 0))]
+    recorder.close()
 
 
 def test_a_clock_that_jumps_back_stands_still(path: Path) -> None:

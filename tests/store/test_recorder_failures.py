@@ -216,6 +216,21 @@ def test_another_file_in_the_same_place_is_told_everything(path: Path) -> None:
     assert written(path) == [Capacity(at_ms=at(1), amounts=(8_000, 8_000)), held(1, 1_000)]
 
 
+def test_in_another_file_a_gap_begins_where_that_one_ended(path: Path) -> None:
+    """We looked up to minute 1; in the file that is put there somebody did 10 minutes before."""
+    recorder = Recorder(path)
+    recorder.observe(world(), at(0))
+    recorder.close()
+    for file in path.parent.iterdir():
+        file.unlink()
+    other = Recorder(path)
+    other.observe(world(), at(-10))
+    other.close()
+    recorder.observe(world(), at(1))
+    recorder.close()
+    assert written(path)[1:] == [Gap(at_ms=at(1), since_ms=at(-10))]
+
+
 @settings(deadline=None, max_examples=30)
 @given(
     looks=st.lists(

@@ -190,15 +190,16 @@ class Recorder:
 
     def _write(self, store: UsageStore) -> None:
         store.ensure_resources(self._resources)
-        entries = self._waiting if self._is_told else self._taken_over(store)
-        fitting = list(fit_resources(entries, self._resources, store.resources))
-        store.append(fitting, observed_ms=self._seen_ms)
-        self._upkeep.note_written(len(fitting))
+        entries = list(fit_resources(self._waiting, self._resources, store.resources))
+        if not self._is_told:
+            entries = self._taken_over(store, entries)
+        store.append(entries, observed_ms=self._seen_ms)
+        self._upkeep.note_written(len(entries))
         self._safe_ms = self._known_ms = self._seen_ms
         self._is_told, self._has_lost = True, False
         self._waiting = []
 
-    def _taken_over(self, store: UsageStore) -> list[Entry]:
+    def _taken_over(self, store: UsageStore, waiting: list[Entry]) -> list[Entry]:
         """What waits, after all that makes the store agree with where it began."""
         assert self._first is not None
         newest_ms = store.newest_ms
@@ -207,10 +208,11 @@ class Recorder:
         # In another file, what we knew last says nothing.
         known_ms = self._known_ms if store.observed_ms == self._safe_ms else None
         gap_after_ms = 0 if self._has_lost else self._gap_after_ms
+        first = levels_on(self._first, self._resources, store.resources)
         return [
             *gaps_before(store, at_ms, gap_after_ms, known_ms),
-            *entries_to_take_over(store, self._resources, self._first, at_ms),
-            *(_not_before(entry, at_ms) for entry in self._waiting),
+            *entries_to_take_over(store, first, at_ms),
+            *(_not_before(entry, at_ms) for entry in waiting),
         ]
 
     def _fail(self, problem: FairleadError, now_ms: int) -> None:

@@ -10,16 +10,13 @@ from fairlead.store.recording.state_levels import StateLevels, changed_entries
 from fairlead.usage.entries import Capacity, Entry, Gap, Guarantee, Held
 
 
-def entries_to_take_over(
-    store: UsageStore, resources: tuple[str, ...], levels: StateLevels, at_ms: int
-) -> list[Entry]:
-    """What makes *levels*, on *resources*, hold in *store* from *at_ms* on.
+def entries_to_take_over(store: UsageStore, levels: StateLevels, at_ms: int) -> list[Entry]:
+    """What makes *levels*, on the resources of *store*, hold there from *at_ms* on.
 
     Nothing in the store is later than that. Users who held something are told to hold nothing: what
     a state holds is told of nobody in particular.
     """
-    places = [store.resources.index(name) for name in resources]
-    nothing = (0,) * len(places)
+    nothing = (0,) * len(store.resources)
     held = {}
     guarantees: dict[QueueName, Limits] = {}
     capacity: tuple[int, ...] = ()
@@ -27,16 +24,14 @@ def entries_to_take_over(
     for entry in store.entries(at_ms + 1):
         match entry:
             case Held(user=""):
-                held[entry.queue] = tuple(entry.amounts[place] for place in places)
+                held[entry.queue] = entry.amounts
             case Held():
-                users.append(
-                    msgspec.structs.replace(entry, at_ms=at_ms, amounts=(0,) * len(places))
-                )
+                users.append(msgspec.structs.replace(entry, at_ms=at_ms, amounts=nothing))
             case Guarantee():
-                guarantees[entry.queue] = tuple(entry.amounts[place] for place in places)
+                guarantees[entry.queue] = entry.amounts
                 held.setdefault(entry.queue, nothing)
             case Capacity():
-                capacity = tuple(entry.amounts[place] for place in places)
+                capacity = entry.amounts
     before = StateLevels(held=held, guarantees=guarantees, capacity=capacity)
     return [*users, *changed_entries(before, levels, at_ms)]
 
