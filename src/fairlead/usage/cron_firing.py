@@ -8,11 +8,13 @@ unless the expression names no fixed minute and hour.
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
 from fairlead.errors import UsageError
+from fairlead.usage.settings import MINUTE_MS, SECOND_MS
 
 NAMED = {
     "@hourly": "0 * * * *",
@@ -26,8 +28,16 @@ NAMED = {
 AHEAD = timedelta(hours=3)  # no clock is set back by more
 
 
-def last_firing_s(expression: str, time_zone: str, now_s: int) -> int:
-    """The last firing not after *now_s*, in whole seconds; UsageError if there is none."""
+def last_firing_ms(expression: str, time_zone: str, now_ms: int) -> int:
+    """The last firing not after *now_ms*; UsageError if there is none, or no such expression.
+
+    Cron fires on whole minutes, so one answer serves for the minute.
+    """
+    return _last_firing_s(expression, time_zone, now_ms // MINUTE_MS * 60) * SECOND_MS
+
+
+@lru_cache(maxsize=256)
+def _last_firing_s(expression: str, time_zone: str, now_s: int) -> int:
     fields = NAMED.get(expression.strip(), expression)
     if len(fields.split()) != 5:
         raise UsageError(

@@ -5,14 +5,11 @@ start; before that start the same grid goes on backward, so that every moment li
 window by cron begins at the last firing of an expression, in a time zone of its own.
 """
 
-from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
 
 from fairlead.errors import UsageError
-
-MINUTE_MS = 60_000
 
 
 class Sliding(msgspec.Struct, frozen=True):
@@ -49,7 +46,10 @@ def begins_at(window: Window, now_ms: int) -> int:
         case Tumbling(length_ms=length_ms, start_ms=start_ms):
             return now_ms - (now_ms - start_ms) % length_ms
         case Cron(expression=expression, time_zone=time_zone):
-            return _last_firing_ms(expression, time_zone, now_ms // MINUTE_MS)
+            # Few windows are made by cron, and nobody else should wait for the library to load.
+            from fairlead.usage.cron_firing import last_firing_ms
+
+            return last_firing_ms(expression, time_zone, now_ms)
 
 
 def check_window(window: Window) -> None:
@@ -59,12 +59,3 @@ def check_window(window: Window) -> None:
             f"a window of {window.length_ms} ms is no window; it must be longer than 0"
         )
     begins_at(window, 0)
-
-
-@lru_cache(maxsize=256)
-def _last_firing_ms(expression: str, time_zone: str, minute: int) -> int:
-    """Cron fires on whole minutes, so one answer serves for the minute."""
-    # Few windows are made by cron, and nobody else should wait for the library to load.
-    from fairlead.usage.cron_firing import last_firing_s
-
-    return last_firing_s(expression, time_zone, minute * 60) * 1000
