@@ -4,6 +4,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, Limits
+from fairlead.usage.above_guarantee import above_guarantee
 from fairlead.usage.entries import Granted
 from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.timeline import Moment, Timeline
@@ -120,11 +121,7 @@ class Account:
             held = tuple(map(sum, zip(*self._held.values(), strict=True))) or self._nothing
         if self._guarantee == self._nothing:  # as of most queues; all use is above it
             return held + held
-        above = [
-            0 if guarantee is None or amount <= guarantee else amount - guarantee
-            for amount, guarantee in zip(held, self._guarantee, strict=False)
-        ]
-        return (*held, *above)
+        return held + tuple(map(above_guarantee, held, self._guarantee))
 
     def _sums_of(self, moment: Moment, user: str) -> RunningSum:
         sums = self.users.get(user)

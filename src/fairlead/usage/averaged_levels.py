@@ -5,6 +5,7 @@ that the sum over many buckets is never off by more than half a base unit for on
 """
 
 from fairlead.model.axes import Amounts, Limits
+from fairlead.usage.above_guarantee import above_guarantee
 
 
 class AveragedLevels:
@@ -90,7 +91,9 @@ class AveragedQueue:
         above = self._above.close_bucket(length_ms, held)
         guarantee = tuple(
             next(
-                limit for limit in (last, true, amount - excess) if _above(amount, limit) == excess
+                limit
+                for limit in (last, true, amount - excess)
+                if above_guarantee(amount, limit) == excess
             )
             for last, true, amount, excess in zip(told, self.guarantee, held, above, strict=True)
         )
@@ -98,12 +101,8 @@ class AveragedQueue:
 
     def _set_above(self) -> None:
         held = _together(self.held, len(self.guarantee))
-        self._above.levels = tuple(map(_above, held, self.guarantee))
+        self._above.levels = tuple(map(above_guarantee, held, self.guarantee))
 
 
 def _together(users: dict[str, Amounts], count: int) -> Amounts:
     return tuple(map(sum, zip(*users.values(), strict=True))) or (0,) * count
-
-
-def _above(amount: int, limit: int | None) -> int:
-    return 0 if limit is None else max(0, amount - limit)
