@@ -9,7 +9,7 @@ edge of a bucket or in one without changes, and otherwise off by no more than wh
 granted) in the width of that one bucket. Tumbling windows begin at an edge and are always exact.
 
 Several amounts that change together (resources; all use and use above the guarantee) share one
-running sum. Their number never changes, so `zip` need not check it, which takes half its time.
+running sum. Each is picked by its place, because `zip` takes half as long again.
 """
 
 from bisect import bisect_right
@@ -37,23 +37,22 @@ class SumState(NamedTuple):
     starts: Sequence[Start]  # one for each edge
 
 
-_Cut: TypeAlias = tuple[int, range, list[tuple[int, int, int]]]
-"""Where a bucket begins that windows begin in, and which sums were asked for. For each of them:
-what it would be at mark 0 without all before that bucket, its level, and what the bucket added.
-Between changes thousands of answers need no more."""
+_Cut: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""Where a bucket begins that windows begin in, and the sums at its beginning and at its end. It is
+past, so what changes today leaves it as it is, and plans need not search until the bucket is over.
+"""
 
 
 class RunningSum:
     """What was held, summed; changes must come in the order of time."""
 
-    __slots__ = ("_asked_ms", "_cut", "_edges_ms", "_mark", "_starts", "_sums", "at_ms", "levels")
+    __slots__ = ("_cut", "_edges_ms", "_mark", "_starts", "_sums", "at_ms", "levels")
 
     _edges_ms: list[int]
     _starts: list[Start]  # one for each edge
     _mark: int  # up to where the sums go
     _sums: tuple[int, ...]
-    _cut: _Cut | None  # None: there is none, or something changed since
-    _asked_ms: int | None  # a cut is worth its time when its bucket is asked about again
+    _cut: _Cut | None  # of the bucket that was asked about last
 
     def __init__(self, moment: Moment, count: int) -> None:
         """Nothing is held before *moment*."""
@@ -72,7 +71,7 @@ class RunningSum:
         """Forget everything and go on from *state*."""
         self.at_ms, self._mark, self.levels, self._sums = state[:4]
         self._edges_ms, self._starts = list(state.edges_ms), list(state.starts)
-        self._cut = self._asked_ms = None
+        self._cut = None
 
     def state(self) -> SumState:
         """All that is known now; good until the next change."""
@@ -97,7 +96,7 @@ class RunningSum:
 
     def halve(self, times: int) -> None:
         """Make everything so many times smaller, because the base of the timeline moved."""
-        self._cut = self._asked_ms = None
+        self._cut = None
         self._mark >>= times
         self._sums = _halved(self._sums, times)
         self._starts = [
@@ -111,20 +110,22 @@ class RunningSum:
         """
         places = range(len(self.levels)) if which is None else which
         begin_ms, begin_mark, end_mark, edge_ms, _, grown = span
+        sums, levels, cut = self._sums, self.levels, self._cut
         if begin_ms >= self.at_ms:
-            levels, passed = self.levels, end_mark - begin_mark
+            passed = end_mark - begin_mark
             return tuple([levels[place] * passed for place in places])
-        cut = self._cut
-        if cut is None or cut[0] != edge_ms or cut[1] != places:
-            firsts, lasts, grown, is_lasting = self._around(span)
-            if not is_lasting or self._asked_ms != edge_ms:
-                self._asked_ms = edge_ms
-                return self._between(span, places, firsts, lasts, grown)
-            cut = self._cut = edge_ms, places, self._rows(places, firsts, lasts)
+        if cut is not None and cut[0] == edge_ms:
+            _, firsts, lasts = cut
+        else:
+            firsts, lasts, grown = self._around(span)
+        passed = end_mark - self._mark
         return tuple(
             [
-                total + level * end_mark - (step * grown >> GROWN_BITS)
-                for total, level, step in cut[2]
+                sums[place]
+                + levels[place] * passed
+                - firsts[place]
+                - ((lasts[place] - firsts[place]) * grown >> GROWN_BITS)
+                for place in places
             ]
         )
 
@@ -135,12 +136,11 @@ class RunningSum:
         nothing = (0,) * len(self.levels)
         self._edges_ms = [moment.edge_ms]
         self._starts = [(moment.edge_mark, nothing, nothing)]
-        self._cut = self._asked_ms = None
+        self._cut = None
 
     def _advance(self, moment: Moment) -> None:
         assert moment.at_ms >= self.at_ms
-        self._cut = self._asked_ms = None
-        if moment.edge_ms > self._edges_ms[-1]:
+        if moment.edge_ms > self.at_ms:  # the last change was in an earlier bucket
             self._accrue(moment.edge_mark)
             self._edges_ms.append(moment.edge_ms)
             self._starts.append((moment.edge_mark, self._sums, self.levels))
@@ -155,71 +155,39 @@ class RunningSum:
     def _accrue(self, mark: int) -> None:
         passed = mark - self._mark
         if passed:
+            sums = self._sums
             self._sums = tuple(
                 [
-                    total + level * passed if level else total
-                    for total, level in zip(self._sums, self.levels, strict=False)
+                    sums[place] + level * passed if level else sums[place]
+                    for place, level in enumerate(self.levels)
                 ]
             )
             self._mark = mark
 
-    def _between(
-        self,
-        span: Span,
-        places: range,
-        firsts: tuple[int, ...],
-        lasts: tuple[int, ...],
-        grown: int,
-    ) -> tuple[int, ...]:
-        """The weighted sums over *span* from what was known around its beginning."""
-        passed = span.end_mark - self._mark
-        sums, levels = self._sums, self.levels
-        # A plan asks for thousands of these; indexing takes half the time of slices and zip.
-        return tuple(
-            [
-                sums[place]
-                + levels[place] * passed
-                - firsts[place]
-                - ((lasts[place] - firsts[place]) * grown >> GROWN_BITS)
-                for place in places
-            ]
-        )
-
-    def _rows(
-        self, places: range, firsts: tuple[int, ...], lasts: tuple[int, ...]
-    ) -> list[tuple[int, int, int]]:
-        """What a cut has for each of *places*."""
-        mark, sums, levels = self._mark, self._sums, self.levels
-        return [
-            (
-                sums[place] - levels[place] * mark - firsts[place],
-                levels[place],
-                lasts[place] - firsts[place],
-            )
-            for place in places
-        ]
-
-    def _around(self, span: Span) -> tuple[tuple[int, ...], tuple[int, ...], int, bool]:
+    def _around(self, span: Span) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         """Sums known before and after *span* began, and which part of the way it then was.
 
-        It began before the last change. The last is whether that part is the span's own, so that
-        other windows which begin in the same bucket have the same sums around them.
+        It began no later than the last change. Where that part is the span's own, other windows
+        which begin in the same bucket have the same sums around them, and these are kept.
         """
+        begin_ms, begin_mark, _, edge_ms, edge_end_mark, grown = span
         edges_ms, starts = self._edges_ms, self._starts
-        following = bisect_right(edges_ms, span.begin_ms)
+        # A change drops the buckets that are too old, so mostly the first one is the one.
+        following = 1 if edges_ms[0] == edge_ms else bisect_right(edges_ms, begin_ms)
         if following == 0:
             _, sums, _ = starts[0]
-            return sums, sums, 0, False
-        edge_ms = edges_ms[following - 1]
+            return sums, sums, 0
         mark, sums, _ = starts[following - 1]
-        if edge_ms == span.begin_ms:
-            return sums, sums, 0, False
-        if edge_ms < span.edge_ms:
-            exact = _back_from(starts[following], span.begin_mark)
-            return exact, exact, 0, False
+        if edges_ms[following - 1] == begin_ms:
+            return sums, sums, 0
+        if edges_ms[following - 1] < edge_ms:
+            exact = _back_from(starts[following], begin_mark)
+            return exact, exact, 0
         if following == len(starts):
-            return sums, self._sums, part_of_way(mark, span.begin_mark, self._mark), False
-        return sums, _back_from(starts[following], span.edge_end_mark), span.grown, True
+            return sums, self._sums, part_of_way(mark, begin_mark, self._mark)
+        lasts = _back_from(starts[following], edge_end_mark)
+        self._cut = edge_ms, sums, lasts
+        return sums, lasts, grown
 
 
 def _back_from(start: Start, mark: int) -> tuple[int, ...]:
@@ -228,8 +196,7 @@ def _back_from(start: Start, mark: int) -> tuple[int, ...]:
     passed = start_mark - mark
     if not passed:
         return sums
-    columns = zip(sums, levels, strict=False)
-    return tuple([total - level * passed for total, level in columns])
+    return tuple([sums[place] - level * passed for place, level in enumerate(levels)])
 
 
 def _halved(values: Sequence[int], times: int) -> tuple[int, ...]:
