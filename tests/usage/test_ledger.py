@@ -17,6 +17,7 @@ from fairlead.usage.entries import (
 )
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import QueueUse
+from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 
 HOUR = 3_600_000
@@ -164,11 +165,19 @@ def test_users_are_charged_inside_their_queue() -> None:
 def test_an_entry_older_than_the_last_of_its_queue_is_refused_and_changes_nothing() -> None:
     ledger = ledger_of(held(0, 1), held(5, 2), capacity(5, 4))
     before = ledger.usage(6 * HOUR)
-    for entry in (held(4, 9), Guarantee(at_ms=HOUR, queue=A, amounts=(1,)), capacity(4, 9)):
+    late: list[Entry] = [
+        held(4, 9),
+        Guarantee(at_ms=HOUR, queue=A, amounts=(1,)),
+        granted(4, 9),
+        capacity(4, 9),
+        forgiven(4, A),
+        forgiven(4, None),
+        Renamed(at_ms=4 * HOUR, queue=A, name=C),
+        Removed(at_ms=4 * HOUR, queue=A),
+    ]
+    for entry in late:
         with pytest.raises(UsageError, match="the order must be that of time"):
             ledger.take(entry)
-    with pytest.raises(UsageError, match="the order must be that of time"):
-        ledger.take(forgiven(4, None))
     assert ledger.usage(6 * HOUR) == before
     ledger.take(held(4, 1, queue=B))  # another queue need not be in step
     assert gpu_hours(ledger, 6, B) == 2
@@ -293,6 +302,22 @@ def test_a_grant_fades_as_use_does() -> None:
     assert gpu_hours(ledger, 24) == pytest.approx(-50, rel=1e-9)
 
 
+def test_an_answer_is_not_remembered_beyond_a_new_base_of_weights() -> None:
+    """Buckets of 10 ms and a half-life of 645: at 41 * 645 = 26,445 ms the base moves.
+
+    The window begins in the bucket of 25,160 ms, in which there is a change, before and after.
+    """
+    entries = [
+        Held(at_ms=at_ms, queue=A, amounts=(10**9 + at_ms,)) for at_ms in (0, 25_163, 25_171)
+    ]
+    last = Held(at_ms=26_446, queue=A, amounts=(0,))
+    asked = ledger_of(*entries, window=Sliding(1280), half_life_ms=645)
+    assert asked.usage(26_442).queues[A].all > (0,)
+    asked.take(last)
+    never_asked = ledger_of(*entries, last, window=Sliding(1280), half_life_ms=645)
+    assert asked.usage(26_447) == never_asked.usage(26_447)
+
+
 def test_what_is_forgiven_is_as_if_never_and_what_follows_counts() -> None:
     ledger = ledger_of(
         capacity(0, 2), held(0, 1), held(0, 1, user="ann"), held(0, 1, queue=B), forgiven(10, A)
@@ -314,11 +339,80 @@ def test_inner_queues_are_the_sum_of_what_is_below_when_asked() -> None:
     assert apart == {A: (100_000_000,), B: (200_000_000,), TOP: (100_000_000,)}
 
 
-def test_per_level_a_queue_is_a_part_of_what_its_parent_used() -> None:
-    """A third and two thirds of what top used, which is 6 of 20."""
-    ledger = ledger_of(capacity(0, 10), held(0, 1), held(0, 2, queue=B))
-    parts = ledger.normalised(2 * HOUR, parents={A: TOP, B: TOP, TOP: None}, per_level=True)
-    assert parts == {A: (333_333_333,), B: (666_666_667,), TOP: (300_000_000,)}
+def test_an_inner_queue_that_is_charged_itself_has_that_as_well() -> None:
+    """20 GPU-hours; 2 of a below it and 6 of its own."""
+    ledger = ledger_of(capacity(0, 10), held(0, 1), held(0, 3, queue=TOP))
+    parts = ledger.normalised(2 * HOUR, parents={A: TOP})
+    assert parts == {A: (100_000_000,), TOP: (400_000_000,)}
+
+
+def test_by_level_a_queue_is_a_part_of_what_its_parent_had() -> None:
+    """Top had 4 GPUs for an hour and 8 for another: 12 GPU-hours, of which a used 2 and b 4.
+
+    Top has no parent, and is a part of the cluster: 6 of 20. So is c, which used 10 of 20.
+    """
+    ledger = ledger_of(capacity(0, 10), held(0, 1), held(0, 2, queue=B), held(0, 5, queue=C))
+    parents = {A: TOP, B: TOP, TOP: None}
+    wholes = {TOP: (1 * 4 * HOUR + 1 * 8 * HOUR,)}
+    assert ledger.normalised(2 * HOUR, parents=parents, wholes=wholes) == {
+        A: (166_666_667,),
+        B: (333_333_333,),
+        C: (500_000_000,),
+        TOP: (300_000_000,),
+    }
+
+
+@pytest.mark.parametrize("way", ["exact", "sampled"])
+def test_what_a_parent_had_is_decayed_as_another_ledger_decays_it(way: str) -> None:
+    """A quarter of what there was at every moment is a quarter, however much of it has faded."""
+    rules = UsageRules(half_life_ms=HOUR, way="sampled" if way == "sampled" else "exact")
+    ledger, had = Ledger.by(("gpu",), rules), Ledger.by(("gpu",), rules)
+    for hour, amount in ((0, 4_000), (2, 12_000), (5, 8_000)):
+        ledger.take(held(hour, amount // 4))
+        had.take(held(hour, amount, queue=TOP))
+    for now_ms in (6 * HOUR, 9 * HOUR):
+        wholes = {TOP: had.usage(now_ms).queues[TOP].all}
+        parts = ledger.normalised(now_ms, parents={A: TOP}, wholes=wholes)
+        assert parts[A] == (250_000_000,)
+
+
+@pytest.mark.parametrize("wholes", [{}, {B: (HOUR,)}, {TOP: ()}, {TOP: (HOUR, HOUR)}])
+def test_a_parent_of_which_nobody_told_what_it_had_is_refused(
+    wholes: dict[QueueName, tuple[int, ...]],
+) -> None:
+    with pytest.raises(UsageError, match="what queue top had over the window was not told"):
+        ledger_of(held(0, 1)).normalised(HOUR, parents={A: TOP}, wholes=wholes)
+
+
+def test_of_a_parent_that_had_nothing_use_is_nothing() -> None:
+    ledger = ledger_of(capacity(0, 1), held(0, 1))
+    assert ledger.normalised(HOUR, parents={A: TOP}, wholes={TOP: (0,)})[A] == (0,)
+
+
+def test_without_resources_every_queue_has_no_parts() -> None:
+    ledger = Ledger((), Sliding(DAY))
+    ledger.take(Held(at_ms=0, queue=A, amounts=()))
+    assert ledger.normalised(HOUR, parents={A: TOP}) == {A: (), TOP: ()}
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        UsageRules(),
+        UsageRules(window=Tumbling(DAY, HOUR), half_life_ms=HOUR),
+        UsageRules(way="sampled", resolution_ms=1234),
+        UsageRules(charge="over-quota", staleness_ms=1, on_stale="hold"),
+    ],
+)
+def test_a_ledger_by_rules_counts_as_they_say(rules: UsageRules) -> None:
+    spelled_out = Ledger(
+        ("gpu", "cpu"),
+        rules.window,
+        half_life_ms=rules.half_life_ms,
+        way=rules.way,
+        resolution_ms=rules.resolution_ms,
+    )
+    assert Ledger.by(("gpu", "cpu"), rules).counts_by == spelled_out.counts_by
 
 
 def test_a_queue_below_itself_is_refused() -> None:

@@ -1,7 +1,9 @@
 """The ledger equals the slow sums: exactly, to 1e-9 with decay, or within the bound of a bucket."""
 
 from decimal import Decimal
+from fractions import Fraction
 from itertools import accumulate
+from math import floor
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ from tests.usage.plain_sums import Changes, integral, sampled
 
 GPU = ("gpu",)
 CHARGES: list[Charge] = ["all", "over-quota"]
-A, B = QueueName("a"), QueueName("b")
+A, B, TOP = QueueName("a"), QueueName("b"), QueueName("top")
 WIDTH = 10
 LENGTH = WIDTH * BUCKETS
 UNIT = 10**12  # amounts so large that whole units of resource-time do not hide the error
@@ -188,7 +190,7 @@ def test_the_order_among_different_queues_does_not_matter(
 
 @settings(max_examples=150)
 @given(
-    old=journals(most_step_ms=25, kinds=[*COMMON, "granted"]),
+    old=journals(most_step_ms=25, kinds=[*COMMON, "granted", "forgiven", "removed"]),
     half_life_ms=st.none() | st.integers(50, 40_000),
     resolution_ms=st.none() | st.integers(3, 40),
     asked=st.lists(st.integers(0, 30), min_size=1, max_size=8),
@@ -225,6 +227,51 @@ def test_who_asks_often_gets_the_answers_of_who_asks_once(
         for charge in CHARGES:
             parts = never_asked().normalised(now_ms, charge=charge)
             assert often.normalised(now_ms, charge=charge) == parts
+
+
+amounts_had = st.tuples(st.integers(0, 5000), st.integers(0, 5000))
+
+
+@given(
+    entries=journals(),
+    after_ms=st.integers(0, 400),
+    parents=st.fixed_dictionaries(
+        {}, optional={A: st.sampled_from([B, TOP]), B: st.sampled_from([None, TOP])}
+    ),
+    wholes=st.none() | st.fixed_dictionaries({B: amounts_had, TOP: amounts_had}),
+)
+def test_parts_are_plain_fractions_of_what_is_at_or_below_a_queue(
+    entries: list[Entry],
+    after_ms: int,
+    parents: dict[QueueName, QueueName | None],
+    wholes: dict[QueueName, tuple[int, int]] | None,
+) -> None:
+    """Without decay usage has no rounding, so the plain division is the answer, bit for bit."""
+    ledger = Ledger(RESOURCES, Tumbling(10**9))
+    for entry in entries:
+        ledger.take(entry)
+    now_ms = (ledger.newest_ms or 0) + after_ms
+    usage = ledger.usage(now_ms)
+    used: dict[QueueName, list[int]] = {}
+    for name, use in usage.queues.items():
+        at_or_above: QueueName | None = name
+        while at_or_above is not None:
+            total = used.setdefault(at_or_above, [0] * len(RESOURCES))
+            for place, amount in enumerate(use.all):
+                total[place] += amount
+            at_or_above = parents.get(at_or_above)
+    expected = {}
+    for name, total in used.items():
+        parent = parents.get(name)
+        whole = usage.capacity if parent is None or wholes is None else wholes[parent]
+        expected[name] = tuple(map(_nearest_billionth, total, whole))
+    assert ledger.normalised(now_ms, parents=parents, wholes=wholes) == expected
+
+
+def _nearest_billionth(amount: int, whole: int) -> int:
+    if amount <= 0 or whole <= 0:
+        return 0
+    return floor(Fraction(amount, whole) * 10**9 + Fraction(1, 2))
 
 
 def _shuffled_together(one: list[Entry], other: list[Entry], data: st.DataObject) -> list[Entry]:

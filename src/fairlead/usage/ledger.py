@@ -26,7 +26,7 @@ What happens to odd entries is part of the promise:
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import Amounts, QueueName
@@ -42,8 +42,17 @@ from fairlead.usage.entries import (
     Removed,
     Renamed,
 )
-from fairlead.usage.queue_use import Charge, QueueUse, Usage, billionths, sums_with_inner_queues
+from fairlead.usage.queue_use import (
+    Charge,
+    QueueUse,
+    Sums,
+    Usage,
+    billionths,
+    billionths_by_level,
+    sums_with_inner_queues,
+)
 from fairlead.usage.running_sum import RunningSum, SumState
+from fairlead.usage.settings import MINUTE_MS, UsageRules
 from fairlead.usage.timeline import Moment, Span, Timeline
 from fairlead.usage.window import Window
 
@@ -68,7 +77,7 @@ class Ledger:
         *,
         half_life_ms: int | None = None,
         way: Literal["exact", "sampled"] = "exact",
-        resolution_ms: int = 60_000,
+        resolution_ms: int = MINUTE_MS,
     ) -> None:
         """Fix what is counted and how; *resolution_ms* is only for the sampled way.
 
@@ -80,6 +89,20 @@ class Ledger:
         self._capacity: RunningSum | None = None
         self._accounts: dict[QueueName, Account] = {}
         self._last_gap: Gap | None = None
+
+    @classmethod
+    def by(cls, resources: tuple[str, ...], rules: UsageRules) -> Self:
+        """A ledger that counts *resources* as *rules* say; charge and staleness are for its users.
+
+        Raises UsageError as the constructor does.
+        """
+        return cls(
+            resources,
+            rules.window,
+            half_life_ms=rules.half_life_ms,
+            way=rules.way,
+            resolution_ms=rules.resolution_ms,
+        )
 
     @property
     def counts_by(self) -> str:
@@ -109,24 +132,25 @@ class Ledger:
 
         Cost: O(1) per entry, amortised; gaps, and forgiving everybody, cost O(queues).
         """
-        self._check(entry)
-        if self.newest_ms is None or entry.at_ms > self.newest_ms:
-            self._move_base(entry.at_ms)
-            self.newest_ms = entry.at_ms
-        moment = self._timeline.moment(entry.at_ms)
         match entry:
             case Held():
-                self._account(entry.queue, moment).hold(moment, entry.user, entry.amounts)
-            case Capacity():
-                if self._capacity is None:
-                    self._capacity = RunningSum(moment, len(self.resources))
-                self._capacity.set_levels(moment, entry.amounts)
+                self._check_amounts(entry.amounts)
+                account, moment = self._charged(entry.queue, entry.at_ms)
+                account.hold(moment, entry.user, entry.amounts)
             case Guarantee():
-                self._account(entry.queue, moment).guarantee(moment, entry.amounts)
+                self._check_amounts(entry.amounts)
+                account, moment = self._charged(entry.queue, entry.at_ms)
+                account.guarantee(moment, entry.amounts)
             case Granted():
-                self._account(entry.queue, moment).grant(moment, self._timeline, entry)
+                self._check_count(len(entry.resource_time))
+                account, moment = self._charged(entry.queue, entry.at_ms)
+                account.grant(moment, self._timeline, entry)
+            case Capacity():
+                self._check_amounts(entry.amounts)
+                self._take_capacity(entry)
             case _:
-                self._take_rare(entry, moment)
+                self._check_rare(entry)
+                self._take_rare(entry, self._moment(entry.at_ms))
 
     def usage(self, now_ms: int) -> Usage:
         """What every charged queue used over the window that ends at *now_ms*, and the capacity.
@@ -161,23 +185,34 @@ class Ledger:
         *,
         charge: Charge = "all",
         parents: Mapping[QueueName, QueueName | None] | None = None,
-        per_level: bool = False,
-    ) -> dict[QueueName, tuple[int, ...]]:
+        wholes: Mapping[QueueName, Sums] | None = None,
+    ) -> dict[QueueName, Sums]:
         """What every queue used, in billionths of the cluster's capacity over the same window.
 
-        With *parents*, inner queues are there too, each the sum of what is below it. *per_level*
-        gives a queue with a parent as a part of what the parent used instead. To the nearest
-        billionth; a credit is 0, and so is any part of nothing.
+        With *parents*, inner queues are there too, each the sum of what is below it. With *wholes*
+        as well, a queue with a parent is a part of what the parent had instead. A caller gives, for
+        each parent, that capacity over the same window: resource-time, decayed to *now_ms* by the
+        same rules, as another ledger says of a queue that held it. To the nearest billionth; a
+        credit is 0, and so is any part of nothing.
+
+        Raises UsageError if entries later than *now_ms* were taken, where parents run in a circle,
+        and for a parent that *wholes* has not, or not on every resource.
         """
         span = self._span(now_ms)
         count = len(self.resources)
         which = range(count) if charge == "all" else range(count, 2 * count)
         sums = {name: account.sums.over(span, which) for name, account in self._accounts.items()}
-        return billionths(
-            sums_with_inner_queues(sums, parents or {}),
-            self._capacity_over(span),
-            parents if per_level else None,
-        )
+        capacity = self._capacity_over(span)
+        if parents is None:
+            return billionths(sums, capacity)
+        used = sums_with_inner_queues(sums, parents)
+        if wholes is None:
+            return billionths(used, capacity)
+        weighted = {
+            name: tuple(self._timeline.weighted(each, now_ms) for each in whole)
+            for name, whole in wholes.items()
+        }
+        return billionths_by_level(used, capacity, parents, weighted)
 
     def unknown(self, now_ms: int) -> tuple[str, ...]:
         """The resources of which there was no capacity in the window that ends at *now_ms*."""
@@ -216,19 +251,32 @@ class Ledger:
                     self._capacity.set_levels(moment, levels)
                 self._last_gap = entry
 
-    def _account(self, queue: QueueName, moment: Moment) -> Account:
+    def _charged(self, queue: QueueName, at_ms: int) -> tuple[Account, Moment]:
+        """The account of *queue*, opened if there is none, and the moment of an entry in it."""
         account = self._accounts.get(queue)
         if account is None:
+            moment = self._moment(at_ms)
             account = self._accounts[queue] = Account(moment, len(self.resources))
-        return account
+            return account, moment
+        _check_order(at_ms, account.sums.at_ms)
+        return account, self._moment(at_ms)
 
-    def _check(self, entry: Entry) -> None:
+    def _take_capacity(self, entry: Capacity) -> None:
+        if self._capacity is None:
+            self._capacity = RunningSum(self._moment(entry.at_ms), len(self.resources))
+        _check_order(entry.at_ms, self._capacity.at_ms)
+        self._capacity.set_levels(self._moment(entry.at_ms), entry.amounts)
+
+    def _moment(self, at_ms: int) -> Moment:
+        """The moment of an entry that is taken for sure, since time may move on with it."""
+        if self.newest_ms is None or at_ms > self.newest_ms:
+            self._move_base(at_ms)
+            self.newest_ms = at_ms
+        return self._timeline.moment(at_ms)
+
+    def _check_rare(self, entry: Forgiven | Renamed | Removed | Gap) -> None:
         """Raise UsageError for what cannot be written down."""
         match entry:
-            case Held() | Capacity() | Guarantee():
-                self._check_amounts(entry.amounts)
-            case Granted():
-                self._check_count(len(entry.resource_time))
             case Renamed() if entry.queue in self._accounts and entry.queue != entry.name:
                 if entry.name in self._accounts:
                     raise UsageError(
@@ -237,7 +285,10 @@ class Ledger:
                     )
             case Gap() if entry != self._last_gap:
                 self._check_gap(entry)
-        self._check_order(entry)
+        if isinstance(entry, Gap) or entry.queue is None:
+            _check_order(entry.at_ms, self.newest_ms)
+        elif entry.queue in self._accounts:
+            _check_order(entry.at_ms, self._accounts[entry.queue].sums.at_ms)
 
     def _check_amounts(self, amounts: tuple[int | None, ...]) -> None:
         self._check_count(len(amounts))
@@ -259,23 +310,6 @@ class Ledger:
             raise UsageError(
                 f"a gap begins at {gap.since_ms} ms, but something is known of {self.newest_ms} ms"
             )
-
-    def _check_order(self, entry: Entry) -> None:
-        last_ms = self._last_ms(entry)
-        if last_ms is not None and entry.at_ms < last_ms:
-            raise UsageError(
-                f"an entry of {entry.at_ms} ms came after one of {last_ms} ms; "
-                "the order must be that of time"
-            )
-
-    def _last_ms(self, entry: Entry) -> int | None:
-        """When the last entry was taken about what this one is about."""
-        if isinstance(entry, Capacity):
-            return None if self._capacity is None else self._capacity.at_ms
-        if isinstance(entry, Gap) or entry.queue is None:
-            return self.newest_ms
-        account = self._accounts.get(entry.queue)
-        return None if account is None else account.sums.at_ms
 
     def _move_base(self, at_ms: int) -> None:
         times = self._timeline.halvings_due(at_ms)
@@ -307,3 +341,11 @@ class Ledger:
         if self._capacity is None:
             return (0,) * len(self.resources)
         return self._capacity.over(span)
+
+
+def _check_order(at_ms: int, last_ms: int | None) -> None:
+    """Raise UsageError for an entry that is older than the last about the same."""
+    if last_ms is not None and at_ms < last_ms:
+        raise UsageError(
+            f"an entry of {at_ms} ms came after one of {last_ms} ms; the order must be that of time"
+        )

@@ -37,47 +37,62 @@ def sums_with_inner_queues(
 
     Raises UsageError where parents run in a circle.
     """
-    totals = dict(sums)
+    below: dict[QueueName, list[Sums]] = {}
     for name, used in sums.items():
         above = parents.get(name)
         steps = 0
         while above is not None:
-            so_far = totals.get(above)
-            totals[above] = used if so_far is None else tuple(map(int.__add__, so_far, used))
+            below.setdefault(above, []).append(used)
             above = parents.get(above)
             steps += 1
             if steps > len(parents):
                 raise UsageError(f"queue {name} is below itself")
+    totals = dict(sums)
+    for above, uses in below.items():
+        own = [sums[above]] if above in sums else []
+        totals[above] = tuple(map(sum, zip(*own, *uses, strict=True)))
     return totals
 
 
-def billionths(
+def billionths(sums: Mapping[QueueName, Sums], whole: Sums) -> dict[QueueName, Sums]:
+    """Each queue's part of *whole*, to the nearest billionth.
+
+    A credit is 0, and so is any part of nothing.
+    """
+    if not whole:  # no columns, of which no rows can be made
+        return dict.fromkeys(sums, ())
+    # A plan waits for thousands of these; by columns they take half the time.
+    columns = map(_column, zip(*sums.values(), strict=True), whole)
+    return dict(zip(sums, zip(*columns, strict=True), strict=True))
+
+
+def billionths_by_level(
     sums: Mapping[QueueName, Sums],
     capacity: Sums,
-    parents: Mapping[QueueName, QueueName | None] | None,
+    parents: Mapping[QueueName, QueueName | None],
+    wholes: Mapping[QueueName, Sums],
 ) -> dict[QueueName, Sums]:
-    """Each queue's part of the capacity, or with *parents* of what its parent used."""
-    columns = _columns(capacity)
-    if parents is None:
-        return {name: _parts(used, columns) for name, used in sums.items()}
-    return {
-        name: _parts(
-            used, columns if (above := parents.get(name)) is None else _columns(sums[above])
-        )
-        for name, used in sums.items()
-    }
+    """Each queue's part of the whole of its parent, or of the capacity where it has none.
+
+    Raises UsageError for a parent whose whole was not told on every resource.
+    """
+    levels: dict[QueueName | None, dict[QueueName, Sums]] = {}
+    for name, used in sums.items():
+        levels.setdefault(parents.get(name), {})[name] = used
+    parts: dict[QueueName, Sums] = {}
+    for above, below in levels.items():
+        whole = capacity if above is None else wholes.get(above)
+        if whole is None or len(whole) != len(capacity):
+            raise UsageError(
+                f"what queue {above} had over the window was not told on {len(capacity)} "
+                "resources, but there are queues below it"
+            )
+        parts |= billionths(below, whole)
+    return parts
 
 
-def _columns(whole: Sums) -> list[tuple[int, int, int]]:
-    """Each place with the whole there, and half of it to round by."""
-    return [(place, total, total >> 1) for place, total in enumerate(whole)]
-
-
-def _parts(used: Sums, columns: list[tuple[int, int, int]]) -> Sums:
-    """To the nearest billionth; a credit is 0, and so is any part of nothing."""
-    return tuple(
-        [
-            (used[place] * BILLION + half) // whole if used[place] > 0 and whole > 0 else 0
-            for place, whole, half in columns
-        ]
-    )
+def _column(column: Sums, whole: int) -> list[int]:
+    if whole <= 0:
+        return [0] * len(column)
+    half = whole >> 1
+    return [(used * BILLION + half) // whole if used > 0 else 0 for used in column]

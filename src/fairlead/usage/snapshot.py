@@ -107,13 +107,7 @@ def restored(data: bytes, resources: tuple[str, ...], rules: UsageRules) -> Ledg
     Raises UsageError for data that is damaged, of another version, or of a ledger that counts
     otherwise than *resources* and *rules* say; `charge` and staleness are no part of a ledger.
     """
-    ledger = Ledger(
-        resources,
-        rules.window,
-        half_life_ms=rules.half_life_ms,
-        way=rules.way,
-        resolution_ms=rules.resolution_ms,
-    )
+    ledger = Ledger.by(resources, rules)
     ledger.resume(_Read(_checked(data, ledger.counts_by)).state())
     return ledger
 
