@@ -302,6 +302,17 @@ def test_a_grant_fades_as_use_does() -> None:
     assert gpu_hours(ledger, 24) == pytest.approx(-50, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("window", "hour"), [(Sliding(128 * HOUR), 129), (Tumbling(128 * HOUR, HOUR), 128)]
+)
+def test_a_grant_counts_in_a_window_that_begins_with_it(window: Window, hour: int) -> None:
+    """Both windows begin at hour 1, whether or not anything happened since; an hour later not."""
+    alone = ledger_of(granted(1, 5), window=window)
+    followed = ledger_of(granted(1, 5), held(1, 0), held(7, 0), window=window)
+    assert [gpu_hours(each, hour) for each in (alone, followed)] == [5, 5]
+    assert [gpu_hours(each, hour + 1) for each in (alone, followed)] == [0, 0]
+
+
 def test_an_answer_is_not_remembered_beyond_a_new_base_of_weights() -> None:
     """Buckets of 10 ms and a half-life of 645: at 41 * 645 = 26,445 ms the base moves.
 

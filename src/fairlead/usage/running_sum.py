@@ -111,7 +111,7 @@ class RunningSum:
         places = range(len(self.levels)) if which is None else which
         begin_ms, begin_mark, end_mark, edge_ms, _, grown = span
         sums, levels, cut = self._sums, self.levels, self._cut
-        if begin_ms >= self.at_ms:
+        if begin_ms > self.at_ms:  # at the last change itself there may be a grant
             passed = end_mark - begin_mark
             return tuple([levels[place] * passed for place in places])
         if cut is not None and cut[0] == edge_ms:
