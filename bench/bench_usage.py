@@ -4,23 +4,23 @@ Every queue has a past of one change per half hour over a window of a week, so t
 sliding window are full; a half-life makes the numbers as long as they get.
 """
 
-from itertools import count
+from itertools import count, cycle
 
 from bench.harness import Work, benchmark
 from fairlead.model.axes import QueueName
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.roll_up import rolled_up
-from fairlead.usage.settings import UsageRules
+from fairlead.usage.settings import DAY_MS, MINUTE_MS, WEEK_MS, UsageRules
 from fairlead.usage.snapshot import restored, snapshot
 from fairlead.usage.window import Sliding
 
 RESOURCES = ("cpu", "memory", "gpu")
-HOUR_MS = 3_600_000
-WEEK_MS = 7 * 24 * HOUR_MS
+RULES = UsageRules(window=Sliding(WEEK_MS), half_life_ms=DAY_MS)
 START_MS = 1_767_225_600_000
+STEP_MS = 30 * MINUTE_MS
 CAPACITY = (10_000_000, 2**46, 8_000)
-CHANGES = 2 * 7 * 24
+CHANGES = WEEK_MS // STEP_MS
 DEPARTMENTS = 30
 
 
@@ -34,36 +34,53 @@ def _name(queue: int) -> QueueName:
     return QueueName(f"queue-{queue}")
 
 
-def _tick(queues: int, at_ms: int, step: int) -> list[Entry]:
-    return [_held(queue, at_ms, step) for queue in range(queues)]
+def _parents(queues: int) -> dict[QueueName, QueueName | None]:
+    return {_name(queue): QueueName(f"department-{queue % DEPARTMENTS}") for queue in range(queues)}
+
+
+def _tick(queues: int, step: int) -> list[Entry]:
+    return [_held(queue, START_MS + step * STEP_MS, step) for queue in range(queues)]
 
 
 def _ledger(queues: int, changes: int) -> Ledger:
-    ledger = Ledger(RESOURCES, Sliding(WEEK_MS), half_life_ms=24 * HOUR_MS)
+    ledger = Ledger.by(RESOURCES, RULES)
     ledger.take(Capacity(at_ms=START_MS, amounts=CAPACITY))
     for queue in range(queues):
         ledger.take(Guarantee(at_ms=START_MS, queue=_name(queue), amounts=(8_000, None, 2)))
     for step in range(changes):
-        for entry in _tick(queues, START_MS + step * HOUR_MS // 2, step):
+        for entry in _tick(queues, step):
             ledger.take(entry)
     return ledger
 
 
-@benchmark("usage: vector of 1,000 queues x 3 resources, week, half-life", goal_cpu_ms=5)
-def _vector() -> Work:
-    ledger = _ledger(1_000, CHANGES)
-    moments = count(START_MS + WEEK_MS)
-    return lambda: ledger.normalised(next(moments))
-
-
-@benchmark("usage: vector of 1,000 queues with 30 departments over them")
-def _vector_with_departments() -> Work:
-    ledger = _ledger(1_000, CHANGES)
-    parents = {
-        _name(queue): QueueName(f"department-{queue % DEPARTMENTS}") for queue in range(1000)
-    }
+@benchmark("usage: vector of 1,000 queues x 3, 30 departments, asked again", goal_cpu_ms=5)
+def _vector_again() -> Work:
+    ledger, parents = _ledger(1_000, CHANGES), _parents(1_000)
     moments = count(START_MS + WEEK_MS)
     return lambda: ledger.normalised(next(moments), parents=parents)
+
+
+@benchmark("usage: vector of 1,000 queues x 3, 30 departments, asked anew", goal_cpu_ms=5)
+def _vector_anew() -> Work:
+    """Windows that begin in two buckets by turns: nothing remembered is of use."""
+    ledger, parents = _ledger(1_000, CHANGES), _parents(1_000)
+    moments = cycle([START_MS + WEEK_MS + MINUTE_MS, START_MS + WEEK_MS + 5 * STEP_MS])
+    return lambda: ledger.normalised(next(moments), parents=parents)
+
+
+@benchmark("usage: tick of 1,000 queues x 3, and the vector right after", goal_cpu_ms=10 + 5)
+def _tick_and_vector() -> Work:
+    """The goals of a third of a large tick and of a vector, together."""
+    ledger, parents = _ledger(1_000, CHANGES), _parents(1_000)
+    steps = count(CHANGES)
+
+    def work() -> None:
+        step = next(steps)
+        for entry in _tick(1_000, step):
+            ledger.take(entry)
+        ledger.normalised(START_MS + step * STEP_MS, parents=parents)
+
+    return work
 
 
 @benchmark("usage: report of 1,000 queues x 3 resources in resource-time")
@@ -79,8 +96,7 @@ def _large_tick() -> Work:
     steps = count(48)
 
     def work() -> None:
-        step = next(steps)
-        for entry in _tick(3_000, START_MS + step * HOUR_MS // 2, step):
+        for entry in _tick(3_000, next(steps)):
             ledger.take(entry)
 
     return work
@@ -95,15 +111,10 @@ def _snapshot() -> Work:
 @benchmark("usage: snapshot of 1,000 queues x 3 resources restored", goal_cpu_ms=500)
 def _restored() -> Work:
     data = snapshot(_ledger(1_000, CHANGES))
-    rules = UsageRules(window=Sliding(WEEK_MS), half_life_ms=24 * HOUR_MS)
-    return lambda: restored(data, RESOURCES, rules)
+    return lambda: restored(data, RESOURCES, RULES)
 
 
 @benchmark("usage: roll-up of one week of 100 queues, by entry", operations=100 * CHANGES)
 def _roll_up() -> Work:
-    entries = [
-        entry
-        for step in range(CHANGES)
-        for entry in _tick(100, START_MS + step * HOUR_MS // 2, step)
-    ]
+    entries = [entry for step in range(CHANGES) for entry in _tick(100, step)]
     return lambda: rolled_up(entries, START_MS + WEEK_MS)
