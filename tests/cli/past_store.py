@@ -22,9 +22,12 @@ def held(hours_ago: int, queue: str, gpus: int) -> Held:
     return Held(at_ms=at_ms, queue=QueueName(queue), amounts=(0, 0, gpus * 1000))
 
 
-def write_past(folder: Path, entries: Sequence[Entry]) -> str:
-    """Write a record and return its name."""
+def write_past(
+    folder: Path, entries: Sequence[Entry], *, observed_hours_ago: int | None = None
+) -> str:
+    """Write a record and return its name; without a look, its last entry is what is known."""
+    observed_ms = None if observed_hours_ago is None else NOW_MS - observed_hours_ago * HOUR_MS
     path = folder / "past.db"
     with UsageStore.open(path, resources=RESOURCES) as store:
-        store.append(entries)
+        store.append(entries, observed_ms=observed_ms)
     return str(path)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fairlead.store.file.usage_store import UsageStore
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.past_store import NOW, capacity, held, write_past
 from tests.cli.run_cli import Ran, run_cli
@@ -132,6 +133,43 @@ def test_stale_history_may_be_held(tmp_path: Path) -> None:
     # as of an hour ago: 72 of 90 GPU-hours
     assert rows(ran)["a"][2:4] == "72 0.8".split()
     assert "past use is stale" in ran.err
+
+
+# Seen were 10 hours: a held 8 of 10 GPUs in the first 5, b 10 in the last; for 8 nobody looked.
+# As of the last look b used 10 of 100 GPU-hours; growing older, 10 of 180. Never 10 + 80.
+@pytest.mark.parametrize(
+    ("on_stale", "numbers"),
+    [("hold", "10 10 0.1"), ("decay", "10 10 0.056"), ("drop", "10 10 -")],
+)
+def test_hours_and_use_are_of_the_same_moment_when_nobody_looks(
+    tmp_path: Path, on_stale: str, numbers: str
+) -> None:
+    past = write_past(
+        tmp_path,
+        (capacity(18, 10), held(18, "a", 8), held(13, "a", 0), held(9, "b", 10)),
+        observed_hours_ago=8,
+    )
+    own = settings(f"{{onStale: {on_stale}, store: {{path: {past}}}}}")
+    ran = queues(tmp_path, own, options=("--usage",))
+    assert rows(ran)["b"][1:4] == numbers.split()
+    assert rows(ran)["a"][1:3] == "40 40".split()
+
+
+def test_a_record_is_read_once_for_hours_and_shares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = write_past(tmp_path, PAST)
+    opened: list[Path] = []
+    original = UsageStore.open
+
+    def counting(path: Path, **options: bool) -> UsageStore:
+        opened.append(path)
+        return original(path, writes=options["writes"])
+
+    monkeypatch.setattr(UsageStore, "open", counting)
+    own = settings(f"{{halfLife: 5h, store: {{path: {past}}}}}")
+    assert queues(tmp_path, own, options=("--usage",)).exit_code == 0
+    assert opened == [Path(past)]
 
 
 UNREACHABLE = "http://127.0.0.1:1"

@@ -7,12 +7,7 @@ import pytest
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.prometheus.client import MAX_POINTS, PrometheusClient
-from fairlead.store.prometheus.history import (
-    PrometheusHistory,
-    fetch_entries,
-    history_of,
-    new_ledger,
-)
+from fairlead.store.prometheus.history import Fetched, PrometheusHistory, new_ledger
 from fairlead.usage.entries import Gap
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules
@@ -65,9 +60,18 @@ def source_of(url: str, **metrics: str) -> PrometheusSource:
     return PrometheusSource(url=url, metrics=tuple(metrics.items()))
 
 
+def history_of(source: PrometheusSource, rules: UsageRules) -> PrometheusHistory:
+    return PrometheusHistory(PrometheusClient(source, {}), source, rules)
+
+
+def told_by(source: PrometheusSource, rules: UsageRules, now_ms: int) -> Fetched:
+    return history_of(source, rules).fetch(now_ms)
+
+
 def fetched(url: str, rules: UsageRules, now_ms: int, **metrics: str) -> Ledger:
-    source = source_of(url, **metrics)
-    return history_of(PrometheusClient(source, {}), source, rules, now_ms)
+    history = history_of(source_of(url, **metrics), rules)
+    history.fetch(now_ms)
+    return history.ledger
 
 
 def known(parts: dict[QueueName, tuple[int, ...]]) -> dict[QueueName, tuple[int, ...]]:
@@ -100,7 +104,7 @@ def test_use_above_the_guarantee_is_the_same_too(url: str, window: Window) -> No
 def test_many_small_fetches_equal_one(url: str) -> None:
     rules = UsageRules(window=Sliding(3 * HOUR), half_life_ms=HOUR, charge="over-quota")
     source = source_of(url)
-    history = PrometheusHistory(PrometheusClient(source, {}), source, rules)
+    history = history_of(source, rules)
     now_ms = START + 4 * HOUR
     asked = 0
     while now_ms < START + 11 * HOUR:
@@ -114,10 +118,22 @@ def test_many_small_fetches_equal_one(url: str) -> None:
         assert history.ledger.normalised(now_ms, charge=charge) == at_once
 
 
+def test_what_fades_and_what_does_not_come_from_one_fetch(url: str) -> None:
+    fading = UsageRules(window=Sliding(6 * HOUR), half_life_ms=HOUR)
+    plain = UsageRules(window=Sliding(6 * HOUR))
+    source = source_of(url)
+    history = PrometheusHistory(PrometheusClient(source, {}), source, fading, keeps_plain=True)
+    for now_ms in (MOMENTS[2], MOMENTS[0], MOMENTS[1]):  # the clock is set back once
+        history.fetch(now_ms)
+        assert history.plain is not None
+        for ledger, rules in ((history.ledger, fading), (history.plain, plain)):
+            assert ledger.usage(now_ms) == fetched(url, rules, now_ms).usage(now_ms)
+
+
 def test_when_the_clock_was_set_back_all_is_fetched_again(url: str) -> None:
     rules = UsageRules(window=Sliding(3 * HOUR))
     source = source_of(url)
-    history = PrometheusHistory(PrometheusClient(source, {}), source, rules)
+    history = history_of(source, rules)
     history.fetch(MOMENTS[2])
     history.fetch(MOMENTS[0])
     once = fetched(url, rules, MOMENTS[0])
@@ -151,7 +167,7 @@ def test_only_the_window_is_fetched(url: str) -> None:
     rules = UsageRules(window=Sliding(128 * MINUTE))
     source = source_of(url)
     now_ms = START + 7 * HOUR
-    found = fetch_entries(PrometheusClient(source, {}), source, rules, now_ms)
+    found = told_by(source, rules, now_ms)
     assert found.problems == ()
     assert found.newest_ms == now_ms
     assert found.resources == ("cpu", "memory", "nvidia.com/gpu")
@@ -161,10 +177,9 @@ def test_only_the_window_is_fetched(url: str) -> None:
 def test_until_when_the_server_knows(url: str) -> None:
     """Before the silence, in it, and beyond the end; the last sample is of the minute before."""
     source = source_of(url)
-    client = PrometheusClient(source, {})
     rules = UsageRules(window=Sliding(20 * HOUR))
     newest = {
-        minutes: fetch_entries(client, source, rules, START + minutes * MINUTE).newest_ms
+        minutes: told_by(source, rules, START + minutes * MINUTE).newest_ms
         for minutes in (479, 480, 500, 540, 719, 800)
     }
     in_minutes = {at: None if ms is None else (ms - START) // MINUTE for at, ms in newest.items()}
@@ -175,7 +190,7 @@ def test_what_is_not_there_is_told(url: str) -> None:
     rules = UsageRules(window=Sliding(HOUR))
     now_ms = START + 3 * HOUR
     source = source_of(url, gpuAllocationMetric="absent_here", cpuCapacityMetric="nor_this")
-    found = fetch_entries(PrometheusClient(source, {}), source, rules, now_ms)
+    found = told_by(source, rules, now_ms)
     without_capacity, without_use = found.problems
     assert "has no series of the capacity of cpu (sum(nor_this))" in without_capacity
     assert "has no series of what queues held of nvidia.com/gpu (absent_here)" in without_use
@@ -184,7 +199,7 @@ def test_what_is_not_there_is_told(url: str) -> None:
 
 def test_a_time_before_everything_knows_nothing_and_says_so(url: str) -> None:
     source = source_of(url)
-    found = fetch_entries(PrometheusClient(source, {}), source, UsageRules(), START - HOUR)
+    found = told_by(source, UsageRules(), START - HOUR)
     assert found.newest_ms is None
     assert found.entries == []
     assert "has no series of what queues held between 2025-12-" in found.problems[0]
@@ -193,7 +208,7 @@ def test_a_time_before_everything_knows_nothing_and_says_so(url: str) -> None:
 def test_charging_above_a_guarantee_that_nobody_tells_is_refused(url: str) -> None:
     rules = UsageRules(window=Sliding(HOUR), charge="over-quota")
     source = PrometheusSource(url=url, guarantee_metrics=(("gpu", "absent_here"),))
-    history = PrometheusHistory(PrometheusClient(source, {}), source, rules)
+    history = history_of(source, rules)
     with pytest.raises(StoreError, match=r"absent_here\), and charge: over-quota needs one"):
         history.fetch(MOMENTS[0])
 
@@ -201,20 +216,20 @@ def test_charging_above_a_guarantee_that_nobody_tells_is_refused(url: str) -> No
 def test_series_without_a_queue_are_left_out_and_told(url: str) -> None:
     rules = UsageRules(window=Sliding(HOUR))
     source = source_of(url, gpuAllocationMetric="sum(kai_queue_allocated_gpus)")
-    found = fetch_entries(PrometheusClient(source, {}), source, rules, MOMENTS[0])
+    found = told_by(source, rules, MOMENTS[0])
     assert any("without the label queue_name" in problem for problem in found.problems)
 
 
 def test_a_query_that_is_none_is_told_in_the_words_of_the_server(url: str) -> None:
     source = source_of(url, cpuAllocationMetric="held{")
     with pytest.raises(StoreError, match=r"reports an error: .*parse error"):
-        fetch_entries(PrometheusClient(source, {}), source, UsageRules(), MOMENTS[0])
+        told_by(source, UsageRules(), MOMENTS[0])
 
 
 def test_a_setting_of_an_unknown_name_is_refused() -> None:
     source = source_of("http://h", diskAllocationMetric="x")
     with pytest.raises(StoreError, match="'diskAllocationMetric'"):
-        PrometheusHistory(PrometheusClient(source, {}), source, UsageRules())
+        history_of(source, UsageRules())
 
 
 def test_the_clock_of_the_server_is_that_of_this_machine(url: str) -> None:

@@ -33,6 +33,7 @@ class Script:
         self.url = ""
         self.held: dict[str, Value] = {A: lambda _: 2, B: lambda _: 1}
         self.capacity: Value = lambda _: 8
+        self.guaranteed: dict[str, Value] = {}
         self.response: Response | None = None  # in the place of any other
         self.compares_clocks = True
         self.ahead_ms = 0
@@ -50,6 +51,9 @@ class Script:
         if query == "kai_queue_allocated_gpus":
             told = {labels(queue_name=name): value for name, value in self.held.items()}
             return range_of(told, request, **self.more)
+        if query == "kai_queue_deserved_gpus":
+            told = {labels(queue_name=name): value for name, value in self.guaranteed.items()}
+            return range_of(told, request)
         if query == 'sum(kube_node_status_capacity{resource="nvidia_com_gpu"})':
             return range_of({(): self.capacity}, request)
         return range_of({}, request)
@@ -61,11 +65,17 @@ class Script:
         self.response = range_of({labels(queue_name=A): lambda _: 1}, then)
         self.compares_clocks = False
 
-    def feed(self, rules: UsageRules = RULES, **source: int) -> UsageFeed:
+    def feed(
+        self, rules: UsageRules = RULES, *, keeps_sums: bool = False, **source: int
+    ) -> UsageFeed:
         prometheus = PrometheusSource(url_variable="PROMETHEUS")
         chosen = msgspec.structs.replace(prometheus, **source)
         return UsageFeed(
-            rules, chosen, {"PROMETHEUS": self.url}, compares_clocks=self.compares_clocks
+            rules,
+            chosen,
+            {"PROMETHEUS": self.url},
+            compares_clocks=self.compares_clocks,
+            keeps_sums=keeps_sums,
         )
 
     def refresh(self, feed: UsageFeed, now_ms: int) -> None:
@@ -110,6 +120,59 @@ def test_an_inner_queue_with_a_series_of_its_own_is_not_counted_twice(script: Sc
     usage = feed.vector(START + HOUR, parents, ("gpu",)).usage
     assert usage is not None
     assert usage[TOP] == usage[QueueName("root")] == (375_000_000,)
+
+
+# Of 8 GPUs a holds 2 and b 1, of which 1 and 3 are guaranteed, and 1 to top, which KAI tells with
+# all that is below it. Above its guarantee a has 1 of 8 and b none: 1 for top, not 3 - 1.
+ABOVE = {A: 125_000_000, B: 0, TOP: 125_000_000}
+
+
+def test_an_inner_queue_used_what_those_below_it_used_above_their_guarantees(
+    script: Script, tmp_path: Path
+) -> None:
+    """From both sources; what is above its own guarantee is another question."""
+    rules = msgspec.structs.replace(RULES, charge="over-quota")
+    script.held[TOP] = lambda _: 3
+    script.guaranteed = {A: lambda _: 1, B: lambda _: 3, TOP: lambda _: 1}
+    told = script.feed(rules, keeps_sums=True)
+    script.refresh(told, START + HOUR)
+    path = tmp_path / "usage.db"
+    with UsageStore.open(path, resources=("nvidia.com/gpu",)) as store:
+        store.append(
+            [
+                Capacity(at_ms=START, amounts=(8_000,)),
+                Guarantee(at_ms=START, queue=A, amounts=(1_000,)),
+                Guarantee(at_ms=START, queue=B, amounts=(3_000,)),
+                Held(at_ms=START, queue=A, amounts=(2_000,)),
+                Held(at_ms=START, queue=B, amounts=(1_000,)),
+            ],
+            observed_ms=START + HOUR,
+        )
+    with UsageFeed(rules, StoreSource(path=str(path)), {}) as stored:
+        stored.refresh(START + HOUR)
+    for feed in (told, stored):
+        usage = feed.vector(START + HOUR, PARENTS, ("gpu",)).usage
+        assert usage is not None
+        assert {name: parts[0] for name, parts in usage.items()} == ABOVE
+    sums = told.sums(START + HOUR, PARENTS, ("gpu",))
+    assert sums is not None
+    assert sums.raw == {A: (61 * 1000 * MINUTE,), B: (0,), TOP: (61 * 1000 * MINUTE,)}
+
+
+def test_sums_cost_the_server_nothing_more(script: Script) -> None:
+    """Two GPUs in 61 samples: 122 GPU-minutes, and half of that is older than half an hour."""
+    rules = msgspec.structs.replace(RULES, half_life_ms=HOUR)
+    plain, summing = script.feed(rules), script.feed(rules, keeps_sums=True)
+    script.refresh(plain, START + HOUR)
+    once = len(script.asked)
+    script.refresh(summing, START + HOUR)
+    sums = summing.sums(START + HOUR, PARENTS, AXES)
+    assert ask(plain, START + HOUR) == ask(summing, START + HOUR)
+    assert len(script.asked) == 2 * once
+    assert sums is not None
+    assert sums.raw[A] == (0, 0, 122 * 1000 * MINUTE)
+    faded = sum(2 * 2 ** (-minute / 60) for minute in range(61))
+    assert round(sums.decayed[A][2] / 1000 / MINUTE, 6) == round(faded, 6)
 
 
 def test_only_what_is_new_is_fetched_and_not_before_the_interval_is_over(script: Script) -> None:
@@ -316,6 +379,33 @@ def test_a_turn_of_things_is_logged_once(script: Script, caplog: pytest.LogCaptu
         ask(feed, START + 2 * HOUR + minute * MINUTE)
     told = [(record.levelname, record.getMessage()[:17]) for record in caplog.records]
     assert told == [("WARNING", "past use is stale"), ("INFO", "past use is fresh")]
+
+
+def test_another_problem_is_another_turn_and_its_age_is_not(
+    script: Script, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="fairlead.store.feed.usage_feed")
+    feed = script.feed()
+    script.refresh(feed, START + HOUR)
+    for minute, error in enumerate(("disk on fire", "disk on fire", "disk is full", None)):
+        script.response = failure("internal", error, 500) if error else None
+        script.refresh(feed, START + HOUR + (minute + 1) * MINUTE)
+        ask(feed, START + HOUR + (minute + 1) * MINUTE)
+    for minute in range(20, 23):  # stale, and older each time
+        ask(feed, START + HOUR + minute * MINUTE)
+    words = ("on fire", "is full", "past use is fresh", "past use is stale")
+    told = [next(word for word in words if word in each.getMessage()) for each in caplog.records]
+    assert told == list(words)
+
+
+def test_what_contradicts_itself_does_not_count_and_says_so(script: Script) -> None:
+    feed = script.feed(keeps_sums=True)
+    script.refresh(feed, START + HOUR)
+    circle = {A: TOP, TOP: QueueName("root"), QueueName("root"): TOP}
+    vector = feed.vector(START + HOUR, circle, AXES)
+    assert (vector.usage, vector.state, vector.age_ms) == (None, "missing", 0)
+    assert "is below itself" in (vector.problem or "")
+    assert feed.sums(START + HOUR, circle, AXES) is None
 
 
 def test_an_axis_of_which_nothing_is_recorded_is_told(script: Script) -> None:

@@ -67,7 +67,7 @@ def let_past_count(assembled: Assembled, wish: UsageWish, *, sums: bool = False)
     """Read past use into the state of *assembled*; None where it is not asked for or has no effect.
 
     What is wrong with it is told on standard error; the state then stays as it is. *sums* asks for
-    resource-time too, which reads the source once more.
+    resource-time too, of the same reading.
     """
     settings = assembled.settings
     if not isinstance(settings, KaiSettings):
@@ -94,7 +94,6 @@ def _read(assembled: Assembled, settings: KaiSettings, wish: UsageWish, *, sums:
     """Ask the source, which is never an error: a missing answer is a state that is told."""
     from fairlead.explain.usage_report import PastUse
     from fairlead.store.feed.usage_feed import UsageFeed
-    from fairlead.store.feed.usage_sums import usage_sums
 
     # What the feed logs for a service is told here on standard error, once.
     logging.getLogger("fairlead").addHandler(logging.NullHandler())
@@ -102,18 +101,18 @@ def _read(assembled: Assembled, settings: KaiSettings, wish: UsageWish, *, sums:
     source = _source(chosen.source, wish.source)
     chosen = msgspec.structs.replace(chosen, source=source)
     state = assembled.state
-    feed = UsageFeed(chosen.rules, source, os.environ, compares_clocks=wish.compares_clocks)
-    feed.refresh(wish.now_ms)
     parents = {name: queue.parent for name, queue in state.queues.items()}
-    vector = feed.vector(wish.now_ms, parents, [str(axis) for axis in state.axes.axes])
-    found = None
-    if sums and vector.age_ms is not None:
-        try:
-            found = usage_sums(
-                chosen, os.environ, wish.now_ms, state, compares_clocks=wish.compares_clocks
-            )
-        except FairleadError as problem:
-            click.echo(printable(f"warning: past use in hours is not known: {problem}"), err=True)
+    axes = [str(axis) for axis in state.axes.axes]
+    with UsageFeed(
+        chosen.rules,
+        source,
+        os.environ,
+        compares_clocks=wish.compares_clocks,
+        keeps_sums=sums,
+    ) as feed:
+        feed.refresh(wish.now_ms)
+    vector = feed.vector(wish.now_ms, parents, axes)
+    found = feed.sums(wish.now_ms, parents, axes) if sums else None
     return PastUse(settings=chosen, k=settings.k, vector=vector, sums=found)
 
 

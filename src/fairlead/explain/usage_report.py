@@ -9,8 +9,7 @@ from fairlead.explain.amount_text import number_text
 from fairlead.explain.share_report import AxisLine, Cell, Column, QueueEntry, ShareReport
 from fairlead.model.axes import QueueName
 from fairlead.model.duration import format_duration
-from fairlead.store.feed.usage_sums import UsageSums
-from fairlead.store.feed.usage_vector import UsageVector
+from fairlead.store.feed.usage_vector import UsageSums, UsageVector
 from fairlead.usage.settings import StoreSource, UsageSettings
 from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 

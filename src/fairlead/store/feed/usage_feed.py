@@ -6,36 +6,35 @@ raises for what is outside, and nothing turns "unknown" into "nothing was used" 
 """
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Final
 
 from fairlead.errors import FairleadError
-from fairlead.model.axes import QueueName
-from fairlead.store.feed.usage_origin import (
-    PrometheusOrigin,
-    Reading,
-    StoredOrigin,
-    UsageOrigin,
-    as_if_idle,
-)
+from fairlead.store.feed.reading import Onward, Reading, Standing, standing
+from fairlead.store.feed.uncounted import uncounted
+from fairlead.store.feed.usage_origin import PrometheusOrigin, StoredOrigin, UsageOrigin
 from fairlead.store.feed.usage_vector import (
+    CountedTree,
     Freshness,
     Parents,
+    UsageSums,
     UsageVector,
-    places_of,
+    counted_tree,
+    sums_on_axes,
     usage_on_axes,
 )
-from fairlead.usage.ledger import Ledger
-from fairlead.usage.queue_use import Sums
 from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSource
 
 RETRY_MS: Final = 1000  # how long to wait between two tries for the first answer
 
 _LOG: Final = logging.getLogger(__name__)
+_NUMBER: Final = re.compile(r"\d+")
 
 
 class UsageFeed:
-    """Follows a source of past use. Not for several threads at once."""
+    """Follows a source of past use. For the thread that refreshes it only: a file stays open."""
 
     def __init__(
         self,
@@ -44,18 +43,23 @@ class UsageFeed:
         environ: Mapping[str, str],
         *,
         compares_clocks: bool = True,
+        keeps_sums: bool = False,
     ) -> None:
-        """Read nothing yet. Who asks about a moment in the past does not compare clocks."""
+        """Read nothing yet. Who asks about a moment in the past does not compare clocks.
+
+        Who *keeps sums* may ask for them, and has two ledgers of use that fades.
+        """
         self._rules = rules
         self._source = source
         self._environ = environ
         self._compares_clocks = compares_clocks
+        self._keeps_sums = keeps_sums
         self._origin: UsageOrigin | None = None
         self._reading: Reading | None = None
         self._failure: str | None = "nothing was read yet"
         self._tried_ms: int | None = None
-        self._idle: Ledger | None = None  # what was read, growing older
-        self._logged: tuple[Freshness, bool] = ("fresh", False)
+        self._standings: dict[Onward, Standing] = {}  # of what was read
+        self._logged: tuple[Freshness, str] = ("fresh", "")
 
     def refresh(self, now_ms: int) -> None:
         """Read what is new, if the last try is longer ago than fetchInterval.
@@ -72,7 +76,7 @@ class UsageFeed:
         except FairleadError as problem:
             self._failure = str(problem)
             return
-        self._idle = None
+        self._standings = {}
         self._failure = None
 
     def wait_for_first(self, clock_ms: Callable[[], int], pause: Callable[[int], None]) -> bool:
@@ -96,12 +100,49 @@ class UsageFeed:
     def vector(self, now_ms: int, parents: Parents, axes: Sequence[str]) -> UsageVector:
         """What counts at *now_ms* on each of *axes*, with inner queues, as of the last `refresh`.
 
-        Law: the usage is None exactly where history does not count: nothing is known, or it is
-        stale and ``onStale`` is drop.
+        Law: the usage is None exactly where history does not count: nothing is known, it is stale
+        and ``onStale`` is drop, or what is known contradicts itself; the problem says which.
         """
         vector = self._vector(now_ms, parents, axes)
         self._log(vector)
         return vector
+
+    def sums(self, now_ms: int, parents: Parents, axes: Sequence[str]) -> UsageSums | None:
+        """The resource-time behind `vector`, from the same reading and as of the same moment.
+
+        Where stale history is dropped, it is that of the last look. None: nothing is known, or
+        what is known contradicts itself, and `vector` says why. Only for who keeps sums.
+        """
+        assert self._keeps_sums, "whoever asks for sums says so at the start"
+        reading = self._reading
+        if reading is None or reading.newest_ms is None:
+            return None
+        tree = self._tree(reading, parents)
+        try:
+            found, as_of_ms = self._as_of(reading, now_ms)
+            assert found.plain is not None, "kept from the start"
+            return UsageSums(
+                raw=sums_on_axes(found.plain, as_of_ms, axes, tree),
+                decayed=sums_on_axes(found.ledger, as_of_ms, axes, tree),
+            )
+        except FairleadError:
+            return None
+
+    def close(self) -> None:
+        """Let go of the source; what was read still counts."""
+        if self._origin is not None:
+            self._origin.close()
+
+    def __enter__(self) -> "UsageFeed":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def _vector(self, now_ms: int, parents: Parents, axes: Sequence[str]) -> UsageVector:
         reading, failure = self._reading, self._failure
@@ -109,17 +150,17 @@ class UsageFeed:
             problems = [failure] if failure else list(reading.problems if reading else ())
             return UsageVector(usage=None, state="missing", problem="; ".join(problems))
         age_ms = max(0, now_ms - reading.newest_ms)
-        is_stale = age_ms > self._rules.staleness_ms
+        is_stale = self._is_stale(reading, now_ms)
         usage = None
         problems = [failure] if failure else list(reading.problems)
         if is_stale:
             problems.insert(0, self._stale_text(age_ms))
         if not (is_stale and self._rules.on_stale == "drop"):
-            problems.extend(_uncounted(axes, reading.ledger))
             try:
-                ledger, as_of_ms = self._as_of(reading, now_ms, is_stale=is_stale)
-                usage = self._usage(reading, ledger, as_of_ms, parents, axes)
-                problems.extend(_without_capacity(axes, ledger, as_of_ms))
+                found, as_of_ms = self._as_of(reading, now_ms)
+                tree = self._tree(reading, parents)
+                usage = usage_on_axes(found.ledger, as_of_ms, axes, tree)
+                problems.extend(uncounted(axes, found.ledger, as_of_ms))
             except FairleadError as problem:
                 problems.append(str(problem))
         return UsageVector(
@@ -129,32 +170,22 @@ class UsageFeed:
             problem="; ".join(problems) or None,
         )
 
-    def _as_of(self, reading: Reading, now_ms: int, *, is_stale: bool) -> tuple[Ledger, int]:
-        """The ledger to ask, and about which moment: fresh ones about now, all held as before."""
-        assert reading.newest_ms is not None
-        ledger = reading.ledger
-        newest_ms = max(reading.newest_ms + reading.ahead_ms, ledger.newest_ms or 0)
-        as_of_ms = max(now_ms + reading.ahead_ms, newest_ms)
-        if is_stale and self._rules.on_stale == "hold":
-            as_of_ms = newest_ms
-        elif is_stale:
-            if self._idle is None:
-                self._idle = as_if_idle(ledger, reading.rules, newest_ms)
-            ledger = self._idle
-            as_of_ms = max(as_of_ms, newest_ms + 1)
-        return ledger, as_of_ms
+    def _as_of(self, reading: Reading, now_ms: int) -> tuple[Standing, int]:
+        """What to ask, and about which moment: fresh ledgers about now, all held as before."""
+        onward: Onward = "as before"
+        if self._is_stale(reading, now_ms):
+            onward = "decay" if self._rules.on_stale == "decay" else "hold"
+        found = self._standings.get(onward)
+        if found is None:
+            found = self._standings[onward] = standing(reading, onward)
+        return found, found.as_of_ms(now_ms + reading.ahead_ms)
 
-    def _usage(
-        self,
-        reading: Reading,
-        ledger: Ledger,
-        as_of_ms: int,
-        parents: Parents,
-        axes: Sequence[str],
-    ) -> dict[QueueName, Sums]:
-        # Adding to a queue what is below it, when it is told with that already, counts it twice.
-        links = {name: None if up in reading.whole else up for name, up in parents.items()}
-        return usage_on_axes(ledger, as_of_ms, axes, parents=links, charge=self._rules.charge)
+    def _is_stale(self, reading: Reading, now_ms: int) -> bool:
+        assert reading.newest_ms is not None, "what is not known cannot be old"
+        return now_ms - reading.newest_ms > self._rules.staleness_ms
+
+    def _tree(self, reading: Reading, parents: Parents) -> CountedTree:
+        return counted_tree(parents, reading.whole, self._rules.charge)
 
     def _stale_text(self, age_ms: int) -> str:
         effect = {
@@ -177,40 +208,21 @@ class UsageFeed:
     def _make_origin(self) -> UsageOrigin:
         if isinstance(self._source, PrometheusSource):
             return PrometheusOrigin(
-                self._source, self._rules, self._environ, compares_clocks=self._compares_clocks
+                self._source,
+                self._rules,
+                self._environ,
+                compares_clocks=self._compares_clocks,
+                keeps_plain=self._keeps_sums,
             )
-        return StoredOrigin(self._source, self._rules)
+        return StoredOrigin(self._source, self._rules, keeps_plain=self._keeps_sums)
 
     def _log(self, vector: UsageVector) -> None:
         """Once for every turn of things, not in every cycle."""
-        turn = (vector.state, vector.problem is not None)
+        # Ages and moments are others each time, and tell of nothing new.
+        turn = vector.state, _NUMBER.sub("0", vector.problem or "")
         if turn != self._logged:
             self._logged = turn
             if vector.problem is None:
                 _LOG.info("past use is %s", vector.state)
             else:
                 _LOG.warning("past use is %s: %s", vector.state, vector.problem)
-
-
-def _uncounted(axes: Sequence[str], ledger: Ledger) -> list[str]:
-    """The axes of which there is no record at all."""
-    return [
-        f"of {axis} no use is recorded; it counts as none"
-        for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
-        if not places
-    ]
-
-
-def _without_capacity(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
-    """The axes of which something was used, but nobody said how much of it there was."""
-    unknown = set(ledger.unknown(as_of_ms))
-    if not unknown:
-        return []
-    queues = ledger.usage(as_of_ms).queues.values()
-    return [
-        f"of {axis} use is recorded, but not how much of it the cluster had; it counts as none"
-        for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)
-        if places
-        and all(ledger.resources[place] in unknown for place in places)
-        and any(use.all[place] > 0 for use in queues for place in places)
-    ]

@@ -6,27 +6,15 @@ from typing import Final, Protocol
 
 import msgspec
 
-from fairlead.model.axes import QueueName
+from fairlead.errors import FairleadError
+from fairlead.store.feed.reading import Reading
+from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.history import PrometheusHistory
-from fairlead.usage.entries import Held
-from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules
-from fairlead.usage.snapshot import restored, snapshot
 
 CLOCKS_APART_MS: Final = 30_000  # more than a slow answer; less than a sample
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at one moment, told by the clock of who asks."""
-
-    ledger: Ledger
-    rules: UsageRules  # those that the ledger counts by
-    newest_ms: int | None  # until when all is told; None: nothing is
-    ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the clock of who asks
-    whole: frozenset[QueueName] = frozenset()  # queues told with all that is below them
-    problems: tuple[str, ...] = ()
 
 
 class UsageOrigin(Protocol):
@@ -35,30 +23,50 @@ class UsageOrigin(Protocol):
     def read(self, now_ms: int) -> Reading:
         """All that is known until *now_ms*; StoreError or UsageError if it cannot be read."""
 
+    def close(self) -> None:
+        """Let go of what is open; another reading opens it again."""
+
 
 class StoredOrigin:
-    """Our own file. It is opened for every reading, so that nobody is kept from it in between."""
+    """Our own file, kept open from one reading to the next: only what is new is read.
 
-    def __init__(self, source: StoreSource, rules: UsageRules) -> None:
+    Whoever writes is not kept from it: nothing is locked between two readings. For one thread only.
+    """
+
+    def __init__(self, source: StoreSource, rules: UsageRules, *, keeps_plain: bool) -> None:
         """Open nothing yet."""
         self._path = Path(source.path)
         self._rules = rules
+        self._keeps_plain = keeps_plain
+        self._store: UsageStore | None = None
+        self._which: tuple[int, ...] | None = None  # the file that is open
 
     def read(self, now_ms: int) -> Reading:
         """Take the ledger of the file; entries later than *now_ms* count as of their own time."""
-        with UsageStore.open(self._path, writes=False) as store:
-            newest_ms = store.newest_ms
-            observed_ms = store.observed_ms
-            ledger = store.ledger(self._rules, max(now_ms, newest_ms or now_ms))
-        if newest_ms is not None and observed_ms is not None:
-            # As long as somebody looks, no entry means that nothing has changed.
-            newest_ms = max(newest_ms, observed_ms)
-        return Reading(
-            ledger=ledger,
-            rules=self._rules,
-            newest_ms=newest_ms,
-            problems=() if newest_ms is not None else (f"usage store {self._path} is empty",),
-        )
+        which = _which_file(self._path)
+        if which != self._which:
+            self.close()  # somebody put another file in its place
+        is_first = self._store is None
+        self._which = which
+        try:
+            return self._read(now_ms)
+        except FairleadError:
+            self.close()
+            if is_first:
+                raise
+        return self.read(now_ms)  # what was open may be the problem
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._store is not None:
+            self._store.close()
+        self._store = self._which = None
+
+    def _read(self, now_ms: int) -> Reading:
+        if self._store is None:
+            self._store = UsageStore.open(self._path, writes=False)
+        until_ms = max(now_ms, self._store.newest_ms or now_ms)
+        return stored_reading(self._store, self._rules, until_ms, keeps_plain=self._keeps_plain)
 
 
 class PrometheusOrigin:
@@ -71,11 +79,14 @@ class PrometheusOrigin:
         environ: Mapping[str, str],
         *,
         compares_clocks: bool,
+        keeps_plain: bool,
     ) -> None:
         """Ask nothing yet; StoreError if it is not said where the server is."""
         self._client = PrometheusClient(source, environ)
         self._rules = msgspec.structs.replace(rules, way="sampled")
-        self._history = PrometheusHistory(self._client, source, self._rules)
+        self._history = PrometheusHistory(
+            self._client, source, self._rules, keeps_plain=keeps_plain
+        )
         self._compares_clocks = compares_clocks
 
     def read(self, now_ms: int) -> Reading:
@@ -92,6 +103,7 @@ class PrometheusOrigin:
         fetched = self._history.fetch(now_ms + ahead_ms)
         return Reading(
             ledger=self._history.ledger,
+            plain=self._history.plain,
             rules=self._rules,
             newest_ms=None if fetched.newest_ms is None else fetched.newest_ms - ahead_ms,
             ahead_ms=ahead_ms,
@@ -99,15 +111,14 @@ class PrometheusOrigin:
             problems=(*problems, *fetched.problems),
         )
 
+    def close(self) -> None:
+        """Nothing is open between two readings."""
 
-def as_if_idle(ledger: Ledger, rules: UsageRules, since_ms: int) -> Ledger:
-    """A copy in which nobody holds anything after *since_ms*, while the capacity is as before."""
-    idle = restored(snapshot(ledger), ledger.resources, rules)
-    at_ms = since_ms + 1  # a sample at that very moment still saw what was held
-    usage = idle.usage(at_ms)
-    nothing = (0,) * len(idle.resources)
-    for queue in usage.queues:
-        idle.take(Held(at_ms=at_ms, queue=queue, amounts=nothing))
-    for queue, user in usage.users:
-        idle.take(Held(at_ms=at_ms, queue=queue, user=user, amounts=nothing))
-    return idle
+
+def _which_file(path: Path) -> tuple[int, ...] | None:
+    """What tells a file from another of the same name; None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

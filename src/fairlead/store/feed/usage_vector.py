@@ -26,6 +26,35 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
+class UsageSums(msgspec.Struct, frozen=True, kw_only=True):
+    """Base units times milliseconds on each axis, of all queues that used any, inner ones too."""
+
+    raw: dict[QueueName, Sums]
+    decayed: dict[QueueName, Sums]
+
+
+class CountedTree(msgspec.Struct, frozen=True, kw_only=True):
+    """Which use is charged, and where it is added up."""
+
+    charge: Charge
+    parents: Parents  # to whom a queue's use is added
+    left_out: frozenset[QueueName]  # queues whose own records do not count
+
+
+def counted_tree(parents: Parents, whole: frozenset[QueueName], charge: Charge) -> CountedTree:
+    """How to count, where the queues in *whole* are told with all that is below them.
+
+    Law: an inner queue has used what the queues below it have, each charged by itself.
+    """
+    if charge == "all":
+        # Adding to such a queue what is below it counts that twice.
+        links = {name: None if up in whole else up for name, up in parents.items()}
+        return CountedTree(charge=charge, parents=links, left_out=frozenset())
+    # What is above the guarantee of a queue is not what was above those of the queues below it.
+    inner = frozenset(up for up in parents.values() if up is not None)
+    return CountedTree(charge=charge, parents=parents, left_out=inner & whole)
+
+
 def places_of(axes: Sequence[str], resources: Sequence[str]) -> list[list[int]]:
     """For each axis, the places of the resources that are counted on it."""
     return [
@@ -39,22 +68,34 @@ def places_of(axes: Sequence[str], resources: Sequence[str]) -> list[list[int]]:
 
 
 def usage_on_axes(
-    ledger: Ledger, now_ms: int, axes: Sequence[str], *, parents: Parents, charge: Charge
+    ledger: Ledger, now_ms: int, axes: Sequence[str], tree: CountedTree
 ) -> dict[QueueName, Sums]:
     """Billionths of the capacity on each axis, inner queues included; 0 where nothing is counted.
 
     Cost: O(queues times depth). Raises UsageError as the ledger does.
     """
     places = places_of(axes, ledger.resources)
-    if all(len(each) <= 1 for each in places):
-        parts = ledger.normalised(now_ms, charge=charge, parents=parents)
+    if all(len(each) <= 1 for each in places) and not tree.left_out:
+        parts = ledger.normalised(now_ms, charge=tree.charge, parents=tree.parents)
         return {name: _summed(part, places) for name, part in parts.items()}
-    usage = ledger.usage(now_ms)
-    sums = {
-        name: _summed(use.all if charge == "all" else use.above_guarantee, places)
-        for name, use in usage.queues.items()
+    capacity = _summed(ledger.usage(now_ms).capacity, places)
+    return billionths(sums_on_axes(ledger, now_ms, axes, tree), capacity)
+
+
+def sums_on_axes(
+    ledger: Ledger, now_ms: int, axes: Sequence[str], tree: CountedTree
+) -> dict[QueueName, Sums]:
+    """Base units times milliseconds on each axis, inner queues included.
+
+    Cost: O(queues times depth). Raises UsageError as the ledger does.
+    """
+    places = places_of(axes, ledger.resources)
+    own = {
+        name: _summed(use.all if tree.charge == "all" else use.above_guarantee, places)
+        for name, use in ledger.usage(now_ms).queues.items()
+        if name not in tree.left_out
     }
-    return billionths(sums_with_inner_queues(sums, parents), _summed(usage.capacity, places), None)
+    return sums_with_inner_queues(own, tree.parents)
 
 
 def _summed(amounts: Sums, places: list[list[int]]) -> Sums:

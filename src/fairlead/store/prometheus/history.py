@@ -43,17 +43,27 @@ class PrometheusHistory:
     """
 
     def __init__(
-        self, client: PrometheusClient, source: PrometheusSource, rules: UsageRules
+        self,
+        client: PrometheusClient,
+        source: PrometheusSource,
+        rules: UsageRules,
+        *,
+        keeps_plain: bool = False,
     ) -> None:
-        """Fetch nothing yet."""
+        """Fetch nothing yet. Who *keeps plain* sums has a ledger in which nothing fades, too."""
         self._client = client
         self._queries = queries_of(source)
         self._rules = rules
+        self._keeps_plain = keeps_plain
         self.start_again()
 
     def start_again(self) -> None:
         """Forget everything; the next fetch is of the whole window."""
         self.ledger = new_ledger(self._rules)
+        self.plain: Ledger | None = None
+        if self._keeps_plain:
+            unfading = msgspec.structs.replace(self._rules, half_life_ms=None)
+            self.plain = self.ledger if unfading == self._rules else new_ledger(unfading)
         self._sweep = LevelSweep(len(RESOURCES))
         self._end_ms: int | None = None
         self._problems: tuple[str, ...] = ()
@@ -82,8 +92,7 @@ class PrometheusHistory:
                 for each in stretch.ask(place, queries)
             ]
             entries = self._sweep.extend(told, begin_ms=begin_ms, end_ms=end_ms, step_ms=step_ms)
-            for entry in entries:
-                self.ledger.take(entry)
+            self._take(entries)
             self._end_ms = end_ms
             self._problems = stretch.problems()
         return Fetched(
@@ -92,6 +101,12 @@ class PrometheusHistory:
             newest_ms=self._newest_ms(now_ms),
             problems=self._problems,
         )
+
+    def _take(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            self.ledger.take(entry)
+            if self.plain is not None and self.plain is not self.ledger:
+                self.plain.take(entry)
 
     def _begin_ms(self, now_ms: int) -> int:
         """The first sample to ask for. A window is open at its old end."""
@@ -110,31 +125,9 @@ class PrometheusHistory:
         return now_ms if newest_ms is not None and newest_ms == self._end_ms else newest_ms
 
 
-def fetch_entries(
-    client: PrometheusClient, source: PrometheusSource, rules: UsageRules, now_ms: int
-) -> Fetched:
-    """All that the window that ends at *now_ms* needs, as entries in the order to take them."""
-    return PrometheusHistory(client, source, rules).fetch(now_ms)
-
-
-def history_of(
-    client: PrometheusClient, source: PrometheusSource, rules: UsageRules, now_ms: int
-) -> Ledger:
-    """A sampled ledger of the window that ends at *now_ms*."""
-    history = PrometheusHistory(client, source, rules)
-    history.fetch(now_ms)
-    return history.ledger
-
-
 def new_ledger(rules: UsageRules) -> Ledger:
     """An empty ledger that sums samples as they come from a server."""
-    return Ledger(
-        RESOURCES,
-        rules.window,
-        half_life_ms=rules.half_life_ms,
-        way="sampled",
-        resolution_ms=rules.resolution_ms,
-    )
+    return Ledger.by(RESOURCES, msgspec.structs.replace(rules, way="sampled"))
 
 
 class _Stretch:

@@ -1,0 +1,109 @@
+"""What a source of past use said, and what of it counts at a moment.
+
+Until `newest_ms` all is known. What happened afterwards is not, but for what administrators did:
+that counts, and must not make anybody pay for time in which nobody looked.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.model.axes import QueueName
+from fairlead.usage.entries import Forgiven, Gap, Granted, Held, Removed, Renamed
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.snapshot import restored, snapshot
+
+Act: TypeAlias = Granted | Forgiven | Renamed | Removed | Gap
+Onward: TypeAlias = Literal["as before", "hold", "decay"]
+"""How it goes on after the last look: all is held as before, time stands still, or nobody holds
+anything any more."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known at one moment, told by the clock of who asks."""
+
+    ledger: Ledger  # has taken all until newest_ms
+    plain: Ledger | None = None  # the same without fading; None: it was not asked for
+    acts: tuple[Act, ...] = ()  # of after newest_ms
+    rules: UsageRules  # those that the ledger counts by
+    newest_ms: int | None  # until when all is told; None: nothing is
+    ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the clock of who asks
+    whole: frozenset[QueueName] = frozenset()  # queues told with all that is below them
+    problems: tuple[str, ...] = ()
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Ledgers to ask, and about which moment."""
+
+    ledger: Ledger
+    plain: Ledger | None
+    since_ms: int  # until when all is known
+    stands_still: bool  # from then on
+
+    def as_of_ms(self, now_ms: int) -> int:
+        """The moment to ask about at *now_ms*, by the clock behind the ledger."""
+        # Acts are later than what is known, and so may be what a reading took before it failed.
+        first_ms = max(self.since_ms, self.ledger.newest_ms or 0)
+        return first_ms if self.stands_still else max(now_ms, first_ms)
+
+
+def standing(reading: Reading, onward: Onward) -> Standing:
+    """What counts of *reading*, if it goes on as *onward* says.
+
+    Cost: that of copying the ledgers, where anything has to be taken into them; else none.
+    """
+    assert reading.newest_ms is not None, "nothing is known that could go on"
+    since_ms = max(reading.newest_ms + reading.ahead_ms, reading.ledger.newest_ms or 0)
+    ledger = _going_on(reading.ledger, reading.rules, reading.acts, since_ms, onward)
+    plain: Ledger | None = ledger
+    if reading.plain is None:
+        plain = None
+    elif reading.plain is not reading.ledger:
+        rules = without_fading(reading.rules)
+        plain = _going_on(reading.plain, rules, reading.acts, since_ms, onward)
+    return Standing(
+        ledger=ledger,
+        plain=plain,
+        since_ms=since_ms,
+        stands_still=onward == "hold",
+    )
+
+
+def without_fading(rules: UsageRules) -> UsageRules:
+    """The same rules without a half-life."""
+    return msgspec.structs.replace(rules, half_life_ms=None)
+
+
+def _going_on(
+    ledger: Ledger, rules: UsageRules, acts: tuple[Act, ...], since_ms: int, onward: Onward
+) -> Ledger:
+    if not acts and onward != "decay":
+        return ledger
+    copy = restored(snapshot(ledger), ledger.resources, rules)
+    if onward == "decay":
+        _let_go_of_all(copy, since_ms)
+    for act in acts:
+        if onward != "hold":
+            copy.take(act)
+        elif not isinstance(act, Gap):  # where time stands still, none of it is unknown
+            copy.take(_moved(act, since_ms))
+    return copy
+
+
+def _let_go_of_all(ledger: Ledger, since_ms: int) -> None:
+    """Nobody holds anything after *since_ms*, while the capacity is as before."""
+    at_ms = since_ms + 1  # a sample at that very moment still saw what was held
+    usage = ledger.usage(at_ms)
+    nothing = (0,) * len(ledger.resources)
+    for queue in usage.queues:
+        ledger.take(Held(at_ms=at_ms, queue=queue, amounts=nothing))
+    for queue, user in usage.users:
+        ledger.take(Held(at_ms=at_ms, queue=queue, user=user, amounts=nothing))
+
+
+def _moved(act: Granted | Forgiven | Renamed | Removed, at_ms: int) -> Act:
+    if isinstance(act, Granted):
+        # Equal grants of one moment are one; those of two moments stay two.
+        act = msgspec.structs.replace(act, reason=f"{act.at_ms}: {act.reason}")
+    return msgspec.structs.replace(act, at_ms=at_ms)

@@ -1,0 +1,73 @@
+"""What our own file knows until a moment, and until when somebody looked."""
+
+from fairlead.store.feed.reading import Act, Reading, without_fading
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.usage.entries import Capacity, Guarantee, Held
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.timeline import BUCKETS
+from fairlead.usage.window import begins_at
+
+
+def stored_reading(
+    store: UsageStore, rules: UsageRules, until_ms: int, *, keeps_plain: bool = False
+) -> Reading:
+    """All that *store* knows until *until_ms*; what is later is left out.
+
+    Known is what was so when somebody last looked, or last wrote a level down: an act says nothing
+    of what queues hold. With *keeps_plain* there is a ledger without fading, too. Cost: that of
+    `UsageStore.ledger`; if rules fade and both are wanted, that of what the window holds. Raises
+    StoreError or UsageError.
+    """
+    # Asked for first: what is written meanwhile is then known to be later.
+    newest_ms = _looked_ms(store, until_ms)
+    taken_ms = until_ms if newest_ms is None else newest_ms
+    problems: tuple[str, ...] = ()
+    if newest_ms is None:
+        what = "is empty" if store.newest_ms is None else "has no record of what queues hold"
+        problems = (f"usage store {store.path} {what}",)
+    plain = None
+    if keeps_plain and rules.half_life_ms is not None:
+        ledger, plain = fading_and_plain(store, rules, taken_ms)
+    else:
+        ledger = store.ledger(rules, taken_ms)
+        plain = ledger if keeps_plain else None
+    return Reading(
+        ledger=ledger,
+        plain=plain,
+        acts=_acts(store, taken_ms, until_ms),
+        rules=rules,
+        newest_ms=newest_ms,
+        problems=problems,
+    )
+
+
+def fading_and_plain(store: UsageStore, rules: UsageRules, until_ms: int) -> tuple[Ledger, Ledger]:
+    """The ledger of *rules* until a moment, and the same without fading, in one pass."""
+    fading = Ledger.by(store.resources, rules)
+    plain = Ledger.by(store.resources, without_fading(rules))
+    begin_ms = begins_at(rules.window, until_ms)
+    # The bucket in which a window begins counts in part, and must be whole for that.
+    begin_ms -= 2 * (until_ms - begin_ms) // BUCKETS + rules.resolution_ms
+    for entry in store.entries(begin_ms):
+        if entry.at_ms > until_ms:
+            break
+        fading.take(entry)
+        plain.take(entry)
+    return fading, plain
+
+
+def _looked_ms(store: UsageStore, until_ms: int) -> int | None:
+    """Until when it is known what queues hold; as long as somebody looks, nothing has changed."""
+    known = [each for each in (store.observed_ms, store.newest_level_ms) if each is not None]
+    return min(max(known), until_ms) if known else None
+
+
+def _acts(store: UsageStore, after_ms: int, until_ms: int) -> tuple[Act, ...]:
+    if min(store.newest_ms or 0, until_ms) <= after_ms:
+        return ()
+    return tuple(
+        entry
+        for entry in store.entries(after_ms + 1)
+        if not isinstance(entry, Held | Guarantee | Capacity) and entry.at_ms <= until_ms
+    )
