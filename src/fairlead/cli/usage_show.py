@@ -18,6 +18,8 @@ from fairlead.explain.printable import printable
 from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, parse_duration
+from fairlead.store.feed.reading import standing
+from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
@@ -61,7 +63,8 @@ def show(
     """Show what every queue used over a window.
 
     In hours of one GPU, one core or one GiB, and as a part of the capacity of the same time.
-    Without other settings the window is the last 7 days and nothing fades. With the objects of -f,
+    Without other settings the window is the last 7 days and nothing fades. It ends now, or where
+    nobody has looked for longer than that may be, with the last look. With the objects of -f,
     inner queues are shown, too, each the sum of what is below it.
     """
     if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png"):
@@ -75,7 +78,10 @@ def show(
             report = only_queue(report, queue)
         _print(report, output)
         if plot is not None:
-            _draw(opened_store, rules, now, queue, Path(plot))
+            _draw(opened_store, rules, report.until_ms, queue, Path(plot))
+    if report.until_ms < report.now_ms:
+        end = moment_text(report.until_ms)
+        click.echo(f"note: nobody looked after {end}; what was used since is not known", err=True)
     if report.unknown and report.rows:
         names = ", ".join(report.unknown)
         click.echo(f"note: the capacity of {names} was never told in this window", err=True)
@@ -105,11 +111,13 @@ def _length_ms(option: str, text: str) -> int:
 def _report(
     store: UsageStore, record: Record, rules: UsageRules, now_ms: int, *, by_user: bool
 ) -> UsageReport:
-    decaying = store.ledger(rules, now_ms)
-    plain = decaying
-    if rules.half_life_ms is not None:
-        plain = store.ledger(msgspec.structs.replace(rules, half_life_ms=None), now_ms)
-    return usage_report(plain, decaying, rules, now_ms, record.parents, by_user=by_user)
+    """Report what is known: after the last look, nobody can say who held what."""
+    reading = stored_reading(store, rules, now_ms, keeps_plain=True)
+    looked_ms = now_ms if reading.newest_ms is None else reading.newest_ms
+    reading = msgspec.structs.replace(reading, newest_ms=looked_ms)
+    is_stale = now_ms - looked_ms > rules.staleness_ms
+    found = standing(reading, "hold" if is_stale else "as before")
+    return usage_report(found, rules, now_ms, record.parents, by_user=by_user)
 
 
 def _check_known(queue: str, report: UsageReport) -> None:
@@ -130,7 +138,7 @@ def _print(report: UsageReport, output: str) -> None:
         _print_csv(report)
         return
     fades = "" if report.half_life_ms is None else f", half-life {_short(report.half_life_ms)}"
-    since, until = moment_text(report.since_ms), moment_text(report.now_ms)
+    since, until = moment_text(report.since_ms), moment_text(report.until_ms)
     click.echo(f"used from {since} to {until}{fades}\n")
     click.echo(_table(report) if report.rows else "nobody used anything")
 
@@ -171,13 +179,15 @@ def _print_csv(report: UsageReport) -> None:
     click.echo(text.getvalue(), nl=False)
 
 
-def _draw(store: UsageStore, rules: UsageRules, now_ms: int, queue: str | None, file: Path) -> None:
+def _draw(
+    store: UsageStore, rules: UsageRules, until_ms: int, queue: str | None, file: Path
+) -> None:
     from fairlead.explain.held_over_time import held_over_time
     from fairlead.explain.usage_plot import draw_usage
 
-    begin_ms = begins_at(rules.window, now_ms)
+    begin_ms = begins_at(rules.window, until_ms)
     entries = counted(store.entries(begin_ms), "entries read")
-    held = held_over_time(entries, len(store.resources), begin_ms, now_ms, PLOT_POINTS)
+    held = held_over_time(entries, len(store.resources), begin_ms, until_ms, PLOT_POINTS)
     if queue is not None:
         only = {name: points for name, points in held.queues.items() if name == queue}
         held = msgspec.structs.replace(held, queues=only)

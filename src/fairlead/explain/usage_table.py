@@ -1,6 +1,6 @@
 """Who used what over a window: rows for people, and documents for programs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -9,12 +9,19 @@ from fairlead.explain.moment_text import moment_text
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.duration import format_duration
-from fairlead.usage.ledger import Ledger
-from fairlead.usage.queue_use import BILLION, Sums, Usage, sums_with_inner_queues
+from fairlead.store.feed.reading import Standing
+from fairlead.store.feed.usage_vector import Parents
+from fairlead.usage.queue_use import (
+    BILLION,
+    Charge,
+    Sums,
+    Usage,
+    billionths,
+    sums_with_inner_queues,
+)
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import begins_at
 
-Parents = Mapping[QueueName, QueueName | None]
 NOBODY = "(nobody in particular)"
 
 
@@ -33,10 +40,11 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Who used what over the window that ends at a moment."""
+    """Who used what over a window."""
 
-    now_ms: int
+    now_ms: int  # when it was asked for
     since_ms: int
+    until_ms: int  # where the window ends: now, or when somebody last looked
     half_life_ms: int | None
     rows: list[UsageRow]
     unknown: tuple[str, ...]  # resources of which there was no capacity
@@ -48,35 +56,47 @@ class _Counted(msgspec.Struct, frozen=True, kw_only=True):
     used: Sums
     decayed: Sums
     above: Sums | None
+    parts: Sums | None  # billionths of the capacity; None: what counts is not known
+
+
+class _Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue, or a user in it, and where it stands in the list."""
+
+    queue: QueueName
+    depth: int
+    user: str
+    counted: _Counted
 
 
 def usage_report(
-    plain: Ledger,
-    fading: Ledger,
-    rules: UsageRules,
-    now_ms: int,
-    parents: Parents,
-    *,
-    by_user: bool,
+    standing: Standing, rules: UsageRules, now_ms: int, parents: Parents, *, by_user: bool
 ) -> UsageReport:
     """Report what every queue used, inner ones of *parents* included.
 
-    *plain* counts without a half-life and *fading* with it; they may be one ledger.
+    The window ends where *standing* says at *now_ms*, which must have a ledger without fading.
     """
-    usage, decayed = plain.usage(now_ms), fading.usage(now_ms)
-    queues = _by_queue(usage, decayed, parents)
-    users = _by_user(usage, decayed) if by_user else {}
-    rows = [
-        _row(plain.resources, place, decayed.capacity, queue, depth, user, counted, rules)
-        for place in _places(plain.resources)
+    assert standing.plain is not None, "what was used is told as it was"
+    resources = standing.ledger.resources
+    until_ms = standing.as_of_ms(now_ms)
+    usage, decayed = standing.plain.usage(until_ms), standing.ledger.usage(until_ms)
+    queues = _by_queue(usage, decayed, parents, rules.charge)
+    users = _by_user(usage, decayed, rules.charge) if by_user else {}
+    holders = [
+        _Holder(queue=queue, depth=depth, user=user, counted=counted)
         for queue, depth in _in_tree(queues, parents)
         for user, counted in [("", queues[queue]), *users.get(queue, [])]
     ]
+    fades = rules.half_life_ms is not None
     return UsageReport(
         now_ms=now_ms,
-        since_ms=begins_at(rules.window, now_ms),
+        since_ms=begins_at(rules.window, until_ms),
+        until_ms=until_ms,
         half_life_ms=rules.half_life_ms,
-        rows=rows,
+        rows=[
+            _row(resources[place], place, holder, decayed.unknown, fades=fades)
+            for place in _places(resources)
+            for holder in holders
+        ],
         unknown=decayed.unknown,
     )
 
@@ -93,6 +113,7 @@ def usage_document(report: UsageReport) -> dict[str, object]:
         "kind": "Usage",
         "now": moment_text(report.now_ms),
         "since": moment_text(report.since_ms),
+        "until": moment_text(report.until_ms),
         "halfLife": None if report.half_life_ms is None else format_duration(report.half_life_ms),
         "unknownCapacity": list(report.unknown),
         "usage": [
@@ -111,34 +132,52 @@ def usage_document(report: UsageReport) -> dict[str, object]:
     }
 
 
-def _by_queue(usage: Usage, decayed: Usage, parents: Parents) -> dict[QueueName, _Counted]:
+def _by_queue(
+    usage: Usage, decayed: Usage, parents: Parents, charge: Charge
+) -> dict[QueueName, _Counted]:
     used = {name: use.all for name, use in usage.queues.items()}
     as_counted = {name: use.all for name, use in decayed.queues.items()}
     above = {name: use.above_guarantee for name, use in decayed.queues.items()}
-    totals = [sums_with_inner_queues(sums, parents) for sums in (used, as_counted, above)]
+    used, as_counted, above = (
+        sums_with_inner_queues(sums, parents) for sums in (used, as_counted, above)
+    )
+    parts = billionths(as_counted if charge == "all" else above, decayed.capacity)
     return {
-        name: _Counted(used=totals[0][name], decayed=totals[1][name], above=totals[2][name])
-        for name in totals[0]
+        name: _Counted(
+            used=used[name], decayed=as_counted[name], above=above[name], parts=parts[name]
+        )
+        for name in used
     }
 
 
-def _by_user(usage: Usage, decayed: Usage) -> dict[QueueName, list[tuple[str, _Counted]]]:
-    found: dict[QueueName, list[tuple[str, _Counted]]] = {}
+def _by_user(
+    usage: Usage, decayed: Usage, charge: Charge
+) -> dict[QueueName, list[tuple[str, _Counted]]]:
+    found: dict[QueueName, dict[str, tuple[Sums, Sums]]] = {}
     for (queue, user), used in sorted(usage.users.items()):
-        counted = _Counted(used=used, decayed=decayed.users[queue, user], above=None)
-        found.setdefault(queue, []).append((user, counted))
+        found.setdefault(queue, {})[user] = used, decayed.users[queue, user]
     for queue, users in found.items():
-        rest = _Counted(
-            used=_rest(usage.queues[queue].all, [each.used for _, each in users]),
-            decayed=_rest(decayed.queues[queue].all, [each.decayed for _, each in users]),
-            above=None,
-        )
-        if any(rest.used):
-            users.append((NOBODY, rest))
-    return found
+        used_by, decayed_by = zip(*users.values(), strict=True)
+        rest = _rest(usage.queues[queue].all, used_by)
+        if any(rest):
+            users[NOBODY] = rest, _rest(decayed.queues[queue].all, decayed_by)
+    return {
+        queue: [
+            (user, _counted_user(*sums, decayed.capacity, charge)) for user, sums in users.items()
+        ]
+        for queue, users in found.items()
+    }
 
 
-def _rest(total: Sums, parts: list[Sums]) -> Sums:
+def _counted_user(used: Sums, decayed: Sums, capacity: Sums, charge: Charge) -> _Counted:
+    """Guarantees are queues', so nobody can say which use of a user was above one."""
+    parts = None
+    if charge == "all":
+        [parts] = billionths({QueueName(""): decayed}, capacity).values()
+    return _Counted(used=used, decayed=decayed, above=None, parts=parts)
+
+
+def _rest(total: Sums, parts: Sequence[Sums]) -> Sums:
     # Each sum is rounded by itself, so a rest of a few base units x ms is none.
     rest = [whole - sum(each) for whole, each in zip(total, zip(*parts, strict=True), strict=True)]
     return tuple(0 if abs(each) <= len(parts) + 1 else each for each in rest)
@@ -165,35 +204,24 @@ def _places(resources: tuple[str, ...]) -> list[int]:
 
 
 def _row(
-    resources: tuple[str, ...],
-    place: int,
-    capacity: Sums,
-    queue: QueueName,
-    depth: int,
-    user: str,
-    counted: _Counted,
-    rules: UsageRules,
+    resource: str, place: int, holder: _Holder, unknown: tuple[str, ...], *, fades: bool
 ) -> UsageRow:
-    resource = resources[place]
-    above = None if counted.above is None else counted.above[place]
-    charged = above if rules.charge == "over-quota" else counted.decayed[place]
+    counted = holder.counted
+    part = "" if counted.parts is None or resource in unknown else _part_text(counted.parts[place])
     return UsageRow(
-        queue=queue,
-        depth=depth,
-        user=user,
+        queue=holder.queue,
+        depth=holder.depth,
+        user=holder.user,
         resource=resource,
         unit=hours_unit(resource),
         used=hours_text(resource, counted.used[place]),
-        decayed="" if rules.half_life_ms is None else hours_text(resource, counted.decayed[place]),
-        above_guarantee="" if above is None else hours_text(resource, above),
-        of_capacity=_part_text(charged, capacity[place]),
+        decayed=hours_text(resource, counted.decayed[place]) if fades else "",
+        above_guarantee="" if counted.above is None else hours_text(resource, counted.above[place]),
+        of_capacity=part,
     )
 
 
-def _part_text(used: int | None, capacity: int) -> str:
-    """Return a part of the capacity to nine decimals, as rules see it; "" if either is unknown."""
-    if used is None or capacity <= 0:
-        return ""
-    billionths = (max(used, 0) * BILLION + capacity // 2) // capacity
-    whole, part = divmod(billionths, BILLION)
-    return f"{whole}.{part:09d}".rstrip("0").rstrip(".")
+def _part_text(part: int) -> str:
+    """Return billionths as a number of at most nine decimals."""
+    whole, rest = divmod(part, BILLION)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
