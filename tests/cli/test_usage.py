@@ -47,7 +47,7 @@ def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
 def store(tmp_path: Path) -> str:
     path = tmp_path / "usage.db"
     with UsageStore.open(path, resources=RESOURCES) as record:
-        record.append(STORY)
+        record.append(STORY, observed_ms=NOW_MS)
     return str(path)
 
 
@@ -105,6 +105,95 @@ def test_one_half_life_ago_counts_half(store: str) -> None:
     assert (row["used"], row["decayed"]) == ("8", "4")
 
 
+LATER = "2026-11-16T18:00:00Z"  # ten hours after the last look
+NOT_KNOWN = "note: nobody looked after 2026-11-16T08:00:00Z; what was used since is not known\n"
+
+
+@pytest.mark.parametrize("half_life", ["0", "12h"])
+def test_what_is_shown_ends_with_the_last_look(store: str, half_life: str) -> None:
+    """Not 96 + 2 x 10 and 12 + 3 x 10 GPU-hours, of which nobody knows."""
+    arguments = ("show", "--half-life", half_life, "-o", "json")
+    ran = run(store, *arguments, "--now", LATER, now=False)
+    found, then = json.loads(ran.out), json.loads(run(store, *arguments).out)
+    assert found["usage"] == then["usage"]
+    assert (found["now"], found["until"], found["since"]) == (LATER, NOW, then["since"])
+    assert NOT_KNOWN in ran.err
+    assert "nobody looked" not in run(store, *arguments).err
+
+
+def test_a_look_a_while_ago_is_as_good_as_one_now(store: str) -> None:
+    """Five minutes may pass: 96 + 2/12 GPU-hours."""
+    ran = run(store, "show", "-o", "json", "--now", "2026-11-16T08:05:00Z", now=False)
+    (row,) = [
+        row
+        for row in json.loads(ran.out)["usage"]
+        if (row["queue"], row["resource"]) == ("a", "nvidia.com/gpu")
+    ]
+    assert row["used"] == "96.167"
+    assert "nobody looked" not in ran.err
+
+
+def test_a_grant_after_the_last_look_is_shown_and_charges_nobody_else(store: str) -> None:
+    eve = ("--who", "eve", "--reason", "r", "--now", "2026-11-16T17:00:00Z")
+    run(store, "grant", "--queue", "a", "gpu=50h", *eve, now=False)
+    ran = run(store, "show", "-o", "json", "--now", LATER, now=False)
+    rows = json.loads(ran.out)["usage"]
+    gpus = {row["queue"]: row["used"] for row in rows if row["resource"] == "nvidia.com/gpu"}
+    assert gpus == {"a": "46", "b": "12"}
+    assert NOT_KNOWN in ran.err
+
+
+def test_a_moment_before_the_last_look_is_shown_as_it_was(store: str) -> None:
+    """Four hours ago: 6 x 12 + 2 x 8 GPU-hours; b had not begun."""
+    ran = run(store, "show", "-o", "json", "--now", "2026-11-16T04:00:00Z", now=False)
+    rows = json.loads(ran.out)["usage"]
+    gpus = {row["queue"]: row["used"] for row in rows if row["resource"] == "nvidia.com/gpu"}
+    assert gpus == {"a": "88", "b": "0"}
+    assert "nobody looked" not in ran.err
+
+
+def test_a_record_of_grants_alone_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "usage.db"
+    hours = (0, 0, 8 * 1000 * HOUR_MS)
+    at_ms = NOW_MS - 12 * HOUR_MS
+    with UsageStore.open(path, resources=RESOURCES) as record:
+        record.append(
+            [Granted(at_ms=at_ms, queue=QueueName("c"), resource_time=hours, who="e", reason="r")]
+        )
+    row = shown(str(path), "--half-life", "12h")["c", None]
+    assert (row["used"], row["decayed"]) == ("8", "4")
+
+
+def test_use_that_fades_is_read_in_one_pass(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def noting(name: str) -> None:
+        original = getattr(UsageStore, name)
+
+        def noted(*arguments: object, **options: object) -> object:
+            read.append(name)
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(UsageStore, name, noted)
+
+    for name in ("entries", "ledger"):
+        noting(name)
+    shown(store, "--half-life", "12h")
+    assert read == ["entries"]
+
+
+@pytest.mark.parametrize("change", ["grant --queue x gpu=1h", "forgive --queue x"])
+def test_a_change_asks_for_names_and_counts_nothing(
+    store: str, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count(*_arguments: object) -> None:
+        raise AssertionError("nothing is to be counted")
+
+    monkeypatch.setattr(UsageStore, "ledger", count)
+    ran = run(store, *change.split(), "--reason", "r", "--who", "eve")
+    assert (ran.exit_code, ran.err) == (0, "note: there is no record of a queue x\n")
+
+
 def test_the_window_leaves_out_what_is_older(store: str) -> None:
     """Only 2 GPUs of the last 6 hours in a, 3 of the last 4 in b; capacity 10 x 6 = 60."""
     rows = shown(store, "--window", "6h")
@@ -132,6 +221,9 @@ def test_every_form_says_the_same(store: str) -> None:
 def test_a_capacity_that_was_never_told_is_noted(store: str) -> None:
     ran = run(store, "show")
     assert "note: the capacity of cpu, memory was never told in this window" in ran.err
+    rows = json.loads(run(store, "show", "-o", "json").out)["usage"]
+    known = {row["resource"]: row["ofCapacity"] for row in rows if row["queue"] == "a"}
+    assert known == {"nvidia.com/gpu": "0.4", "cpu": None, "memory": None}
 
 
 def test_an_unknown_queue_is_an_error_with_a_guess(store: str) -> None:
@@ -306,7 +398,9 @@ def test_a_wrong_amount_is_wrong_usage_and_changes_nothing(
 def test_a_queue_without_a_record_is_noted(store: str) -> None:
     ran = run(store, "grant", "--queue", "x", "gpu=1h", "--reason", "r", "--who", "eve")
     assert ran.exit_code == 0
-    assert ran.err == "note: there is no record of a queue x in the last 7 days\n"
+    assert ran.err == "note: there is no record of a queue x\n"
+    ran = run(store, "forgive", "--queue", "x", "--reason", "r", "--who", "eve")
+    assert ran.err == ""  # a grant is a record
 
 
 def test_forgiving_one_queue_leaves_the_others(store: str) -> None:
@@ -387,9 +481,9 @@ def test_the_log_says_who_when_what_and_why(store: str) -> None:
 
 
 def test_a_change_is_never_older_than_the_record(store: str) -> None:
-    """The clock is a day behind: the grant is written at the newest entry, 4 h before now."""
+    """The clock is a day behind: the grant is written at the last look, which was now."""
     late = ("--now", "2026-11-15T08:00:00Z", "--reason", "r", "--who", "eve")
     ran = run(store, "grant", "--queue", "a", "gpu=1h", *late, now=False)
     assert ran.exit_code == 0, ran.err
     changes = json.loads(run(store, "log", "-o", "json", now=False).out)["changes"]
-    assert changes[0]["time"] == "2026-11-16T04:00:00Z"
+    assert changes[0]["time"] == NOW

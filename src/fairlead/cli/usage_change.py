@@ -15,7 +15,6 @@ from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
-from fairlead.usage.settings import UsageRules
 
 GRANT_EPILOG = """\b
 Examples:
@@ -91,7 +90,7 @@ def grant(
     name, why = _who(who), _reason(reason)
     with opened(find_record(store, files), writes=True) as record:
         times = read_resource_time(amounts, record.resources)
-        _note_unknown(record, queue, now)
+        _note_unknown(record, queue)
         record.ensure_resources(list(times))
         record.append(
             [
@@ -137,7 +136,7 @@ def forgive(
     name, why = _who(who), _reason(reason)
     with opened(find_record(store, files), writes=True) as record:
         if queue is not None:
-            _note_unknown(record, queue, now)
+            _note_unknown(record, queue)
         whose = None if queue is None else QueueName(queue)
         at_ms = moment_to_write(record, now)
         record.append([Forgiven(at_ms=at_ms, queue=whose, who=name, reason=why)])
@@ -158,11 +157,10 @@ def _reason(text: str) -> str:
     return text
 
 
-def _note_unknown(store: UsageStore, queue: str, now_ms: int) -> None:
+def _note_unknown(store: UsageStore, queue: str) -> None:
     """Tell of a queue without a record: it may be new, but it may be a slip."""
-    at_ms = moment_to_write(store, now_ms)
-    known = store.ledger(UsageRules(), at_ms).usage(at_ms).queues
+    known = store.queue_names()
     if queue not in known:
         hint = did_you_mean(queue, known)
-        text = f"note: there is no record of a queue {queue} in the last 7 days"
+        text = f"note: there is no record of a queue {queue}"
         click.echo(printable(f"{text}; {hint}" if hint else text), err=True)
