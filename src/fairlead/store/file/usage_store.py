@@ -324,13 +324,7 @@ class UsageStore:
         return taken
 
     def _new_ledger(self, rules: UsageRules, begin_ms: int) -> TakenLedger:
-        ledger = Ledger(
-            self.resources,
-            rules.window,
-            half_life_ms=rules.half_life_ms,
-            way=rules.way,
-            resolution_ms=rules.resolution_ms,
-        )
+        ledger = Ledger.by(self.resources, rules)
         position = first_key(begin_ms) - 1
         return TakenLedger(ledger, rules, begin_ms, position, times_rewritten(self._connection))
 
