@@ -245,3 +245,11 @@ def read_all(path: Path) -> tuple[list[Entry], tuple[str, ...]]:
     with UsageStore.open(path) as store:
         store.check()
         return list(store.entries()), store.resources
+
+
+def test_a_letter_that_is_none_in_what_describes_the_tables_is_told(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[content.index(b"CREATE TABLE") + 3] ^= 0x80
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="it is damaged"):
+        UsageStore.open(path, writes=False)

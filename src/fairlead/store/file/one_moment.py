@@ -36,7 +36,7 @@ def told(path: Path) -> Iterator[None]:
     """Raise StoreError in place of what SQLite, or who unpacks a row, raises inside."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise problem_of(path, error) from error
     except DamagedRowError as error:
         raise damaged(path, error) from error

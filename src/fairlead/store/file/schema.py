@@ -32,7 +32,7 @@ def connect(
         raise problem_of(path, error) from error
     try:
         _prepare(connection, path, writes=writes, migrations=migrations)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         connection.close()
         raise problem_of(path, error) from error
     except BaseException:

@@ -20,7 +20,7 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_FULL: (
         "the disk is full",
-        "free some space; what is waiting is written then",
+        "free some space and try again; a scheduler writes then what waits",
     ),
     sqlite3.SQLITE_BUSY: (
         "another program holds it locked",
@@ -50,10 +50,10 @@ def problem(path: Path, found: str, cure: str) -> StoreError:
     return StoreError(f"usage store {path}: {found}; {cure}")
 
 
-def problem_of(path: Path, error: sqlite3.Error) -> StoreError:
+def problem_of(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
     """What *error* means for the file at *path*, in words that say what to do."""
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None and isinstance(error, sqlite3.OperationalError):
+    if code is None and not isinstance(error, sqlite3.ProgrammingError):
         return damaged(path, error)  # Python itself found that a text is none
     known = None if code is None else _PROBLEMS.get(code & 0xFF)
     if known is None:
