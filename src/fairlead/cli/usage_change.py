@@ -8,7 +8,13 @@ import click
 
 from fairlead.cli.options import now_option
 from fairlead.cli.usage_amounts import read_resource_time
-from fairlead.cli.usage_record import find_record, moment_to_write, names_record, opened
+from fairlead.cli.usage_record import (
+    find_record,
+    moment_to_write,
+    names_record,
+    opened,
+    write_act,
+)
 from fairlead.explain.printable import printable
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.manifest.text.suggest import did_you_mean
@@ -92,17 +98,16 @@ def grant(
         times = read_resource_time(amounts, record.resources)
         _note_unknown(record, queue)
         record.ensure_resources(list(times))
-        record.append(
-            [
-                Granted(
-                    at_ms=moment_to_write(record, now),
-                    queue=QueueName(queue),
-                    user=user,
-                    resource_time=tuple(-times.get(each, 0) for each in record.resources),
-                    who=name,
-                    reason=why,
-                )
-            ]
+        write_act(
+            record,
+            Granted(
+                at_ms=moment_to_write(record, now),
+                queue=QueueName(queue),
+                user=user,
+                resource_time=tuple(-times.get(each, 0) for each in record.resources),
+                who=name,
+                reason=why,
+            ),
         )
     whom = f"queue {queue}" + (f", user {user}" if user else "")
     for resource, value in times.items():
@@ -139,7 +144,7 @@ def forgive(
             _note_unknown(record, queue)
         whose = None if queue is None else QueueName(queue)
         at_ms = moment_to_write(record, now)
-        record.append([Forgiven(at_ms=at_ms, queue=whose, who=name, reason=why)])
+        write_act(record, Forgiven(at_ms=at_ms, queue=whose, who=name, reason=why))
     whom = "all queues" if queue is None else f"queue {queue}"
     click.echo(printable(f"forgiven: past use of {whom}"))
 

@@ -12,6 +12,8 @@ from fairlead.errors import FairleadError
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, usage_lines
 
+_SQLITE = b"SQLite format 3\0"
+
 EPILOG = """\b
 Examples:
   fairlead usage export --store usage.db usage.jsonl
@@ -29,7 +31,8 @@ def export(file: str | None, output: TextForm, store: str | None, files: tuple[s
     To a file, or to standard output. An import gives the same answers again. Times are milliseconds
     since 1970, amounts are whole base units: millicores, bytes, thousandths of a GPU.
     """
-    with opened(find_record(store, files), writes=False) as record:
+    found = find_record(store, files)
+    with opened(found, writes=False) as record:
         # Asked before the entries: of a later look, what it found might be missing among them.
         head = TextHead(resources=record.resources, observed_ms=record.observed_ms)
         lines = usage_lines(output, head, counted(record.entries(), "entries exported"))
@@ -37,7 +40,21 @@ def export(file: str | None, output: TextForm, store: str | None, files: tuple[s
             for line in lines:
                 click.echo(line, nl=False)
         else:
+            _refuse_a_database(Path(file))
             _write(Path(file), lines)
+
+
+def _refuse_a_database(file: Path) -> None:
+    """Let no slip in a name put a text in the place of a record, this one or another."""
+    try:
+        with file.open("rb") as there:
+            begin = there.read(len(_SQLITE))
+    except OSError:
+        return  # whether it can be written is seen when it is
+    if begin == _SQLITE:
+        raise FairleadError(
+            f"{file} is a database, maybe a record of use; nothing was written: name another file"
+        )
 
 
 def _write(file: Path, lines: Iterator[str]) -> None:

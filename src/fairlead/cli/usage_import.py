@@ -134,7 +134,9 @@ def _add(record: UsageStore, text: UsageText) -> None:
     announce(len(text.entries), "entries are written")
     resources = text.head.resources
     record.ensure_resources(resources)
-    entries = list(fit_resources(text.entries, resources, record.resources))
+    known = set(record.audit())  # an export that comes back must not fill the log again
+    fitted = fit_resources(text.entries, resources, record.resources)
+    entries = [entry for entry in fitted if entry not in known]
     looks_ms = [each for each in (record.observed_ms, text.head.observed_ms) if each is not None]
     record.append(entries, observed_ms=max(looks_ms, default=None))
 

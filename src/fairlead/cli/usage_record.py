@@ -15,7 +15,8 @@ from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
+from fairlead.usage.entries import Forgiven, Granted
+from fairlead.usage.settings import DAY_MS, PrometheusSource, StoreSource, UsageSettings
 
 STORE_VARIABLE = "FAIRLEAD_USAGE_STORE"
 
@@ -77,9 +78,23 @@ def opened(record: Record, *, writes: bool, makes: bool = False) -> Iterator[Usa
 
 
 def moment_to_write(store: UsageStore, now_ms: int) -> int:
-    """Return the later of the clock and what is written: a record never goes back in time."""
+    """Return when a change is to be written: now, but not before what is there.
+
+    A clock may be a little behind the record. If it is more than a day, the record is wrong about
+    the time, and a change in the far future would help nobody.
+    """
     newest_ms = store.newest_ms
-    return now_ms if newest_ms is None else max(now_ms, newest_ms)
+    if newest_ms is None or newest_ms > now_ms + DAY_MS:
+        return now_ms
+    return max(now_ms, newest_ms)
+
+
+def write_act(store: UsageStore, act: Granted | Forgiven) -> None:
+    """Write what an administrator did; the same twice in one moment would count only once."""
+    known = set(store.audit())
+    while act in known:
+        act = msgspec.structs.replace(act, at_ms=act.at_ms + 1)
+    store.append([act])
 
 
 def _assembled(files: tuple[str, ...]) -> Assembled:

@@ -1,0 +1,76 @@
+"""Slips that must not cost a record: a wrong name, a wrong clock, the same thing twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairlead.model.axes import QueueName
+from fairlead.store.file.usage_store import UsageStore
+from fairlead.usage.entries import Capacity, Held
+from tests.cli.run_cli import Ran, run_cli
+
+NOW = "2026-11-16T08:00:00Z"
+NOW_MS = 1_794_816_000_000
+HOUR_MS = 3_600_000
+BY_EVE = ("--reason", "same", "--who", "eve", "--now", NOW)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """Queue a held 4 GPUs of 8 for the last ten hours."""
+    path = tmp_path / "usage.db"
+    begin_ms = NOW_MS - 10 * HOUR_MS
+    with UsageStore.open(path, resources=("gpu",)) as record:
+        record.append(
+            [
+                Capacity(at_ms=begin_ms, amounts=(8000,)),
+                Held(at_ms=begin_ms, queue=QueueName("a"), amounts=(4000,)),
+                Held(at_ms=NOW_MS, queue=QueueName("a"), amounts=(0,)),
+            ],
+            observed_ms=NOW_MS,
+        )
+    return str(path)
+
+
+def usage(verb: str, store: str, *arguments: str) -> Ran:
+    return run_cli("usage", verb, "--store", store, *arguments)
+
+
+def used(store: str) -> str:
+    later = ("--now", "2026-11-16T08:00:01Z")
+    [row] = json.loads(usage("show", store, "-o", "json", *later).out)["usage"]
+    return str(row["used"])
+
+
+def test_an_export_does_not_take_the_place_of_a_record(store: str) -> None:
+    ran = usage("export", store, store)
+    assert ran.exit_code == 1
+    assert "is a database, maybe a record of use; nothing was written" in ran.err
+    assert used(store) == "40"
+
+
+def test_equal_grants_count_each(store: str) -> None:
+    """40 - 3 * 5 = 25."""
+    for _ in range(3):
+        assert usage("grant", store, "--queue", "a", "gpu=5h", *BY_EVE).exit_code == 0
+    assert used(store) == "25"
+
+
+def test_an_export_that_comes_back_leaves_the_log_as_it_was(store: str, tmp_path: Path) -> None:
+    usage("grant", store, "--queue", "a", "gpu=5h", *BY_EVE)
+    text = str(tmp_path / "text")
+    assert usage("export", store, text).exit_code == 0
+    assert usage("import", store, text).exit_code == 0
+    assert len(json.loads(usage("log", store, "-o", "json").out)["changes"]) == 1
+    assert used(store) == "35"
+
+
+def test_a_grant_counts_although_the_record_has_an_entry_of_the_far_future(store: str) -> None:
+    with UsageStore.open(Path(store)) as record:
+        century_ms = NOW_MS + 100 * 365 * 24 * HOUR_MS
+        record.append([Held(at_ms=century_ms, queue=QueueName("a"), amounts=(8000,))])
+    assert usage("grant", store, "--queue", "a", "gpu=5h", *BY_EVE).exit_code == 0
+    [change] = json.loads(usage("log", store, "-o", "json").out)["changes"]
+    assert change["time"] == NOW
+    assert used(store) == "35"
