@@ -22,7 +22,8 @@ def check_refusal(turn: ElasticTurn, rule: str, compared: Comparison) -> None:
     """Check that the rule which refused is told with the numbers of the reason, and is broken."""
     terms = {term.name: term.amount for term in compared.left}
     (line,) = [each for each in turn.rules if (each.rule, each.axis) == (rule, compared.axis)]
-    assert line.used == terms.get("used", terms.get("used by all"))
+    names = ("used", "used by all", "used by all who stay")
+    assert line.used == next(terms[name] for name in names if name in terms)
     assert line.nominated == terms.get("nominated", 0)
     assert (line.request, line.bound) == (terms["request"], compared.right.amount)
     assert not line.holds

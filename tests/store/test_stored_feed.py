@@ -283,9 +283,9 @@ def test_a_reading_that_fails_half_way_leaves_numbers_that_count(
     with feed_of(path) as feed:
         millionths(feed, START + HOUR)
         held = Held(at_ms=START + HOUR + 60_000, queue=B, amounts=(0,))
-        write(path, held, granted(1.5, 1))
+        write(path, held, granted(1.025, 1))
         monkeypatch.setattr(UsageStore, "entries", fail)
-        assert millionths(feed, START + HOUR + 60_000) == {A: 400_000, B: 0}
+        assert millionths(feed, START + HOUR + 120_000) == {A: 400_000, B: 0}
         vector = feed.vector(START + HOUR, {}, ("gpu",))
     assert (vector.state, vector.problem) == ("fresh", "the disk is on fire")
     assert vector.usage == {A: (400_000_000,), B: (0,)}

@@ -4,7 +4,7 @@ from fairlead.store.feed.reading import Act, Reading, without_fading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
 from fairlead.usage.ledger import Ledger
-from fairlead.usage.settings import UsageRules
+from fairlead.usage.settings import DAY_MS, UsageRules
 from fairlead.usage.timeline import BUCKETS
 from fairlead.usage.window import begins_at
 
@@ -58,9 +58,15 @@ def fading_and_plain(store: UsageStore, rules: UsageRules, until_ms: int) -> tup
 
 
 def _looked_ms(store: UsageStore, until_ms: int) -> int | None:
-    """Until when it is known what queues hold; as long as somebody looks, nothing has changed."""
-    known = [each for each in (store.observed_ms, store.newest_level_ms) if each is not None]
-    return min(max(known), until_ms) if known else None
+    """Until when it is known what queues hold; as long as somebody looks, nothing has changed.
+
+    Who writes soon after *until_ms* looked then. What is further ahead may be a slip of a clock.
+    """
+    last_ms, next_ms = store.levels_around(until_ms)
+    looks_ms = [each for each in (next_ms, store.observed_ms) if each is not None]
+    if last_ms is None or any(until_ms < each <= until_ms + DAY_MS for each in looks_ms):
+        return None if last_ms is None else until_ms
+    return max([last_ms, *[each for each in looks_ms if each <= until_ms]])
 
 
 def _acts(store: UsageStore, after_ms: int, until_ms: int) -> tuple[Act, ...]:

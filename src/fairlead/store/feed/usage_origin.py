@@ -42,7 +42,7 @@ class StoredOrigin:
         self._which: tuple[int, ...] | None = None  # the file that is open
 
     def read(self, now_ms: int) -> Reading:
-        """Take the ledger of the file; entries later than *now_ms* count as of their own time."""
+        """Take the ledger of the file; entries later than *now_ms* do not count yet."""
         which = _which_file(self._path)
         if which != self._which:
             self.close()  # somebody put another file in its place
@@ -65,8 +65,7 @@ class StoredOrigin:
     def _read(self, now_ms: int) -> Reading:
         if self._store is None:
             self._store = UsageStore.open(self._path, writes=False)
-        until_ms = max(now_ms, self._store.newest_ms or now_ms)
-        return stored_reading(self._store, self._rules, until_ms, keeps_plain=self._keeps_plain)
+        return stored_reading(self._store, self._rules, now_ms, keeps_plain=self._keeps_plain)
 
 
 class PrometheusOrigin:

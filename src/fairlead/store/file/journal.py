@@ -84,11 +84,14 @@ class Journal:
         assert last is None or isinstance(last, int)
         return last
 
-    def last_level_key(self) -> int | None:
-        """The key of the newest row of levels; None if there is none."""
-        [last] = self._connection.execute("SELECT max(key) FROM changes").fetchone()
-        assert last is None or isinstance(last, int)
-        return last
+    def level_keys_around(self, key: int) -> tuple[int | None, int | None]:
+        """The keys of the last row of levels up to *key*, and of the next; None: there is none."""
+        last, following = self._connection.execute(
+            "SELECT (SELECT max(key) FROM changes WHERE key <= ?1),"
+            " (SELECT min(key) FROM changes WHERE key > ?1)",
+            (key,),
+        ).fetchone()
+        return last, following
 
     def queue_names(self) -> set[QueueName]:
         """The name of every queue that any entry gave something or gave a name."""

@@ -16,7 +16,7 @@ from fairlead.model.axes import QueueName
 from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.entry_checks import check_entries
 from fairlead.store.file.facts import fact, set_fact, times_rewritten
-from fairlead.store.file.journal import Journal
+from fairlead.store.file.journal import LAST_KEY, Journal
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
 from fairlead.store.file.one_moment import one_moment, told
@@ -100,8 +100,15 @@ class UsageStore:
         Acts do not count: who grants something has not looked at what is held. Cost: O(1).
         """
         with self._one_moment():
-            last = self._journal.last_level_key()
+            last, _ = self._journal.level_keys_around(LAST_KEY)
         return None if last is None else moment_of(last)
+
+    def levels_around(self, at_ms: int) -> tuple[int | None, int | None]:
+        """When a level was last written until a moment, and when next; None: never. Cost: O(1)."""
+        with self._one_moment():
+            keys = self._journal.level_keys_around(first_key(at_ms + 1) - 1)
+        last_ms, next_ms = (None if key is None else moment_of(key) for key in keys)
+        return last_ms, next_ms
 
     @property
     def observed_ms(self) -> int | None:
