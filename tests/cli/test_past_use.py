@@ -239,3 +239,10 @@ def test_a_wrong_source_is_wrong_usage(
     ran = queues(tmp_path, options=options)
     assert ran.exit_code == code
     assert told in " ".join(ran.err.split())
+
+
+def test_queues_of_the_record_that_are_not_among_the_objects_are_told(tmp_path: Path) -> None:
+    past = write_past(tmp_path, (*PAST, held(5, "team-a", 1), held(0, "team-a", 0)))
+    ran = queues(tmp_path, options=("--usage-source", past))
+    assert ran.exit_code == 0
+    assert ran.err == "note: past use is known of 1 queue not among the objects: team-a\n"

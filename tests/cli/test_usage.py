@@ -452,14 +452,22 @@ def test_who_is_asked_for_where_nobody_is_known(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgive = ("forgive", "--all", "--reason", "r")
-    assert "say who does it: --who NAME" in run(store, *forgive).err
+    with monkeypatch.context() as nameless:
+        nameless.setattr("getpass.getuser", _nobody)
+        assert "say who does it: --who NAME" in run(store, *forgive).err
+    monkeypatch.setattr("getpass.getuser", lambda: "login")
+    run(store, *forgive)
     monkeypatch.setenv("USER", "root")
     run(store, *forgive)
     monkeypatch.setenv("SUDO_USER", "ann")
     run(store, *forgive)
     run(store, *forgive, "--who", "eve")
     changes = json.loads(run(store, "log", "-o", "json", now=False).out)["changes"]
-    assert [change["who"] for change in changes] == ["root", "ann", "eve"]
+    assert [change["who"] for change in changes] == ["login", "root", "ann", "eve"]
+
+
+def _nobody() -> str:
+    raise OSError("this user has no name")
 
 
 def test_the_log_says_who_when_what_and_why(store: str) -> None:

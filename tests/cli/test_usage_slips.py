@@ -74,3 +74,30 @@ def test_a_grant_counts_although_the_record_has_an_entry_of_the_far_future(store
     [change] = json.loads(usage("log", store, "-o", "json").out)["changes"]
     assert change["time"] == NOW
     assert used(store) == "35"
+
+
+HEAD = "JobID|Account|User|Start|End|ElapsedRaw|State|AllocTRES\n"
+FIRST_WEEK = """
+1|a|ann|2026-11-02T00:00:00|2026-11-08T00:00:00|518400|COMPLETED|gres/gpu=4
+2|a|ann|2026-11-08T12:00:00|Unknown|43200|RUNNING|gres/gpu=2
+"""
+SECOND_WEEK = """
+2|a|ann|2026-11-08T12:00:00|2026-11-09T12:00:00|86400|COMPLETED|gres/gpu=2
+3|a|ann|2026-11-10T00:00:00|2026-11-11T00:00:00|86400|COMPLETED|gres/gpu=4
+"""
+
+
+def test_jobs_of_a_time_that_is_known_are_refused_and_the_same_file_is_not(tmp_path: Path) -> None:
+    """Job 2 ended in the first file where that ended; telling of it anew would lose half of it."""
+    store = str(tmp_path / "slurm.db")
+    files = {}
+    for name, jobs in (("first", FIRST_WEEK), ("second", SECOND_WEEK)):
+        files[name] = tmp_path / name
+        files[name].write_text(HEAD + jobs.lstrip())
+    assert usage("import", store, str(files["first"])).exit_code == 0
+    assert usage("import", store, str(files["first"])).exit_code == 0
+    before = usage("export", store).out
+    ran = usage("import", store, str(files["second"]))
+    assert ran.exit_code == 1
+    assert "nothing was imported: the record knows what ann in queue a held at" in ran.err
+    assert usage("export", store).out == before

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,9 +17,11 @@ from click.core import ParameterSource
 
 from fairlead.cli.options import Command
 from fairlead.errors import FairleadError
+from fairlead.explain.first_few import first_few
 from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.read_address import address_problem
+from fairlead.model.axes import QueueName
 from fairlead.model.events import UsageChanged
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings, UsageSource
@@ -86,8 +89,17 @@ def let_past_count(assembled: Assembled, wish: UsageWish, *, sums: bool = False)
     if past.vector.usage is not None:
         known = assembled.state.queues
         usage = {name: use for name, use in past.vector.usage.items() if name in known}
+        _note_strangers([name for name in past.vector.usage if name not in known])
         assembled.state.apply(UsageChanged(usage))
     return past
+
+
+def _note_strangers(names: Sequence[QueueName]) -> None:
+    """Tell of queues that used something and are not among the objects: maybe they are misspelt."""
+    if names:
+        queues = "1 queue" if len(names) == 1 else f"{len(names)} queues"
+        text = f"note: past use is known of {queues} not among the objects: {first_few(names)}"
+        click.echo(printable(text), err=True)
 
 
 def _read(assembled: Assembled, settings: KaiSettings, wish: UsageWish, *, sums: bool) -> PastUse:

@@ -1,5 +1,6 @@
 """``fairlead usage grant`` and ``forgive``: changes by an administrator, each with its reason."""
 
+import getpass
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -53,7 +54,7 @@ def _is_audited(command: Command) -> Command:
             "--who",
             metavar="NAME",
             callback=_text,
-            help="Who does it; by default $SUDO_USER or $USER.",
+            help="Who does it; by default $SUDO_USER, $USER or the login name.",
         ),
         click.option(
             "--reason",
@@ -150,10 +151,18 @@ def forgive(
 
 
 def _who(given: str | None) -> str:
-    name = given or os.environ.get("SUDO_USER") or os.environ.get("USER") or ""
+    name = given or os.environ.get("SUDO_USER") or os.environ.get("USER") or _login()
     if not name.strip():
         raise click.UsageError("say who does it: --who NAME")
     return name
+
+
+def _login() -> str:
+    """Return the name of the user that the machine knows; containers may know none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
 
 
 def _reason(text: str) -> str:

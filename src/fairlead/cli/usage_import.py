@@ -1,7 +1,7 @@
 """``fairlead usage import``: a record from text, all of it or nothing."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -18,6 +18,7 @@ from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError, QuantityError
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
+from fairlead.model.axes import QueueName
 from fairlead.model.quantity import base_units, is_gpu, parse_quantity
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.usage_store import UsageStore
@@ -25,7 +26,7 @@ from fairlead.store.text.sacct import held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import UsageText, read_usage
-from fairlead.usage.entries import Capacity, Entry
+from fairlead.usage.entries import Capacity, Entry, Held
 
 ImportForm: TypeAlias = Literal["jsonl", "csv", "sacct"]
 FORMS: tuple[ImportForm, ...] = get_args(ImportForm)
@@ -108,7 +109,7 @@ def import_(
     with opened(found, writes=True, makes=True) as record:
         if told == "sacct":
             text = _in_words_of(record, text)
-        _add(record, text)
+        _add(record, text, is_partial=told == "sacct")
     begin, end = (moment_text(text.entries[at].at_ms) for at in (0, -1))
     click.echo(f"imported {len(text.entries)} entries, from {begin} to {end}")
 
@@ -123,9 +124,32 @@ def _in_words_of(record: UsageStore, text: UsageText) -> UsageText:
     return msgspec.structs.replace(text, head=TextHead(resources=tuple(names)))
 
 
-def _add(record: UsageStore, text: UsageText) -> None:
+def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
+    """Refuse to tell anew of a time that is known: a list of jobs has no levels of other jobs."""
+    held = [entry for entry in entries if isinstance(entry, Held)]
+    told = {(entry.queue, entry.user, entry.at_ms) for entry in held}  # the same file again is fine
+    first_ms: dict[tuple[QueueName, str], int] = {}
+    for entry in held:
+        first_ms.setdefault((entry.queue, entry.user), entry.at_ms)
+    for known in record.entries(min(first_ms.values(), default=0)):
+        if not isinstance(known, Held) or (known.queue, known.user, known.at_ms) in told:
+            continue
+        begin_ms = first_ms.get((known.queue, known.user))
+        if begin_ms is not None and (known.at_ms > begin_ms or any(known.amounts)):
+            whose = f"{known.user or 'nobody in particular'} in queue {known.queue}"
+            raise FairleadError(
+                f"nothing was imported: the record knows what {whose} held at "
+                f"{moment_text(known.at_ms)}, and the file tells of jobs since "
+                f"{moment_text(begin_ms)}; jobs of one time are added up only within one file: "
+                "import all of them together into a new record"
+            )
+
+
+def _add(record: UsageStore, text: UsageText, *, is_partial: bool) -> None:
     first_ms, newest_ms = text.entries[0].at_ms, record.newest_ms
     if newest_ms is not None and first_ms <= newest_ms:
+        if is_partial:
+            _refuse_overlap(record, text.entries)
         click.echo(
             f"note: the record has entries up to {moment_text(newest_ms)}, and the file begins at "
             f"{moment_text(first_ms)}: where both tell of the same queue, the later entry holds",

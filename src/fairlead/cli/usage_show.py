@@ -76,9 +76,9 @@ def show(
         if queue is not None:
             _check_known(queue, report)
             report = only_queue(report, queue)
-        _print(report, output)
-        if plot is not None:
+        if plot is not None:  # first: who reads the table may leave before its end
             _draw(opened_store, rules, report.until_ms, queue, Path(plot))
+        _print(report, output)
     if report.until_ms < report.now_ms:
         end = moment_text(report.until_ms)
         click.echo(f"note: nobody looked after {end}; what was used since is not known", err=True)
