@@ -195,8 +195,8 @@ class UsageFeed:
         }[self._rules.on_stale]
         longest_s = self._rules.staleness_ms // 1000
         return (
-            f"what is known of past use is {age_ms // 1000} s old, more than the {longest_s} s of "
-            f"stalenessPeriod: {effect}"
+            f"what is known of past use is {age_ms // 1000} s old, more than {longest_s} s: "
+            f"{effect}; staleness (stalenessPeriod) and onStale say so"
         )
 
     def _is_due(self, now_ms: int) -> bool:
