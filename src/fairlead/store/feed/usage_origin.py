@@ -30,7 +30,7 @@ class UsageOrigin(Protocol):
 class StoredOrigin:
     """Our own file, kept open from one reading to the next: only what is new is read.
 
-    Whoever writes is not kept from it: nothing is locked between two readings. For one thread only.
+    Whoever writes is not kept from it: nothing is locked between two readings.
     """
 
     def __init__(self, source: StoreSource, rules: UsageRules, *, keeps_plain: bool) -> None:

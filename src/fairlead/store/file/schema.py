@@ -47,6 +47,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
         uri=True,
         timeout=BUSY_TIMEOUT_S,
         isolation_level=None,  # transactions begin and end where we say
+        check_same_thread=False,  # one at a time may be any; who collects garbage is one, too
     )
 
 

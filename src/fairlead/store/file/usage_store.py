@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
+from weakref import finalize
 
 from fairlead.errors import UsageError
 from fairlead.model.axes import QueueName
@@ -50,6 +51,7 @@ class UsageStore:
         """Use `open` instead."""
         self.path = path
         self._connection = connection
+        self._let_go = finalize(self, connection.close)  # also where nobody calls `close`
         self._writes = writes
         self._sealed = sealed
         self._journal = Journal(connection)
@@ -259,7 +261,7 @@ class UsageStore:
 
     def close(self) -> None:
         """Let go of the file; what was appended is in it."""
-        self._connection.close()
+        self._let_go()
 
     def __enter__(self) -> "UsageStore":
         return self

@@ -4,8 +4,6 @@ Objects say nothing of the past. Here a state that was just read is told what it
 that shares count it, and what became of the reading is told with the metrics.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 from fairlead.model.events import UsageChanged
 from fairlead.model.state import ClusterState
 from fairlead.store.feed.usage_feed import UsageFeed
@@ -20,8 +18,6 @@ class StoredUsage:
 
     def __init__(self, path: str) -> None:
         """Open nothing yet."""
-        # Every scrape comes in a thread of its own, and SQLite wants one that stays.
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="stored-usage")
         self._source = StoreSource(path=path)
         self._rules: UsageRules | None = None
         self._feed: UsageFeed | None = None
@@ -32,7 +28,7 @@ class StoredUsage:
         What cannot be read does not count, and raises nothing: it is logged once. Cost: that of
         reading what the file has new, or all of it when the rules are others than before.
         """
-        vector = self._thread.submit(self._ask, state, rules, now_ms).result()
+        vector = self._ask(state, rules, now_ms)
         state.apply(UsageChanged(vector.usage or {}))
         is_well = vector.state == "fresh" and vector.problem is None
         return usage_store_families(age_ms=vector.age_ms, is_degraded=not is_well)
