@@ -334,9 +334,12 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("openssl") is None:
         pytest.skip("no openssl on the PATH to make certificates with")
     folder = tmp_path_factory.mktemp("certificates")
-    _openssl(folder, "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ours")
+    # Python 3.13 is strict about what a CA may do.
+    ca = "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ours"
+    _openssl(folder, f"{ca} -addext keyUsage=critical,keyCertSign,cRLSign")
     _openssl(folder, "req -newkey rsa:2048 -nodes -keyout key.pem -out ask.pem -subj /CN=localhost")
-    (folder / "names").write_text("subjectAltName=DNS:localhost\n", encoding="utf-8")
+    names = "subjectAltName=DNS:localhost\nauthorityKeyIdentifier=keyid,issuer\n"
+    (folder / "names").write_text(names, encoding="utf-8")
     sign = "x509 -req -in ask.pem -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names"
     _openssl(folder, f"{sign} -out server.pem")
     return folder
