@@ -53,7 +53,7 @@ def serving(answer: Answering, trust: ssl.SSLContext | None = None) -> Iterator[
             except OSError:
                 pass  # who asked has given up, as some tests want
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the library's name
             """Be quiet."""
 
     class Server(ThreadingHTTPServer):
