@@ -123,6 +123,7 @@ BAD_LINES = {
     job("2026-11-09T08:00:00", "Unknown", tres="cpu=many"): "found 'cpu=many', expected such as",
     job("2026-11-09T08:00:00", "Unknown", tres="cpu=4G"): "found 'cpu=4G', expected such as",
     job("2026-11-09T08:00:00", "Unknown", tres="mem=-1G"): "found 'mem=-1G', expected such as",
+    "7": "found 1 field, expected 8",
     job("2026-11-09T08:00:00", "Unknown", tres="gres/gpu=1|x"): "found 9 fields, expected 8",
 }
 
@@ -199,6 +200,37 @@ def test_times_are_those_of_the_zone(row: dict[str, str]) -> None:
     (only,) = read(job(row["start"], row["end"]), zone=BERLIN).jobs
     assert only.end_ms is not None
     assert only.end_ms - only.start_ms == float(row["hours"]) * HOUR_MS
+
+
+# The clock of Berlin went back from 03:00 to 02:00: 02:15 was at 00:15 and at 01:15 in UTC.
+TURNS = """
+    start                end                  elapsed  begins  ends   why
+    2026-10-25T02:15:00  2026-10-25T02:45:00  5400     00:15   01:45  first-turn-to-second
+    2026-10-25T02:15:00  2026-10-25T02:45:00  1800     00:15   00:45  both-in-one-turn:-the-first
+    2026-10-25T02:15:00  2026-10-25T02:15:00  3600     00:15   01:15  the-same-time-an-hour-later
+    2026-10-25T02:45:00  2026-10-25T02:15:00  1800     00:45   01:15  the-only-way
+    2026-10-25T02:15:00  2026-10-25T04:00:00  6300     01:15   03:00  only-the-start-came-twice
+    2026-10-25T01:00:00  2026-10-25T02:30:00  9000     23:00   01:30  only-the-end-came-twice
+    2026-10-25T02:15:00  2026-10-25T02:45:00  600      00:15   00:45  suspended:-fits-no-turn
+    2026-10-25T02:15:00  2026-10-25T02:45:00  -        00:15   00:45  not-told
+    2026-03-29T02:15:00  2026-03-29T04:00:00  6300     01:15   02:00  skipped:-fits-no-turn
+"""
+
+
+@pytest.mark.parametrize("row", rows(TURNS), ids=lambda row: row["why"])
+def test_the_elapsed_time_settles_an_hour_that_came_twice(row: dict[str, str]) -> None:
+    elapsed = row["elapsed"].replace("-", "")
+    (only,) = read(job(row["start"], row["end"], elapsed=elapsed), zone=BERLIN).jobs
+    assert only.end_ms is not None
+    clock = [datetime.fromtimestamp(each // 1000, UTC) for each in (only.start_ms, only.end_ms)]
+    assert [f"{each:%H:%M}" for each in clock] == [row["begins"], row["ends"]]
+
+
+def test_a_run_that_is_told_twice_counts_once_though_only_its_end_tells_the_turn() -> None:
+    begin, end = "2026-10-25T02:15:00", "2026-10-25T04:00:00"
+    lines = [job(begin, "Unknown", elapsed="60"), job(begin, end, elapsed="6300")]
+    (only,) = read(*lines, zone=BERLIN).jobs
+    assert only.start_ms == moment("2026-10-25T01:15:00")
 
 
 def test_a_time_without_a_zone_is_local() -> None:

@@ -20,7 +20,7 @@ from fairlead.store.text.sacct_fields import (
     RESOURCES,
     allocated_amounts,
     elapsed_ms,
-    end_ms,
+    run_ms,
     start_ms,
 )
 from fairlead.usage.entries import Held
@@ -70,7 +70,9 @@ def read_sacct(lines: Iterable[str], name: str, time_zone: ZoneInfo) -> SacctHis
             why = why or "held nothing that is counted"
             left_out[why] = left_out.get(why, 0) + 1
             continue
-        key = (row["JobID"], job.start_ms)
+        # As it is written: of two lines about one run, maybe only the one with the end knows the
+        # turn of an hour that came twice.
+        key = (row["JobID"], start_ms(row["Start"], time_zone))
         if key not in jobs or job.end_ms is not None:
             jobs[key] = job
     bad.raise_if_any()
@@ -134,7 +136,8 @@ def _rows(lines: Iterable[str], bad: BadLines) -> Iterator[tuple[int, dict[str, 
         if cells == names:
             continue  # the head of a second text that was put behind the first
         if len(cells) != len(names):
-            found = f"found {len(cells)} fields, expected {len(names)} as in the first line"
+            count = "1 field" if len(cells) == 1 else f"{len(cells)} fields"
+            found = f"found {count}, expected {len(names)} as in the first line"
             bad.add(number, found, f"leave out names of jobs, which may have a |: use {COMMAND}")
             continue
         yield number, dict(zip(names, cells, strict=True))
@@ -150,15 +153,15 @@ def _why_left_out(row: Mapping[str, str]) -> str:
 
 def _job(row: Mapping[str, str], time_zone: ZoneInfo) -> SacctJob | None:
     """Return the job; None if it ended the moment it began."""
-    begins_ms = start_ms(row["Start"], time_zone)
-    ends_ms = end_ms(row["End"], begins_ms, time_zone)
+    lasted_ms = elapsed_ms(row.get("ElapsedRaw", ""))
+    begins_ms, ends_ms = run_ms(row["Start"], row["End"], lasted_ms, time_zone)
     allocated = next(row[name] for name in ALLOCATED if name in row)
     job = SacctJob(
         account=row["Account"],
         user=row["User"],
         start_ms=begins_ms,
         end_ms=ends_ms,
-        elapsed_ms=elapsed_ms(row.get("ElapsedRaw", "")),
+        elapsed_ms=lasted_ms,
         amounts=allocated_amounts(allocated),
     )
     return None if ends_ms == begins_ms else job

@@ -32,23 +32,27 @@ def start_ms(text: str, time_zone: ZoneInfo) -> int:
     Without a zone of its own it is in *time_zone*; of an hour that the clock showed twice, the
     first. Raises ValueError for anything else.
     """
-    return _milliseconds(_moment(text, time_zone), text)
+    return _turns(text, time_zone)[0]
 
 
-def end_ms(text: str, begins_ms: int, time_zone: ZoneInfo) -> int | None:
-    """Return when a job ended; None if it still ran. Raises ValueError if that is no such moment.
+def run_ms(
+    start: str, end: str, lasted_ms: int | None, time_zone: ZoneInfo
+) -> tuple[int, int | None]:
+    """Return when a job began and ended; the end is None if it still ran.
 
-    An end before the start, in an hour that the clock showed twice, is in that hour's second turn.
+    In an hour that the clock showed twice, *lasted_ms* says which turn is meant. Where it is not
+    told, or fits none because the job was suspended in between, it is the first turn, unless the
+    end would be before the start. Raises ValueError if it is so in any turn.
     """
-    if text in _STILL_RUNS:
-        return None
-    moment = _moment(text, time_zone)
-    ends_ms = _milliseconds(moment, text)
-    if ends_ms < begins_ms and moment.tzinfo is time_zone:
-        ends_ms = _milliseconds(moment.replace(fold=1), text)
-    if ends_ms < begins_ms:
-        raise ValueError(f"found the end {text}, which is before the start")
-    return ends_ms
+    begins = _turns(start, time_zone)
+    if end in _STILL_RUNS:
+        return begins[0], None
+    ends = _turns(end, time_zone)
+    possible = [(begin, stop) for begin in begins for stop in ends if begin <= stop]
+    if not possible:
+        raise ValueError(f"found the end {end}, which is before the start")
+    fitting = (run for run in possible if run[1] - run[0] == lasted_ms)
+    return next(fitting, possible[0])
 
 
 def elapsed_ms(text: str) -> int | None:
@@ -90,6 +94,14 @@ def _quantity(item: str, text: str, sizes: Mapping[str, int]) -> Fraction:
     if match is None or match["suffix"] not in sizes:
         raise ValueError(f"found {item!r}, expected such as cpu=4, mem=16G or gres/gpu=2")
     return Fraction(match["number"]) * sizes[match["suffix"]]
+
+
+def _turns(text: str, time_zone: ZoneInfo) -> list[int]:
+    """The moments that a text may mean: in an hour that the clock showed twice, there are two."""
+    moment = _moment(text, time_zone)
+    first_ms, second_ms = (_milliseconds(moment.replace(fold=turn), text) for turn in (0, 1))
+    # Of an hour that was skipped the "second turn" is before the first, and means nothing.
+    return [first_ms, second_ms] if second_ms > first_ms else [first_ms]
 
 
 def _moment(text: str, time_zone: ZoneInfo) -> datetime:
