@@ -1,5 +1,6 @@
 """Text forms of use: what goes out comes in again, and a bad line is told with its cure."""
 
+import csv
 import io
 
 import pytest
@@ -8,9 +9,11 @@ from hypothesis import strategies as st
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.text.bad_lines import MOST_SHOWN
+from fairlead.store.text.bad_lines import MOST_CHARACTERS, MOST_SHOWN
+from fairlead.store.text.csv_line import csv_line
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, read_usage, usage_lines
+from fairlead.store.text.whole_number import MOST_DIGITS
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
@@ -119,7 +122,9 @@ BAD_JSON_LINES = {
     '{"type":"gap","at_ms":-1,"since_ms":-1}': "found the time -1",
     '{"type":"removed","at_ms":99999999999999,"queue":"a"}': "in the years 1970 to 2200",
     '{"type":"removed","at_ms":1,"queue":""}': "found a queue without a name",
-    '{"type":"removed","at_ms":1,"queue":"\\ud800"}': "surrogates not allowed",
+    '{"type":"removed","at_ms":1,"queue":"\\ud800"}': "found \\ud800, which is half a character",
+    f'{{"type":"gap","at_ms":{"9" * 5000},"since_ms":4}}': "found a number of 5,000 digits, expect",
+    f'{{"type":"gap","at_ms":0.{"9" * 5000},"since_ms":4}}': "99999, expected a whole one",
     '{"type":"capacity","at_ms":1,"amounts":[1]}': "an entry has 1 amounts, but there are 2",
     '{"type":"capacity","at_ms":1,"amounts":[1,-1]}': "-1 of a resource is less than nothing",
 }
@@ -132,9 +137,10 @@ BAD_CSV_LINES = {
     "gap,5,,,,,,,,": "found '', expected a whole number",
     "gap,\u0665,4,,,,,,,": "expected a whole number",
     "capacity,5,,,,,,,1.5,1": "found '1.5', expected a whole number",
+    f"gap,{'9' * 5000},4,,,,,,,": "found a number of 5,000 digits, expected at most 40",
     "capacity,5,,,,,,,unlimited,1": "Expected `int`, got `null`",
     "capacity,5,,,,,,,-1,1": "-1 of a resource is less than nothing",
-    'gap,5,4,"x"y,,,,,,': "expected after",
+    'gap,5,4,"x"y,,,,,,': "found no CSV: ',' expected after",
 }
 
 
@@ -154,6 +160,7 @@ def test_a_bad_line_is_told_with_its_place_and_cure(form: TextForm, line: str, t
     assert head == "nothing was imported: 1 line of old.txt cannot be read"
     assert found.startswith("old.txt:3: ")
     assert told in found
+    assert len(found) <= len("old.txt:3: ") + MOST_CHARACTERS + len("...")
     assert cure.startswith("    fix: correct this line, or export it again")
 
 
@@ -211,8 +218,27 @@ def test_entries_that_go_back_in_time_are_refused(form: TextForm) -> None:
 def test_the_line_of_a_row_is_where_it_begins() -> None:
     """The reason in lines 2 and 3 has a line break; the bad row is in line 4."""
     two_lines = 'forgiven,3000,,,,,eve,"new\nyear",,'
-    with pytest.raises(StoreError, match="x:4: found 1 cells"):
+    with pytest.raises(StoreError, match="x:4: found 1 cell, expected 10"):
         read_usage("csv", lines_of(f"{HEADS['csv']}\n{two_lines}\nbad\n"), "x")
+
+
+def test_a_number_as_long_as_any_can_be_is_read_and_a_longer_one_is_not() -> None:
+    longest = 10**MOST_DIGITS - 1
+    granted = Granted(
+        at_ms=1, queue=QueueName("a"), resource_time=(longest, -longest), who="eve", reason="r"
+    )
+    for form in FORMS:
+        text = "".join(usage_lines(form, HEAD, [granted]))
+        assert read_usage(form, lines_of(text), "x").entries == [granted]
+        with pytest.raises(StoreError, match="found a number of 41 digits, expected at most 40"):
+            read_usage(form, lines_of(text.replace(f"-{longest}", f"-9{longest}")), "x")
+
+
+@given(st.lists(st.text(alphabet='a,";|\r\n\t= 漢', max_size=6), min_size=1, max_size=4))
+def test_a_line_of_csv_gives_back_its_cells(cells: list[str]) -> None:
+    line = csv_line(cells)
+    assert line.endswith("\n")
+    assert list(csv.reader(io.StringIO(line, newline=""), strict=True)) == [cells]
 
 
 def test_many_bad_lines_are_counted() -> None:

@@ -4,6 +4,8 @@ from fairlead.errors import StoreError
 
 MOST_SHOWN = 10
 """More bad lines than that are only counted: they mostly have one cause."""
+MOST_CHARACTERS = 300
+"""Of what is wrong in a line no more is shown: a line may have no end."""
 
 
 class BadLines:
@@ -18,6 +20,9 @@ class BadLines:
     def add(self, line: int, found: str, cure: str) -> None:
         """Note what is wrong in *line*, counted from 1, and what mends it."""
         self.count += 1
+        if len(found) > MOST_CHARACTERS:
+            half = MOST_CHARACTERS // 2  # the end says what was expected
+            found = f"{found[:half]}...{found[-half:]}"
         if len(self._shown) < MOST_SHOWN:
             self._shown.append(f"{self._name}:{line}: {found}\n    fix: {cure}")
 

@@ -4,7 +4,6 @@ The line after the names of the columns may be of the type ``observed``; with th
 """
 
 import csv
-import io
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeAlias
@@ -12,8 +11,10 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.store.text.bad_lines import BadLines
+from fairlead.store.text.csv_line import csv_line
 from fairlead.store.text.plain_entry import AMOUNT_FIELDS, FIELDS, entry_of
 from fairlead.store.text.text_head import TextHead, check_head
+from fairlead.store.text.whole_number import whole_number
 from fairlead.usage.entries import Entry
 
 COLUMNS: Final = ("type", "at_ms", "since_ms", "queue", "user", "name", "who", "reason")
@@ -28,14 +29,14 @@ _Row: TypeAlias = list[str] | csv.Error
 def csv_lines(head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the head and one line for each entry; what an entry does not have is empty."""
     nothing = [""] * len(head.resources)
-    yield _line([*COLUMNS, *head.resources])
+    yield csv_line([*COLUMNS, *head.resources])
     if head.observed_ms is not None:
-        yield _line([OBSERVED, head.observed_ms, *[""] * (len(COLUMNS) - 2), *nothing])
+        yield csv_line([OBSERVED, head.observed_ms, *[""] * (len(COLUMNS) - 2), *nothing])
     for entry in entries:
         plain = msgspec.to_builtins(entry)
         amounts = next((plain[field] for field in AMOUNT_FIELDS if field in plain), nothing)
         cells = ["" if (cell := plain.get(column)) is None else cell for column in COLUMNS]
-        yield _line([*cells, *(UNLIMITED if each is None else each for each in amounts)])
+        yield csv_line([*cells, *(UNLIMITED if each is None else each for each in amounts)])
 
 
 def read_csv(lines: Iterable[str], bad: BadLines) -> tuple[TextHead, Iterator[tuple[int, Entry]]]:
@@ -57,13 +58,6 @@ def read_csv(lines: Iterable[str], bad: BadLines) -> tuple[TextHead, Iterator[tu
         bad.add(line, str(wrong), _CURE)
         bad.raise_if_any()  # without resources no amount means anything
     return head, _entries(rest, len(COLUMNS) + len(head.resources), bad)
-
-
-def _line(cells: list[object]) -> str:
-    text = io.StringIO(newline="")
-    # Only with this end of line does Python 3.11 quote a carriage return in a name.
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, _Row]]:
@@ -103,20 +97,20 @@ def _observed_ms(cells: list[str], resources: tuple[str, ...]) -> int:
     _check_count(cells, len(COLUMNS) + len(resources))
     if any(cells[2:]):
         raise ValueError(f"found more than a time, expected only {OBSERVED} and at_ms")
-    return _number(cells[1])
+    return whole_number(cells[1])
 
 
 def _plain(cells: _Row, count: int) -> dict[str, object]:
     """Return what a row says, leaving out what is empty and has no place in its type of entry."""
     if isinstance(cells, csv.Error):
-        raise ValueError(str(cells)) from cells
+        raise ValueError(f"found no CSV: {cells}") from cells
     _check_count(cells, count)
     given = dict(zip(COLUMNS, cells, strict=False))
     if given["type"] not in FIELDS:
         return {"type": given["type"]}  # which tells all that is wrong
     fields = FIELDS[given["type"]]
     plain: dict[str, object] = {
-        column: _number(cell) if column in _NUMBERS else cell
+        column: whole_number(cell) if column in _NUMBERS else cell
         for column, cell in given.items()
         if cell or column in fields
     }
@@ -125,7 +119,7 @@ def _plain(cells: _Row, count: int) -> dict[str, object]:
     amounts = cells[len(COLUMNS) :]
     field = next((each for each in AMOUNT_FIELDS if each in fields), "")
     if field:
-        plain[field] = [None if cell == UNLIMITED else _number(cell) for cell in amounts]
+        plain[field] = [None if cell == UNLIMITED else whole_number(cell) for cell in amounts]
     elif any(amounts):
         raise ValueError(f"found amounts, expected none for an entry of type {given['type']}")
     return plain
@@ -133,12 +127,5 @@ def _plain(cells: _Row, count: int) -> dict[str, object]:
 
 def _check_count(cells: list[str], count: int) -> None:
     if len(cells) != count:
-        raise ValueError(f"found {len(cells)} cells, expected {count} as in the first line")
-
-
-def _number(cell: str) -> int:
-    """Only digits with a sign: what else int() takes is a slip in a table."""
-    digits = cell.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal()):
-        raise ValueError(f"found {cell!r}, expected a whole number")
-    return int(cell)
+        found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+        raise ValueError(f"found {found}, expected {count} as in the first line")

@@ -9,6 +9,7 @@ import msgspec
 from fairlead.store.text.bad_lines import BadLines
 from fairlead.store.text.plain_entry import entry_of
 from fairlead.store.text.text_head import TextHead, check_head
+from fairlead.store.text.whole_number import whole_number
 from fairlead.usage.entries import Entry
 
 VERSION = 1
@@ -70,9 +71,17 @@ def _entries(numbered: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[tup
 
 def _plain(line: str) -> dict[str, object]:
     try:
-        plain = json.loads(line, parse_float=_refuse_number, parse_constant=_refuse_number)
+        plain = json.loads(
+            line,
+            parse_int=whole_number,
+            parse_float=_refuse_number,
+            parse_constant=_refuse_number,
+        )
         if "\\ud" in line or "\\uD" in line:
-            json.dumps(plain, ensure_ascii=False).encode()  # half a character is no text
+            json.dumps(plain, ensure_ascii=False).encode()
+    except UnicodeEncodeError as wrong:
+        half = f"\\u{ord(wrong.object[wrong.start]):04x}"
+        raise ValueError(f"found {half}, which is half a character, expected text") from wrong
     except json.JSONDecodeError as wrong:
         raise ValueError(f"found no JSON: {wrong.msg} at column {wrong.colno}") from wrong
     except RecursionError as wrong:
