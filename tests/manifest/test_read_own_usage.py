@@ -100,7 +100,11 @@ REFUSED = {
     "{window: {type: rolling}}": "bad-choice window.type",
     "{window: {type: cron}}": "missing-field window.cron",
     "{window: {type: cron, cron: sometimes}}": "bad-cron window.cron",
-    "{window: {type: cron, cron: '@daily', timeZone: Mars/Base}}": "bad-cron window.timeZone",
+    "{window: {type: cron, cron: '@daily', timeZone: Mars/Base}}": (
+        "bad-time-zone window.timeZone"
+    ),
+    "{window: {type: cron, cron: 5}}": "wrong-type window.cron",
+    "{window: {type: cron, cron: '99 0 * * *'}}": "bad-cron window.cron",
     "{window: {type: cron, cron: '0 0 * * 1 *'}}": "bad-cron window.cron",
     "{resolution: soon}": "bad-duration resolution",
     "{prometheus: {url: 'http://p', queryTimeout: soon}}": "bad-duration prometheus.queryTimeout",

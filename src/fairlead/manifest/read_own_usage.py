@@ -12,7 +12,6 @@ from fairlead.manifest.core.read_address import read_address
 from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
-    WRITE_FIELDS,
     RulePlaces,
     advise_on_rules,
     can_begin,
@@ -118,15 +117,20 @@ def _read_window(section: Cursor) -> Window:
         return Sliding(length_ms)
     if window_type == "tumbling":
         return Tumbling(length_ms, start_ms)
-    if not expression:
-        message = "found no cron, expected one beside type: cron"
-        section.error("cron", "missing-field", message, 'add it, such as "0 0 * * 1"')
-        return Sliding(length_ms)
-    zone_fix = "write a name such as Europe/Berlin, or remove it for UTC"
-    if not can_begin(Cron("0 0 * * *", time_zone), section, "timeZone", zone_fix):
+    return _by_cron(section, expression, time_zone) or Sliding(length_ms)
+
+
+def _by_cron(section: Cursor, expression: str, time_zone: str) -> Cron | None:
+    """Return the window; None where the expression is wrong, which is told."""
+    if not can_begin(Cron("0 0 * * *", time_zone), section, "timeZone"):
         time_zone = "UTC"
+    if not expression:
+        if not section.is_refused("cron"):
+            message = "found no cron, expected one beside type: cron"
+            section.error("cron", "missing-field", message, 'add it, such as "0 0 * * 1"')
+        return None
     window = Cron(expression, time_zone)
-    return window if can_begin(window, section, "cron", WRITE_FIELDS) else Sliding(length_ms)
+    return window if can_begin(window, section, "cron") else None
 
 
 def _read_way(section: Cursor, source: UsageSource | None) -> Way:

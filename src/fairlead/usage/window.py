@@ -12,6 +12,18 @@ import msgspec
 from fairlead.errors import UsageError
 
 
+class WindowError(UsageError):
+    """A window can never begin; the message says why, and *fix* what to write."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        super().__init__(message)
+        self.fix = fix
+
+
+class TimeZoneError(WindowError):
+    """The name of a time zone is not known here."""
+
+
 class Sliding(msgspec.Struct, frozen=True):
     """The last so many milliseconds."""
 
@@ -38,7 +50,7 @@ Window: TypeAlias = Sliding | Tumbling | Cron
 def begins_at(window: Window, now_ms: int) -> int:
     """Where the window that ends at *now_ms* begins; never after it.
 
-    Raises UsageError for an expression or a time zone that means nothing.
+    Raises WindowError for an expression or a time zone that means nothing.
     """
     match window:
         case Sliding(length_ms=length_ms):
@@ -53,9 +65,10 @@ def begins_at(window: Window, now_ms: int) -> int:
 
 
 def check_window(window: Window) -> None:
-    """Raise UsageError, with the reason, for a window that can never begin."""
+    """Raise WindowError, with the reason and the cure, for a window that can never begin."""
     if not isinstance(window, Cron) and window.length_ms <= 0:
-        raise UsageError(
-            f"a window of {window.length_ms} ms is no window; it must be longer than 0"
+        raise WindowError(
+            f"a window of {window.length_ms} ms is no window; it must be longer than 0",
+            "write a length above 0",
         )
     begins_at(window, 0)

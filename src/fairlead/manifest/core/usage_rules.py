@@ -4,12 +4,18 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from fairlead.errors import UsageError
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
 from fairlead.usage.settings import UsageRules
-from fairlead.usage.window import Cron, Window, begins_at, check_window
+from fairlead.usage.window import (
+    Cron,
+    TimeZoneError,
+    Window,
+    WindowError,
+    begins_at,
+    check_window,
+)
 
 WindowType: TypeAlias = Literal["sliding", "tumbling", "cron"]
 
@@ -18,7 +24,6 @@ WINDOW_TYPES: Final[dict[str, WindowType]] = {
     "tumbling": "tumbling",
     "cron": "cron",
 }
-WRITE_FIELDS: Final = 'write five fields, such as "0 0 * * 1"'
 SAMPLES_PER_HALF_LIFE: Final = 10
 WINDOWS_BY_CRON: Final = 12  # a year of months, since they differ in length
 
@@ -31,12 +36,13 @@ class RulePlaces(msgspec.Struct, frozen=True, kw_only=True):
     resolution: Path
 
 
-def can_begin(window: Cron, cursor: Cursor, at: str, fix: str) -> bool:
+def can_begin(window: Cron, cursor: Cursor, at: str) -> bool:
     """Tell whether a window by cron can ever begin; if not, that is an error at *at*."""
     try:
         check_window(window)
-    except UsageError as wrong:
-        cursor.error(at, "bad-cron", str(wrong), fix)
+    except WindowError as wrong:
+        code = "bad-time-zone" if isinstance(wrong, TimeZoneError) else "bad-cron"
+        cursor.error(at, code, str(wrong), wrong.fix)
         return False
     return True
 

@@ -13,7 +13,6 @@ from fairlead.manifest.core.read_address import read_address
 from fairlead.manifest.core.read_length import positive_ms
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
-    WRITE_FIELDS,
     RulePlaces,
     advise_on_rules,
     can_begin,
@@ -122,7 +121,7 @@ def _read_cron(params: Cursor, expression: str) -> Cron | None:
     if fields is None:
         return None
     window = Cron(fields)
-    return window if can_begin(window, params, "cronString", WRITE_FIELDS) else None
+    return window if can_begin(window, params, "cronString") else None
 
 
 def _five_fields(expression: str, params: Cursor) -> str | None:
@@ -143,7 +142,8 @@ def _five_fields(expression: str, params: Cursor) -> str | None:
     message = f"found {quote(expression)}, which names {where} to KAI: it takes the last of six "
     message += "or seven fields for the year and the first of seven for the second; a window here "
     message += "begins with a whole minute, in any year"
-    params.error("cronString", "bad-cron", message, WRITE_FIELDS)
+    fix = "write the five fields between them: minute, hour, day of month, month, day of week"
+    params.error("cronString", "bad-cron", message, fix)
     return None
 
 
