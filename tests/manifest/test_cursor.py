@@ -311,6 +311,14 @@ def test_what_is_finer_than_we_count_is_rounded_with_a_warning() -> None:
     assert not findings.has_errors
 
 
+def test_a_duration_that_is_cut_to_nothing_is_not_told_to_write_nothing() -> None:
+    top, findings = stand_in("wait: 1ns\nlength: 1ns\n")
+    assert top.duration("wait") == 0
+    assert top.duration("length", is_zero_refused=True) == 0  # left for the caller to tell
+    assert shown(findings) == ["1 warning rounded $.wait"]
+    assert [each.fix for each in findings] == ["write 0s, or 1ms or more"]
+
+
 def test_unknown_fields_are_warned_about_with_a_guess() -> None:
     text = """\
         kind: Queue

@@ -135,7 +135,7 @@ def test_kai_sums_samples_of_all_use_and_stale_numbers_do_not_count() -> None:
     assert (rules.resolution_ms, rules.staleness_ms) == (30_000, 5 * MINUTE_MS)
 
 
-@pytest.mark.parametrize("text", ["0s", "-1h"])
+@pytest.mark.parametrize("text", ["0s", "-1h", "1ns"])
 def test_a_half_life_of_zero_or_less_is_none_with_a_warning(text: str) -> None:
     found, told = params(f"{{halfLifePeriod: {text}}}")
     assert found.rules.half_life_ms is None

@@ -134,6 +134,37 @@ def test_the_reason_is_told() -> None:
     assert "shorter than the 1m between two samples: it may hold none" in messages
 
 
+DURATIONS = {
+    "{halfLife: 1ns}": (
+        'found "1ns", expected at least 1ms, the shortest that we count',
+        "remove it, so that past use does not fade within the window",
+    ),
+    "{staleness: 999us}": (
+        'found "999us", expected at least 1ms, the shortest that we count',
+        "remove it, or write the usual 5m",
+    ),
+    "{staleness: -1h}": (
+        'found "-1h", expected more than 0',
+        "remove it, or write the usual 5m",
+    ),
+    "{staleness: -1d}": (
+        'found the text "-1d", expected a duration without a sign: days, weeks and years have none',
+        "write 1d, or another duration above 0",
+    ),
+    "{prometheus: {url: 'http://p', queryTimeout: 0s}}": (
+        'found "0s", expected more than 0',
+        "remove it, or write the usual 10s",
+    ),
+}
+
+
+@pytest.mark.parametrize("usage", DURATIONS)
+def test_a_duration_that_cannot_be_is_told_once_with_a_cure_that_helps(usage: str) -> None:
+    cursor, findings = cursor_of(f"spec: {{usage: {usage}}}")
+    read_settings(cursor)
+    assert [(each.message, each.fix) for each in findings] == [DURATIONS[usage]]
+
+
 KEEP_RAW = "advice ill-matched $.spec.usage.store.keepRaw"
 TOLD = {
     "{k: 0}": ["warning no-effect $.spec.usage.k"],

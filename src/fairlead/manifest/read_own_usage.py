@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
 from fairlead.manifest.core.read_address import read_address
-from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.core.read_length import not_above_zero, positive_ms
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
     RulePlaces,
@@ -22,7 +22,6 @@ from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.kai.read_usage import METRIC_PARAMETERS
 from fairlead.manifest.objects import OwnUsage
 from fairlead.manifest.text.cursor import Cursor
-from fairlead.manifest.text.path import quote
 from fairlead.model.duration import format_duration
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import (
@@ -95,12 +94,11 @@ def _read_k(section: Cursor) -> Fraction | None:
 
 
 def _half_life_ms(section: Cursor) -> int | None:
-    half_life_ms = section.duration("halfLife", None)
+    half_life_ms = section.duration("halfLife", None, is_zero_refused=True)
     if half_life_ms is None or half_life_ms > 0:
         return half_life_ms
-    message = f"found {quote(section.text('halfLife', ''))}, expected more than 0"
     fix = "remove it, so that past use does not fade within the window"
-    section.error("halfLife", "out-of-range", message, fix)
+    section.error("halfLife", "out-of-range", not_above_zero(section, "halfLife"), fix)
     return None
 
 

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import Path, quote
-from fairlead.model.duration import format_duration
+from fairlead.model.duration import format_duration, parse_duration
 
 D = TypeVar("D")
 
@@ -14,13 +14,21 @@ def positive_ms(cursor: Cursor, key: str, default_ms: int, why: str = "", fix: s
 
     *why* says what 0 would lead to; *fix* is the cure where the default is none.
     """
-    length_ms = cursor.duration(key, default_ms)
+    length_ms = cursor.duration(key, default_ms, is_zero_refused=True)
     if length_ms > 0:
         return length_ms
-    message = f"found {quote(cursor.text(key, ''))}, expected more than 0{why}"
+    message = f"{not_above_zero(cursor, key)}{why}"
     usual = f"remove it, or write the usual {format_duration(default_ms)}"
     cursor.error(key, "out-of-range", message, fix or usual)
     return default_ms
+
+
+def not_above_zero(cursor: Cursor, key: str) -> str:
+    """Say what was found in place of a duration above 0, as we count."""
+    text = cursor.text(key, "")
+    is_cut = not parse_duration(text)[1]
+    expected = "at least 1ms, the shortest that we count" if is_cut else "more than 0"
+    return f"found {quote(text)}, expected {expected}"
 
 
 def protection_ms(cursor: Cursor, key: str, default_ms: D) -> int | D:

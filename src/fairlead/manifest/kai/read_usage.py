@@ -10,7 +10,7 @@ import msgspec
 
 from fairlead.errors import DurationError
 from fairlead.manifest.core.read_address import read_address
-from fairlead.manifest.core.read_length import positive_ms
+from fairlead.manifest.core.read_length import not_above_zero, positive_ms
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
     RulePlaces,
@@ -149,11 +149,11 @@ def _five_fields(expression: str, params: Cursor) -> str | None:
 
 def _half_life_ms(params: Cursor) -> int | None:
     """Read the half-life; what is not above 0 means none, as for KAI."""
-    half_life_ms = params.duration("halfLifePeriod", None)
+    half_life_ms = params.duration("halfLifePeriod", None, is_zero_refused=True)
     if half_life_ms is None or half_life_ms > 0:
         return half_life_ms
-    message = f"found {quote(params.text('halfLifePeriod', ''))}, expected more than 0; past use "
-    message += "does not fade within the window"
+    message = not_above_zero(params, "halfLifePeriod")
+    message += "; past use does not fade within the window"
     params.warn("halfLifePeriod", "out-of-range", message, "remove it, or write a time above 0")
     return None
 

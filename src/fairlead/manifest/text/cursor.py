@@ -165,13 +165,20 @@ class Cursor:
         """Read a quantity of 0 or more, in base units; a finer one is rounded up with a warning."""
         return self._field(key, default, 0, self._amount_reader(key, resource))
 
-    def duration(self, key: str, default: D | Required = REQUIRED) -> int | D:
-        """Read a duration in milliseconds; a finer one is cut down with a warning."""
+    def duration(
+        self, key: str, default: D | Required = REQUIRED, *, is_zero_refused: bool = False
+    ) -> int | D:
+        """Read a duration in milliseconds; a finer one is cut down with a warning.
+
+        A caller by whom *zero is refused* tells of what is cut down to it, and nobody else does.
+        """
 
         def read(value: Value) -> int:
             length_ms, is_exact = duration_of(value)
-            if not is_exact:
+            if not is_exact and length_ms:
                 self._rounded(key, value, f"{length_ms}ms")
+            elif not is_exact and not is_zero_refused:
+                self._rounded(key, value, "0s", "write 0s, or 1ms or more")
             return length_ms
 
         return self._field(key, default, 0, read)
@@ -363,9 +370,9 @@ class Cursor:
         if not self._is_quiet:
             self.error(key, "missing-field", "found nothing, expected a value", f"add {key}")
 
-    def _rounded(self, at: str | Path, value: Value, kept: str) -> None:
+    def _rounded(self, at: str | Path, value: Value, kept: str, fix: str = "") -> None:
         message = f"found {describe(value)}, which is finer than we count; taken as {kept}"
-        self.warn(at, "rounded", message, f"write {kept}")
+        self.warn(at, "rounded", message, fix or f"write {kept}")
 
     def _report(
         self, severity: Severity, at: str | Path, code: str, message: str, fix: str

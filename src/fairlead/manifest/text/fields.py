@@ -124,9 +124,21 @@ def duration_of(value: Value) -> tuple[int, bool]:
     try:
         return parse_duration(value)
     except DurationError as wrong:
+        if value[:1] in ("-", "+") and _is_duration(value[1:]):
+            expected = "a duration without a sign: days, weeks and years have none"
+            fix = f"write {value[1:]}, or another duration above 0"
+            raise FieldError("bad-duration", _found(value, expected), fix) from None
         told = _expected_instead(wrong, expected)
         cure = fix if told == expected else "write a shorter duration"
         raise FieldError("bad-duration", _found(value, told), cure) from None
+
+
+def _is_duration(text: str) -> bool:
+    try:
+        parse_duration(text)
+    except DurationError:
+        return False
+    return True
 
 
 def timestamp_of(value: Value) -> int:
