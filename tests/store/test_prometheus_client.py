@@ -192,7 +192,9 @@ def test_a_server_that_does_not_answer_in_time_is_given_up() -> None:
         return range_of({}, request)
 
     with serving(answer) as url:
-        assert "did not answer within 0.2 s; usageQueryTimeout" in problem_of(url, timeout_ms=200)
+        problem = problem_of(url, timeout_ms=200)
+    assert "did not answer within 0.2 s; queryTimeout sets how long is waited" in problem
+    assert problem.endswith("in a SchedulingShard usageQueryTimeout")
 
 
 def test_an_answer_that_drips_for_ever_is_given_up() -> None:

@@ -98,7 +98,7 @@ class PrometheusHttp:
             case TimeoutError():
                 return (
                     f"did not answer within {self._timeout_ms / 1000:g} s; "
-                    "usageQueryTimeout sets how long is waited"
+                    "queryTimeout sets how long is waited, in a SchedulingShard usageQueryTimeout"
                 )
             case ssl.SSLCertVerificationError():
                 return (
