@@ -1,12 +1,8 @@
 """What the client makes of answers, and of servers that give none."""
 
-import shutil
 import socket
-import ssl
-import subprocess
 import time
 from base64 import b64encode
-from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -328,56 +324,3 @@ def test_a_secret_that_cannot_be_used_is_told_without_the_secret(tmp_path: Path)
         problem = problem_of(url, Credentials(token_file=str(file)))
     assert "no single line of text" in problem
     assert "two" not in problem
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA of our own (ca.pem), and a certificate for localhost that it signed (server.pem)."""
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl on the PATH to make certificates with")
-    folder = tmp_path_factory.mktemp("certificates")
-    # Python 3.13 is strict about what a CA may do.
-    ca = "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ours"
-    _openssl(folder, f"{ca} -addext keyUsage=critical,keyCertSign,cRLSign")
-    _openssl(folder, "req -newkey rsa:2048 -nodes -keyout key.pem -out ask.pem -subj /CN=localhost")
-    names = "subjectAltName=DNS:localhost\nauthorityKeyIdentifier=keyid,issuer\n"
-    (folder / "names").write_text(names, encoding="utf-8")
-    sign = "x509 -req -in ask.pem -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names"
-    _openssl(folder, f"{sign} -out server.pem")
-    return folder
-
-
-def _openssl(folder: Path, arguments: str) -> None:
-    subprocess.run(
-        ["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True, timeout=60
-    )
-
-
-@pytest.fixture
-def over_tls(certificates: Path) -> Callable[[], ssl.SSLContext]:
-    def trust() -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificates / "server.pem", certificates / "key.pem")
-        return context
-
-    return trust
-
-
-def test_a_server_is_trusted_by_the_ca_that_is_named(
-    certificates: Path, over_tls: Callable[[], ssl.SSLContext]
-) -> None:
-    with serving(lambda _: clock(START), over_tls()) as url:
-        trusting = Credentials(ca_file=str(certificates / "ca.pem"))
-        assert client_of(url, trusting).clock_ms() == START
-        assert "has a certificate that is not trusted" in problem_of(url)
-        by_number = url.replace("localhost", "127.0.0.1")
-        assert "has a certificate that is not trusted" in problem_of(by_number, trusting)
-
-
-def test_a_ca_file_that_is_none_is_named(certificates: Path, tmp_path: Path) -> None:
-    with serving(lambda _: clock(START)) as url:
-        secure = url.replace("http:", "https:")
-        for file in (tmp_path / "absent.pem", certificates / "names"):
-            problem = problem_of(secure, Credentials(ca_file=str(file)))
-            assert f"the CA file {file} cannot be used" in problem
-        assert "cannot be reached" in problem_of(secure)  # it does not speak TLS at all

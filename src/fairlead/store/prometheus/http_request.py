@@ -19,6 +19,12 @@ from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 import msgspec
 
 from fairlead.errors import StoreError
+from fairlead.store.prometheus.tls_problem import (
+    TlsServer,
+    certificate_problem,
+    is_no_tls,
+    trust_of,
+)
 from fairlead.usage.settings import Credentials, PrometheusSource
 
 MAX_ANSWER_BYTES: Final = 2**30
@@ -85,7 +91,7 @@ class PrometheusHttp:
             return http.client.HTTPConnection(host, self._url.port, timeout=timeout_s)
         ca_file = self._credentials.ca_file
         try:
-            trust = ssl.create_default_context(cafile=ca_file or None)
+            trust = trust_of(ca_file)
         except OSError as problem:
             raise StoreError(
                 f"the CA file {ca_file} cannot be used ({problem}); it must hold certificates "
@@ -101,9 +107,11 @@ class PrometheusHttp:
                     "queryTimeout sets how long is waited, in a SchedulingShard usageQueryTimeout"
                 )
             case ssl.SSLCertVerificationError():
+                return certificate_problem(problem, self._server(), self._credentials.ca_file)
+            case ssl.SSLError() if is_no_tls(problem):
                 return (
-                    f"has a certificate that is not trusted ({problem.verify_message}); "
-                    "name the file of who signed it as its CA"
+                    "does not speak https: this port speaks http, it seems; begin the address "
+                    "with http://, or name the port of https"
                 )
             case ConnectionRefusedError():
                 return "refused the connection: nothing listens there"
@@ -114,6 +122,13 @@ class PrometheusHttp:
             case ValueError():
                 return "cannot be asked: the user, password or token is no single line of text"
         return f"cannot be reached ({shown(str(problem) or type(problem).__name__)})"
+
+    def _server(self) -> TlsServer:
+        return TlsServer(
+            host=self._url.hostname or "",
+            port=self._url.port or http.client.HTTPS_PORT,
+            timeout_s=self._timeout_ms / 1000,
+        )
 
 
 class _TooLongError(Exception):
