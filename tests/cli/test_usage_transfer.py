@@ -244,6 +244,7 @@ def test_jobs_without_an_account_need_a_line_in_the_map(tmp_path: Path) -> None:
         ((SAMPLE, "--time-zone", "../etc"), "expected a zone such as Europe/Berlin"),
         ((SAMPLE, "--capacity", "gpu=x"), "expected a quantity such as"),
         ((SAMPLE, "--capacity", "gpu=-1"), "expected such as gpu=64"),
+        ((SAMPLE, "--capacity", "gpu=1e30"), "all that Kubernetes can count"),
         ((SAMPLE, "--capacity", "disk=1"), "expected such as gpu=64"),
         ((QUEUE_MAP,), "say it with --format"),
     ],

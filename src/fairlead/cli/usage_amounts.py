@@ -1,15 +1,26 @@
-"""Resource-time as an administrator types it: ``gpu=100h``, ``cpu=-30m``, ``memory=16Gi*10h``."""
+"""Resource-time as an administrator types it: ``gpu=100h``, ``cpu=-30m``, ``memory=16Gi*10h``.
 
+A slip stays in a record for good, so a name, and an amount, must be one that somebody can mean.
+"""
+
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
 from fairlead.errors import DurationError, QuantityError
+from fairlead.explain.resource_hours import hours_unit, resource_hours
 from fairlead.manifest.kai.quota_axes import RESOURCE_OF
+from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import parse_duration
-from fairlead.model.quantity import base_units, is_memory_like, parse_quantity
+from fairlead.model.quantity import base_units, is_memory_like, parse_quantity, scale_of
 
-EXPECTED = "expected such as gpu=100h, cpu=-30m or memory=16Gi*10h"
+EXPECTED: Final = "expected such as gpu=100h, cpu=-30m or memory=16Gi*10h"
+MOST_BASE_UNITS: Final = 2**63 - 1
+"""What Kubernetes can count of a resource: more can neither be held nor be there."""
+
+_EXTENDED: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+/[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def resource_name(short: str, known: Sequence[str]) -> str:
@@ -17,8 +28,20 @@ def resource_name(short: str, known: Sequence[str]) -> str:
     return short if short in known else RESOURCE_OF.get(short, short)
 
 
+def read_amount(resource: str, text: str) -> tuple[int, bool]:
+    """Return *text* in base units, and whether that is exact; raises QuantityError."""
+    amount, is_exact = base_units(resource, parse_quantity(text))
+    if abs(amount) > MOST_BASE_UNITS:
+        most = MOST_BASE_UNITS // scale_of(resource)
+        raise QuantityError(f"expected at most {most:.1e}, which is all that Kubernetes can count")
+    return amount, is_exact
+
+
 def read_resource_time(items: Sequence[str], known: Sequence[str]) -> dict[str, int]:
-    """Return base units times milliseconds of each resource; anything else is wrong usage."""
+    """Return base units times milliseconds of each resource; anything else is wrong usage.
+
+    A resource is one of *known*, or cpu, memory or gpu, or has a domain, such as example.com/tpu.
+    """
     found: dict[str, int] = {}
     for item in items:
         short, equals, text = item.partition("=")
@@ -27,8 +50,18 @@ def read_resource_time(items: Sequence[str], known: Sequence[str]) -> dict[str, 
         name = resource_name(short, known)
         if name in found:
             raise click.BadParameter(f"found {short} twice")
+        _check_name(short, item, known)
         found[name] = _resource_time(name, item, text)
     return found
+
+
+def _check_name(short: str, item: str, known: Sequence[str]) -> None:
+    plain = {*known, *RESOURCE_OF}
+    if short in plain or _EXTENDED.fullmatch(short):
+        return
+    expected = f"expected {', '.join(sorted(plain))}, or a name such as example.com/tpu"
+    hint = did_you_mean(short, plain) or expected
+    raise click.BadParameter(f"found {item!r}: there is no record of such a resource; {hint}")
 
 
 def _resource_time(name: str, item: str, text: str) -> int:
@@ -36,7 +69,7 @@ def _resource_time(name: str, item: str, text: str) -> int:
     if not times and is_memory_like(name):
         raise click.BadParameter(f"found {item!r} without an amount, {EXPECTED}")
     try:
-        amount, is_exact = base_units(name, parse_quantity(amount_text if times else "1"))
+        amount, is_exact = read_amount(name, amount_text if times else "1")
         length_ms, is_whole = parse_duration(length_text)
     except (QuantityError, DurationError) as wrong:
         raise click.BadParameter(f"found {item!r}: {wrong}") from wrong
@@ -44,4 +77,7 @@ def _resource_time(name: str, item: str, text: str) -> int:
         raise click.BadParameter(f"found {item!r}, which is finer than can be counted")
     if not amount * length_ms:
         raise click.BadParameter(f"found {item!r}, which changes nothing")
+    if abs(resource_hours(name, amount * length_ms)) * 1000 < 1:
+        unit = hours_unit(name)
+        raise click.BadParameter(f"found {item!r}, expected 0.001 {unit} or more")
     return amount * length_ms

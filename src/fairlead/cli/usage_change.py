@@ -2,7 +2,7 @@
 
 import getpass
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 import click
@@ -20,7 +20,6 @@ from fairlead.explain.printable import printable
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName
-from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
 
 GRANT_EPILOG = """\b
@@ -97,7 +96,9 @@ def grant(
     name, why = _who(who), _reason(reason)
     with opened(find_record(store, files), writes=True) as record:
         times = read_resource_time(amounts, record.resources)
-        _note_unknown(record, queue)
+        _note_unknown("queue", queue, record.queue_names())
+        for resource in times:
+            _note_unknown("resource", resource, record.resources)
         record.ensure_resources(list(times))
         write_act(
             record,
@@ -142,7 +143,7 @@ def forgive(
     name, why = _who(who), _reason(reason)
     with opened(find_record(store, files), writes=True) as record:
         if queue is not None:
-            _note_unknown(record, queue)
+            _note_unknown("queue", queue, record.queue_names())
         whose = None if queue is None else QueueName(queue)
         at_ms = moment_to_write(record, now)
         write_act(record, Forgiven(at_ms=at_ms, queue=whose, who=name, reason=why))
@@ -171,10 +172,9 @@ def _reason(text: str) -> str:
     return text
 
 
-def _note_unknown(store: UsageStore, queue: str) -> None:
-    """Tell of a queue without a record: it may be new, but it may be a slip."""
-    known = store.queue_names()
-    if queue not in known:
-        hint = did_you_mean(queue, known)
-        text = f"note: there is no record of a queue {queue}"
+def _note_unknown(what: str, name: str, known: Collection[str]) -> None:
+    """Tell of a queue or resource without a record: it may be new, but it may be a slip."""
+    if name not in known:
+        hint = did_you_mean(name, known)
+        text = f"note: there is no record of a {what} {name}"
         click.echo(printable(f"{text}; {hint}" if hint else text), err=True)

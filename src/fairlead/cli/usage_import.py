@@ -12,14 +12,14 @@ import msgspec
 
 from fairlead.cli.progress import announce, counted
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.cli.usage_amounts import resource_name
+from fairlead.cli.usage_amounts import read_amount, resource_name
 from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError, QuantityError
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.model.axes import QueueName
-from fairlead.model.quantity import base_units, is_gpu, parse_quantity
+from fairlead.model.quantity import is_gpu
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.sacct import held_entries, read_sacct
@@ -192,7 +192,7 @@ def _capacity(text: str) -> tuple[int, ...]:
         short, _, number = item.strip().partition("=")
         name = resource_name(short, RESOURCES)
         try:
-            amount, is_exact = base_units(name, parse_quantity(number))
+            amount, is_exact = read_amount(name, number)
         except QuantityError as wrong:
             raise click.BadParameter(f"found {item!r}: {wrong}", param_hint="--capacity") from wrong
         if name not in amounts or amount < 0 or not is_exact:
