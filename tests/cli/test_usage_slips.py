@@ -1,5 +1,7 @@
 """Slips that must not cost a record: a wrong name, a wrong clock, the same thing twice."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -64,6 +66,14 @@ def test_an_export_that_comes_back_leaves_the_log_as_it_was(store: str, tmp_path
     assert usage("import", store, text).exit_code == 0
     assert len(json.loads(usage("log", store, "-o", "json").out)["changes"]) == 1
     assert used(store) == "35"
+
+
+def test_the_log_as_csv_gives_back_any_reason(store: str) -> None:
+    reason = 'one, "two"\rthree\nfour'
+    usage("forgive", store, "--all", "--reason", reason, "--who", "eve", "--now", NOW)
+    out = usage("log", store, "-o", "csv").out
+    [row] = csv.DictReader(io.StringIO(out, newline=""), strict=True)
+    assert row["reason"] == reason
 
 
 def test_a_grant_counts_although_the_record_has_an_entry_of_the_far_future(store: str) -> None:

@@ -1,8 +1,5 @@
 """``fairlead usage log``: what administrators changed, who, when and why."""
 
-import csv
-import io
-
 import click
 import msgspec
 
@@ -11,6 +8,7 @@ from fairlead.cli.table import table_text
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.store.text.csv_line import csv_line
 from fairlead.usage.entries import Forgiven, Granted
 
 EPILOG = """\b
@@ -52,9 +50,8 @@ def log(output: str, store: str | None, files: tuple[str, ...]) -> None:
     if output == "table":
         click.echo(table_text([HEAD, *rows], left=len(HEAD)) if rows else "nothing was changed")
         return
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([[each.lower() for each in HEAD], *rows])
-    click.echo(text.getvalue(), nl=False)
+    for row in ([each.lower() for each in HEAD], *rows):
+        click.echo(csv_line(row), nl=False)
 
 
 def _change(entry: Granted | Forgiven, resources: tuple[str, ...]) -> Change:
