@@ -210,9 +210,11 @@ def test_an_account_may_be_left_out_by_the_map(tmp_path: Path) -> None:
         ("physics: 7", "put names that look like numbers in quotes"),
         ('physics: ""', "found something else than names"),
         ("a: [", "found no YAML"),
+        ("a: 2026-13-45", "found no YAML"),
+        (f"a: {'9' * 5000}", "found no YAML"),
         ("#" * (2**20 + 1), "found more than 1 MiB"),
     ],
-    ids=["list", "number", "empty", "syntax", "size"],
+    ids=["list", "number", "empty", "syntax", "no-date", "digits", "size"],
 )
 def test_a_bad_map_is_told(tmp_path: Path, text: str, told: str) -> None:
     accounts = tmp_path / "map.yaml"
@@ -272,6 +274,53 @@ def test_a_file_that_is_no_text_is_told(tmp_path: Path, data: bytes) -> None:
     assert ran.exit_code == 1
     assert "it is no UTF-8 text" in ran.err
     assert usage("import", tmp_path / "a.db", "-", stdin=data).exit_code == 1
+
+
+@pytest.mark.parametrize("form", [(), ("--format", "jsonl"), ("--format", "sacct")], ids=str)
+def test_an_empty_file_is_told_with_what_was_expected(
+    tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    (tmp_path / "x").touch()
+    for name, shown in (("-", "<stdin>"), (str(tmp_path / "x"), str(tmp_path / "x"))):
+        ran = usage("import", tmp_path / "a.db", name, *form)
+        assert (ran.exit_code, ran.out) == (1, "")
+        told = f"error: {shown} is empty: expected what fairlead usage export or sacct --parsable2"
+        assert ran.err.startswith(told)
+
+
+SLURM_HEAD = "JobID|Account|User|Start|End|AllocTRES\n"
+
+
+def test_one_is_told_as_one(tmp_path: Path) -> None:
+    job = "7|a|ann|1000|2000|cpu=1\n"
+    step, other = job.replace("7|", "7.batch|"), job.replace("|1000", "|Unknown")
+    ran = usage(
+        *("import", tmp_path / "a.db", "-"), stdin=(SLURM_HEAD + job + step + other).encode()
+    )
+    assert ran.out.splitlines()[0] == "sacct: 1 job, 1 never started, 1 step of a job"
+    head = '{"type":"usage","version":1,"resources":["cpu"]}\n'
+    one = '{"type":"capacity","at_ms":1000,"amounts":[8]}\n'
+    ran = usage("import", tmp_path / "b.db", "-", stdin=(head + one).encode())
+    assert ran.out == "imported 1 entry, from 1970-01-01T00:00:01Z to 1970-01-01T00:00:01Z\n"
+
+
+def test_the_first_moment_is_told_first_though_queues_are_not_in_step(tmp_path: Path) -> None:
+    """Of one queue the order is that of time; of two, a file may list one after the other."""
+    text = tmp_path / "text"
+    text.write_text(
+        """\
+type,at_ms,since_ms,queue,user,name,who,reason,cpu
+held,5000,,a,,,,,8
+held,9000,,a,,,,,0
+held,2000,,b,,,,,8
+held,3000,,b,,,,,0
+""",
+        encoding="utf-8",
+    )
+    ran = usage("import", tmp_path / "a.db", str(text))
+    assert ran.out == "imported 4 entries, from 1970-01-01T00:00:02Z to 1970-01-01T00:00:09Z\n"
+    ran = usage("import", tmp_path / "a.db", str(text))
+    assert "up to 1970-01-01T00:00:09Z, and the file begins at 1970-01-01T00:00:02Z" in ran.err
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from fairlead.model.axes import QueueName
 from fairlead.model.quantity import is_gpu
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.text.sacct import held_entries, read_sacct
+from fairlead.store.text.sacct import ONE_LEFT_OUT, held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import UsageText, read_usage
@@ -94,6 +94,10 @@ def import_(
     found = find_record(store, files)
     with _lines(file) as (name, lines):
         first = next(lines, "")
+        if not first:
+            raise FairleadError(
+                f"{name} is empty: expected what fairlead usage export or sacct --parsable2 writes"
+            )
         told = form or _form_of(first, name)
         rest = counted(_chained(first, lines), "lines read")
         if told == "sacct":
@@ -110,8 +114,18 @@ def import_(
         if told == "sacct":
             text = _in_words_of(record, text)
         _add(record, text, is_partial=told == "sacct")
-    begin, end = (moment_text(text.entries[at].at_ms) for at in (0, -1))
-    click.echo(f"imported {len(text.entries)} entries, from {begin} to {end}")
+    begin, end = map(moment_text, _span_ms(text.entries))
+    click.echo(f"imported {_tally(len(text.entries), 'entry', 'entries')}, from {begin} to {end}")
+
+
+def _span_ms(entries: Sequence[Entry]) -> tuple[int, int]:
+    """The first and the last moment: only the entries of one queue must be in the order of time."""
+    moments_ms = [entry.at_ms for entry in entries]
+    return min(moments_ms), max(moments_ms)
+
+
+def _tally(count: int, one: str, many: str) -> str:
+    return f"1 {one}" if count == 1 else f"{count} {many}"
 
 
 def _in_words_of(record: UsageStore, text: UsageText) -> UsageText:
@@ -146,7 +160,7 @@ def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
 
 
 def _add(record: UsageStore, text: UsageText, *, is_partial: bool) -> None:
-    first_ms, newest_ms = text.entries[0].at_ms, record.newest_ms
+    (first_ms, _), newest_ms = _span_ms(text.entries), record.newest_ms
     if newest_ms is not None and first_ms <= newest_ms:
         if is_partial:
             _refuse_overlap(record, text.entries)
@@ -174,8 +188,11 @@ def _from_sacct(
     entries: list[Entry] = list(held)
     if held and amounts is not None:
         entries.insert(0, Capacity(at_ms=held[0].at_ms, amounts=amounts))
-    left_out = "".join(f", {count} {why}" for why, count in sorted(history.left_out.items()))
-    click.echo(printable(f"sacct: {len(history.jobs)} jobs{left_out}"))
+    left_out = "".join(
+        f", {_tally(count, ONE_LEFT_OUT.get(why, why), why)}"
+        for why, count in sorted(history.left_out.items())
+    )
+    click.echo(printable(f"sacct: {_tally(len(history.jobs), 'job', 'jobs')}{left_out}"))
     if accounts.unmapped:
         names = ", ".join(sorted(accounts.unmapped))
         click.echo(printable(f"sacct: queues of the same name as their account: {names}"))

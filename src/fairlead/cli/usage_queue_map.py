@@ -43,7 +43,8 @@ def read_queue_map(file: str) -> QueueMap:
         found = yaml.load(text, Loader=yaml.CSafeLoader)
     except OSError as wrong:
         raise FairleadError(f"cannot read {file}: {wrong.strerror or wrong}") from wrong
-    except (yaml.YAMLError, RecursionError) as wrong:
+    except (yaml.YAMLError, RecursionError, ValueError) as wrong:
+        # The last is of what looks like a number or a date, and is none.
         raise FairleadError(f"cannot read {file}: found no YAML, {expected}") from wrong
     if not isinstance(found, dict) or not all(
         isinstance(account, str) and (queue is None or (isinstance(queue, str) and queue))

@@ -31,6 +31,12 @@ COMMAND: Final = (
     "sacct --allusers --parsable2 --format JobID,Account,User,Start,End,ElapsedRaw,State,AllocTRES"
 )
 
+STEPS: Final = "steps of jobs"
+NEVER_STARTED: Final = "never started"
+HELD_NOTHING: Final = "held nothing that is counted"
+ONE_LEFT_OUT: Final[Mapping[str, str]] = {STEPS: "step of a job"}
+"""How a reason to leave lines out reads for one line, where that differs."""
+
 
 class SacctJob(msgspec.Struct, frozen=True, kw_only=True):
     """What one job held, and when."""
@@ -67,7 +73,7 @@ def read_sacct(lines: Iterable[str], name: str, time_zone: ZoneInfo) -> SacctHis
             bad.add(number, str(wrong), "correct or remove this line")
             continue
         if job is None or not any(job.amounts):
-            why = why or "held nothing that is counted"
+            why = why or HELD_NOTHING
             left_out[why] = left_out.get(why, 0) + 1
             continue
         # As it is written: of two lines about one run, maybe only the one with the end knows the
@@ -145,9 +151,9 @@ def _rows(lines: Iterable[str], bad: BadLines) -> Iterator[tuple[int, dict[str, 
 
 def _why_left_out(row: Mapping[str, str]) -> str:
     if "." in row["JobID"]:
-        return "steps of jobs"
+        return STEPS
     if row["Start"] in ("Unknown", "None", ""):
-        return "never started"
+        return NEVER_STARTED
     return ""
 
 
