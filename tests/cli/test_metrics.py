@@ -1,5 +1,6 @@
 """``fairlead metrics``: printed, served, and refused."""
 
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from fairlead.usage.entries import Capacity, Held
 from tests.cli.kueue_manifests import flavor, queue
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
+from tests.shared_folder import ROOT
 from tests.store.scraped import by_label, scraped
 
 CLUSTER = (NODE, kai_queue("a", quota=2), pod_group("ja", "a", 9))
@@ -116,7 +118,7 @@ def test_what_a_store_recorded_counts_and_is_told(tmp_path: Path) -> None:
     store = record(tmp_path, NOW_MS)
     file = write(tmp_path, "c.yaml", *TWO)
     ran = run_cli(
-        "metrics", "-f", file, "--usage-store", store, "--now", "2027-01-15T08:00:00+00:00"
+        "metrics", "-f", file, "--usage-source", store, "--now", "2027-01-15T08:00:00+00:00"
     )
     assert ran.exit_code == 0, ran.err
     # k = 1: a 1/4 + 1/4, b 3/4 + (3/4 - 3/4); of 4 GPUs 2:3, that is 1.6 and 2.4, so 2 and 2
@@ -132,7 +134,7 @@ def test_what_a_store_recorded_counts_and_is_told(tmp_path: Path) -> None:
 def test_a_store_that_is_stale_says_so_and_does_not_count(tmp_path: Path) -> None:
     store = record(tmp_path, NOW_MS)
     file = write(tmp_path, "c.yaml", *TWO)
-    ran = run_cli("metrics", "-f", file, "--usage-store", store, "--now", "2027-01-15T08:10:00Z")
+    ran = run_cli("metrics", "-f", file, "--usage-source", store, "--now", "2027-01-15T08:10:00Z")
     assert ran.exit_code == 0, ran.err
     told = scraped(ran.out)
     assert "kai_queue_gpu_usage" not in told
@@ -141,11 +143,80 @@ def test_a_store_that_is_stale_says_so_and_does_not_count(tmp_path: Path) -> Non
     assert by_label(ran.out, "kai_queue_fair_share_gpu", "queue_name") == {"a": 3, "b": 7}
 
 
-def test_past_use_is_for_kais_rules(tmp_path: Path) -> None:
-    file = write(tmp_path, "c.yaml", flavor("cold"), queue("q", cold=4))
-    ran = run_cli("metrics", "-f", file, "--usage-store", record(tmp_path, NOW_MS))
-    assert (ran.exit_code, ran.out) == (1, "")
-    assert "only under KAI's rules" in ran.err
+SETTINGS = """
+apiVersion: fairlead/v1
+kind: Settings
+spec: {{usage: {usage}}}
+"""
+
+
+def test_the_settings_say_where_past_use_is_and_how_it_counts(tmp_path: Path) -> None:
+    """Of the last 50 minutes b had all GPUs in 25; stale after a second, and held."""
+    usage = "{{k: 3, window: {{length: 50m}}, staleness: 1s, onStale: hold, store: {{path: {}}}}}"
+    own = SETTINGS.format(usage=usage.format(record(tmp_path, NOW_MS)))
+    file = write(tmp_path, "c.yaml", *TWO, own)
+    ran = run_cli("metrics", "-f", file, "--usage", "--now", "2027-01-15T08:00:00Z")
+    assert ran.exit_code == 0, ran.err
+    # A minute ago, when somebody last looked, it was 26 of 50. k = 3: a 1/4 + 3/4 = 1,
+    # b 3/4 + 3 (0.75 - 0.52) = 1.44; of 4 GPUs 1.64 and 2.36, so 2 and 2.
+    assert by_label(ran.out, "kai_queue_gpu_usage", "queue_name") == {"a": 0, "b": 0.52}
+    assert by_label(ran.out, "kai_queue_fair_share_gpu", "queue_name") == {"a": 4, "b": 6}
+    assert scraped(ran.out)["fairlead_usage_store_degraded"] == {(): 1}
+    assert ran.err.startswith("warning: past use is stale: ")
+
+
+def test_settings_alone_read_nothing_and_a_note_says_so(tmp_path: Path) -> None:
+    own = SETTINGS.format(usage=f"{{store: {{path: {record(tmp_path, NOW_MS)}}}}}")
+    plain = run_cli("metrics", "-f", write(tmp_path, "plain.yaml", *TWO))
+    ran = run_cli("metrics", "-f", write(tmp_path, "c.yaml", *TWO, own))
+    assert (ran.exit_code, ran.out) == (0, plain.out)
+    assert ran.err == (
+        "note: past use is set up and was not read, so it does not count: add --usage\n"
+    )
+
+
+def test_a_server_that_is_down_is_told_with_the_metrics(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", *TWO)
+    ran = run_cli("metrics", "-f", file, "--usage-source", "http://127.0.0.1:1")
+    assert ran.exit_code == 0
+    assert ran.err.startswith("warning: past use is missing: Prometheus at http://127.0.0.1:1 ")
+    told = scraped(ran.out)
+    assert told["fairlead_usage_store_degraded"] == {(): 1}
+    assert not {"fairlead_usage_store_staleness_seconds", "kai_queue_gpu_usage"} & set(told)
+
+
+@pytest.mark.parametrize("policy", ["kueue", "elastic-quota"])
+def test_other_rule_sets_say_that_history_has_no_effect(policy: str, tmp_path: Path) -> None:
+    folder = str(ROOT / "examples" / policy)
+    store = record(tmp_path, NOW_MS)
+    plain = run_cli("metrics", "-f", folder)
+    ran = run_cli("metrics", "-f", folder, "--usage-source", store)
+    note = f"note: past use has no effect under the rules of {policy} yet\n"
+    assert (ran.exit_code, ran.out, ran.err) == (0, plain.out, plain.err + note)
+
+
+def test_plans_and_metrics_see_the_same_past(tmp_path: Path) -> None:
+    """Also where it does not count, which the file's own numbers must not hide."""
+    store = record(tmp_path, NOW_MS)
+    file = str(ROOT / "examples" / "share-simulation")
+    with UsageStore.open(Path(store)) as writer:
+        writer.append([Held(at_ms=NOW_MS, queue=QueueName("training"), amounts=(0, 0, 9_000))])
+    for now in ("2027-01-15T08:04:00Z", "2027-01-15T08:10:00Z"):
+        asked = ("-f", file, "--usage-source", store, "--now", now)
+        shares = json.loads(run_cli("queues", *asked, "-o", "json").out)
+        ran = run_cli("metrics", *asked)
+        gpus = {
+            each["name"]: float(each["resources"]["gpu"]["fairShare"]) for each in shares["queues"]
+        }
+        label = "queue_metadata_name"
+        assert by_label(ran.out, "kai_queue_fair_share_gpu", label) == gpus
+        used = {each["name"]: each["resources"]["gpu"]["usage"] for each in shares["queues"]}
+        if shares["usage"]["counts"]:
+            assert used["training"] > 0
+            assert by_label(ran.out, "kai_queue_gpu_usage", label) == used
+        else:
+            assert set(used.values()) == {None}
+            assert "kai_queue_gpu_usage" not in scraped(ran.out)
 
 
 @contextmanager
@@ -202,7 +273,7 @@ def test_a_store_that_cannot_be_read_any_more_is_survived_and_told_once(tmp_path
     file = write(tmp_path, "c.yaml", *TWO)
     log = tmp_path / "log"
     degraded = "fairlead_usage_store_degraded"
-    with served("-f", file, "--usage-store", store, log=log) as url:
+    with served("-f", file, "--usage-source", store, log=log) as url:
         told = scraped(scrape(url))
         assert told[degraded] == {(): 0}
         assert 0.5 < max(told["kai_queue_gpu_usage"].values()) <= 0.75  # time goes on
@@ -218,11 +289,34 @@ def test_a_store_that_cannot_be_read_any_more_is_survived_and_told_once(tmp_path
     assert "usage.db" in told_once
 
 
-def test_a_store_that_is_not_there_is_told_with_the_metrics(tmp_path: Path) -> None:
-    file = write(tmp_path, "c.yaml", *TWO)
-    ran = run_cli("metrics", "-f", file, "--usage-store", str(tmp_path / "none.db"))
+def test_a_store_that_the_settings_name_may_come_later(tmp_path: Path) -> None:
+    missing = tmp_path / "none.db"
+    own = SETTINGS.format(usage=f"{{store: {{path: {missing}}}}}")
+    ran = run_cli("metrics", "-f", write(tmp_path, "c.yaml", *TWO, own), "--usage")
     assert ran.exit_code == 0
     told = scraped(ran.out)
     assert told["fairlead_usage_store_degraded"] == {(): 1}
     assert not {"fairlead_usage_store_staleness_seconds", "kai_queue_gpu_usage"} & set(told)
-    assert not (tmp_path / "none.db").exists()
+    assert not missing.exists()
+
+
+def test_settings_are_followed_while_they_change(tmp_path: Path) -> None:
+    """At first everything counts, then the last quarter of an hour, in which b had nothing."""
+    store = record(tmp_path, time.time_ns() // 10**6)
+    log = tmp_path / "log"
+
+    def settle(window: str) -> str:
+        usage = f"{{window: {{length: {window}}}, store: {{path: {store}}}}}"
+        return write(tmp_path, "c.yaml", *TWO, SETTINGS.format(usage=usage))
+
+    with served("-f", settle("7d"), "--usage", log=log) as url:
+        assert by_label(scrape(url), "kai_queue_gpu_usage", "queue_name")["b"] > 0.5
+        settle("15m")
+        assert by_label(scrape(url), "kai_queue_gpu_usage", "queue_name") == {"a": 0, "b": 0}
+
+
+def test_a_source_that_is_no_file_is_wrong_usage(tmp_path: Path) -> None:
+    file = write(tmp_path, "c.yaml", *TWO)
+    ran = run_cli("metrics", "-f", file, "--usage-source", str(tmp_path / "none.db"))
+    assert (ran.exit_code, ran.out) == (2, "")
+    assert "there is no file" in ran.err

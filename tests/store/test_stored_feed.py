@@ -1,6 +1,5 @@
 """Past use from a file of our own: when it is fresh, what acts do to it, and how it is followed."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.errors import StoreError
-from fairlead.model.axes import Axis, QueueName, QuotaAxes
-from fairlead.model.state import ClusterState
+from fairlead.model.axes import QueueName
 from fairlead.store.feed.reading import standing
 from fairlead.store.feed.stored_reading import fading_and_plain, stored_reading
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.metrics.stored_usage import StoredUsage
 from fairlead.usage.entries import Capacity, Entry, Forgiven, Granted, Held, Removed, Renamed
 from fairlead.usage.ledger import Ledger
-from fairlead.usage.settings import DAY_MS, OnStale, StoreSource, UsageRules
+from fairlead.usage.settings import OnStale, StoreSource, UsageRules
 from fairlead.usage.window import Sliding, Tumbling
 from tests.store.small_store import RULES as ALL_RULES
 from tests.store.small_store import a_store, ledger_of
@@ -289,34 +286,3 @@ def test_a_reading_that_fails_half_way_leaves_numbers_that_count(
         vector = feed.vector(START + HOUR, {}, ("gpu",))
     assert (vector.state, vector.problem) == ("fresh", "the disk is on fire")
     assert vector.usage == {A: (400_000_000,), B: (0,)}
-
-
-def test_threads_that_take_turns_share_one_opened_file(path: Path, opened: list[Path]) -> None:
-    """As scrapes do: each comes in a thread of its own."""
-    stored = StoredUsage(str(path))
-    state = ClusterState(("gpu",), QuotaAxes([Axis("gpu")]))
-    degraded: list[object] = []
-
-    def scrape() -> None:
-        families = stored.tell(state, RULES, START + HOUR)
-        degraded.extend(
-            number
-            for family in families
-            for _, number in family.samples
-            if family.name == "fairlead_usage_store_degraded"
-        )
-
-    for _ in range(3):
-        thread = threading.Thread(target=scrape)
-        thread.start()
-        thread.join()
-    assert degraded == [0, 0, 0]
-    assert opened == [path]
-
-
-def test_other_rules_are_counted_from_the_beginning(path: Path, opened: list[Path]) -> None:
-    stored = StoredUsage(str(path))
-    state = ClusterState(("gpu",), QuotaAxes([Axis("gpu")]))
-    for rules in (RULES, RULES, msgspec.structs.replace(RULES, half_life_ms=DAY_MS)):
-        stored.tell(state, rules, START + HOUR)
-    assert opened == [path, path]

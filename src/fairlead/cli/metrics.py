@@ -15,19 +15,18 @@ from fairlead.cli.options import (
     reads_manifests,
     states_or_exit,
 )
+from fairlead.cli.past_use import PastUseReader, usage_options, usage_wish
 from fairlead.errors import FairleadError, ManifestError
 from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
-from fairlead.policy.kai.settings import KaiSettings
 from fairlead.store.metrics.family import Family
 from fairlead.store.metrics.of_state import state_families
-from fairlead.usage.settings import UsageRules
 
 EPILOG = """\b
 Examples:
   fairlead metrics -f cluster/
-  fairlead metrics -f cluster/ --usage-store usage.db --listen 9464
+  fairlead metrics -f cluster/ --usage --listen 9464
   fairlead metrics -f cluster/ --listen 0.0.0.0:9464
 """
 LOOPBACK: Final = "127.0.0.1"
@@ -50,12 +49,7 @@ def _read_address(
 @click.command(epilog=EPILOG)
 @reads_manifests
 @capacity_option
-@click.option(
-    "--usage-store",
-    type=click.Path(),
-    metavar="FILE",
-    help="Where past use is recorded; without it, past use does not count.",
-)
+@usage_options
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
@@ -72,7 +66,8 @@ def command(
     policy: Any,
     strict: bool,
     capacity: str | None,
-    usage_store: str | None,
+    usage: bool,
+    usage_source: str | None,
     listen: tuple[str, int] | None,
     now: int,
 ) -> None:
@@ -85,44 +80,36 @@ def command(
     def load() -> LoadResult:
         return load_files(files, more_files, policy, strict=strict)
 
-    past = _stored_usage(usage_store)
+    if listen is not None:
+        _check_serving((*files, *more_files), context)
+    past = PastUseReader(usage_wish(usage, usage_source, now))
 
     def families(assembled: Assembled, now_ms: int) -> list[Family]:
         given = read_capacity(capacity, assembled)
-        of_usage = past(assembled, now_ms)
+        of_usage = _let_past_count(past, assembled, now_ms)
         return [*state_families(assembled.state, assembled.settings, given), *of_usage]
 
-    if listen is not None:
-        _check_serving((*files, *more_files), context)
     (assembled,) = states_or_exit(load())
     first = families(assembled, now)
     if listen is None:
         from fairlead.store.metrics.exposition import exposition
 
+        past.close()
         click.echo(exposition(first).decode(), nl=False)
         return
     _serve(listen, first, lambda: _read_again(load, families))
 
 
-def _stored_usage(path: str | None) -> Callable[[Assembled, int], list[Family]]:
-    """Return what lets a state know its past, if there is a record of it."""
-    if path is None:
-        return lambda _assembled, _now_ms: []
-    from fairlead.store.metrics.stored_usage import StoredUsage
+def _let_past_count(past: PastUseReader, assembled: Assembled, now_ms: int) -> list[Family]:
+    """Let a state know its past, if that is asked for; return how that went."""
+    found = past.let_count(assembled, now_ms)
+    if found is None:
+        return []
+    from fairlead.store.metrics.health import usage_store_families
 
-    stored = StoredUsage(path)
-
-    def tell(assembled: Assembled, now_ms: int) -> list[Family]:
-        settings = assembled.settings
-        if not isinstance(settings, KaiSettings):
-            raise FairleadError(
-                f"the objects are of {assembled.policy}, and past use counts only under KAI's "
-                "rules: leave out --usage-store"
-            )
-        rules = UsageRules() if settings.usage is None else settings.usage.rules
-        return stored.tell(assembled.state, rules, now_ms)
-
-    return tell
+    vector = found.vector
+    is_well = vector.state == "fresh" and vector.problem is None
+    return usage_store_families(age_ms=vector.age_ms, is_degraded=not is_well)
 
 
 def _check_serving(names: tuple[str, ...], context: click.Context) -> None:

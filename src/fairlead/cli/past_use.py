@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 import msgspec
@@ -28,15 +30,17 @@ from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage_report import PastUse
+    from fairlead.store.feed.followed_usage import FollowedUsage
 
-NOT_READ = "note: past use is set up and was not read, so it does not count: add --usage"
+NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
+_NUMBER: Final = re.compile(r"\d+")
 
 
 class UsageWish(NamedTuple):
     """What the command line says about past use."""
 
     usage: bool
-    source: str | None
+    source: str | None  # where it is instead of where the objects say
     now_ms: int
     compares_clocks: bool  # not where --now names a moment that is not now
 
@@ -60,72 +64,116 @@ def usage_options(command: Command) -> Command:
 
 
 def usage_wish(usage: bool, source: str | None, now_ms: int) -> UsageWish:
-    """Return what was asked for on the command line that is being run."""
+    """Return what was asked for on the command line that is being run.
+
+    A source that cannot be one is wrong usage, whatever the objects say.
+    """
+    if source is not None:
+        _check_source(source)
     context = click.get_current_context()
     is_now = context.get_parameter_source("now") is ParameterSource.DEFAULT
     return UsageWish(usage or source is not None, source, now_ms, is_now)
 
 
 def let_past_count(assembled: Assembled, wish: UsageWish, *, sums: bool = False) -> PastUse | None:
-    """Read past use into the state of *assembled*; None where it is not asked for or has no effect.
+    """Read past use into the state of *assembled*, once; see `PastUseReader.let_count`."""
+    with closing(PastUseReader(wish, sums=sums)) as reader:
+        return reader.let_count(assembled, wish.now_ms)
 
-    What is wrong with it is told on standard error; the state then stays as it is. *sums* asks for
-    resource-time too, of the same reading.
+
+class PastUseReader:
+    """Lets one state after another know the past.
+
+    What there is to say about that is said on standard error when it is new, not each time.
     """
-    settings = assembled.settings
-    if not isinstance(settings, KaiSettings):
-        if wish.usage:
+
+    def __init__(self, wish: UsageWish, *, sums: bool = False) -> None:
+        """Read nothing yet. *sums* asks for resource-time too, of the same reading."""
+        self._wish = wish
+        self._sums = sums
+        self._followed: FollowedUsage | None = None
+        self._said: frozenset[str] = frozenset()
+
+    def let_count(self, assembled: Assembled, now_ms: int) -> PastUse | None:
+        """Read past use into the state of *assembled*; None: not asked for, or it has no effect.
+
+        What is read takes the place of what the state knew. If it does not count, nothing does:
+        numbers from elsewhere would belie what is told of it.
+        """
+        settings = assembled.settings
+        if not isinstance(settings, KaiSettings):
             note = f"note: past use has no effect under the rules of {assembled.policy} yet"
-            click.echo(note, err=True)
-        return None
-    if not wish.usage:
-        if settings.usage is not None and settings.k > 0:
-            click.echo(NOT_READ, err=True)
-        return None
-    past = _read(assembled, settings, wish, sums=sums)
-    if past.vector.problem is not None:
-        text = f"warning: past use is {past.vector.state}: {past.vector.problem}"
-        click.echo(printable(text), err=True)
-    if past.vector.usage is not None:
+            self._say([note] if self._wish.usage else [])
+            return None
+        if not self._wish.usage:
+            is_set_up = settings.usage is not None and settings.k > 0
+            self._say([NOT_READ] if is_set_up else [])
+            return None
+        past = self._read(assembled, settings, now_ms)
+        usage = past.vector.usage or {}
         known = assembled.state.queues
-        usage = {name: use for name, use in past.vector.usage.items() if name in known}
-        _note_strangers([name for name in past.vector.usage if name not in known])
-        assembled.state.apply(UsageChanged(usage))
-    return past
+        self._say([*_warnings(past), *_strangers([name for name in usage if name not in known])])
+        assembled.state.apply(
+            UsageChanged({name: use for name, use in usage.items() if name in known})
+        )
+        return past
+
+    def close(self) -> None:
+        """Let go of the source."""
+        if self._followed is not None:
+            self._followed.close()
+
+    def _read(self, assembled: Assembled, settings: KaiSettings, now_ms: int) -> PastUse:
+        """Ask the source, which is never an error: a missing answer is a state that is told."""
+        from fairlead.explain.usage_report import PastUse
+
+        chosen = settings.usage or UsageSettings()
+        source = _source(chosen.source, self._wish.source)
+        chosen = msgspec.structs.replace(chosen, source=source)
+        state = assembled.state
+        parents = {name: queue.parent for name, queue in state.queues.items()}
+        axes = [str(axis) for axis in state.axes.axes]
+        feed = self._following().refreshed(chosen.rules, source, now_ms)
+        return PastUse(
+            settings=chosen,
+            k=settings.k,
+            vector=feed.vector(now_ms, parents, axes),
+            sums=feed.sums(now_ms, parents, axes) if self._sums else None,
+        )
+
+    def _following(self) -> FollowedUsage:
+        if self._followed is None:
+            from fairlead.store.feed.followed_usage import FollowedUsage
+
+            # What the feed logs for a service is told here on standard error, once.
+            logging.getLogger("fairlead").addHandler(logging.NullHandler())
+            self._followed = FollowedUsage(
+                os.environ, compares_clocks=self._wish.compares_clocks, keeps_sums=self._sums
+            )
+        return self._followed
+
+    def _say(self, texts: Sequence[str]) -> None:
+        # Ages and moments are others each time, and tell of nothing new.
+        turns = {_NUMBER.sub("0", text): text for text in texts}
+        for turn, text in turns.items():
+            if turn not in self._said:
+                click.echo(printable(text), err=True)
+        self._said = frozenset(turns)
 
 
-def _note_strangers(names: Sequence[QueueName]) -> None:
+def _warnings(past: PastUse) -> list[str]:
+    vector = past.vector
+    if vector.problem is None:
+        return []
+    return [f"warning: past use is {vector.state}: {vector.problem}"]
+
+
+def _strangers(names: Sequence[QueueName]) -> list[str]:
     """Tell of queues that used something and are not among the objects: maybe they are misspelt."""
-    if names:
-        queues = "1 queue" if len(names) == 1 else f"{len(names)} queues"
-        text = f"note: past use is known of {queues} not among the objects: {first_few(names)}"
-        click.echo(printable(text), err=True)
-
-
-def _read(assembled: Assembled, settings: KaiSettings, wish: UsageWish, *, sums: bool) -> PastUse:
-    """Ask the source, which is never an error: a missing answer is a state that is told."""
-    from fairlead.explain.usage_report import PastUse
-    from fairlead.store.feed.usage_feed import UsageFeed
-
-    # What the feed logs for a service is told here on standard error, once.
-    logging.getLogger("fairlead").addHandler(logging.NullHandler())
-    chosen = settings.usage or UsageSettings()
-    source = _source(chosen.source, wish.source)
-    chosen = msgspec.structs.replace(chosen, source=source)
-    state = assembled.state
-    parents = {name: queue.parent for name, queue in state.queues.items()}
-    axes = [str(axis) for axis in state.axes.axes]
-    with UsageFeed(
-        chosen.rules,
-        source,
-        os.environ,
-        compares_clocks=wish.compares_clocks,
-        keeps_sums=sums,
-    ) as feed:
-        feed.refresh(wish.now_ms)
-    vector = feed.vector(wish.now_ms, parents, axes)
-    found = feed.sums(wish.now_ms, parents, axes) if sums else None
-    return PastUse(settings=chosen, k=settings.k, vector=vector, sums=found)
+    if not names:
+        return []
+    queues = "1 queue" if len(names) == 1 else f"{len(names)} queues"
+    return [f"note: past use is known of {queues} not among the objects: {first_few(names)}"]
 
 
 def _source(configured: UsageSource | None, text: str | None) -> UsageSource:
@@ -141,16 +189,24 @@ def _source(configured: UsageSource | None, text: str | None) -> UsageSource:
 
 def _named_source(configured: UsageSource | None, text: str) -> UsageSource:
     """Return the source that *text* names; a server is asked as the configured one would be."""
+    if not _is_address(text):
+        return StoreSource(path=text)
+    known = configured if isinstance(configured, PrometheusSource) else PrometheusSource()
+    return msgspec.structs.replace(known, url=text, url_variable="")
+
+
+def _check_source(text: str) -> None:
     hint = "--usage-source"
-    if "://" in text:
+    if _is_address(text):
         problem = address_problem(text)
         if problem:
             raise click.BadParameter(f"found {text!r}, {problem}", param_hint=hint)
-        known = configured if isinstance(configured, PrometheusSource) else PrometheusSource()
-        return msgspec.structs.replace(known, url=text, url_variable="")
-    if not Path(text).is_file():
+    elif not Path(text).is_file():
         raise click.BadParameter(
             f"there is no file {text!r}; an address begins with http:// or https://",
             param_hint=hint,
         )
-    return StoreSource(path=text)
+
+
+def _is_address(text: str) -> bool:
+    return "://" in text

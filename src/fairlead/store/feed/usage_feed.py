@@ -34,7 +34,7 @@ _NUMBER: Final = re.compile(r"\d+")
 
 
 class UsageFeed:
-    """Follows a source of past use. For the thread that refreshes it only: a file stays open."""
+    """Follows a source of past use. Any thread may ask, but one at a time: a file stays open."""
 
     def __init__(
         self,
