@@ -2,7 +2,9 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -73,6 +75,32 @@ def test_use_that_fades_is_shown_beside_what_it_was(tmp_path: Path) -> None:
         tmp_path, settings(f"{{halfLife: 5h, store: {{path: {past}}}}}"), options=("--usage",)
     )
     assert rows(ran)["a"][:4] == "1 40 14.427 0.267".split()
+
+
+def test_hours_are_those_of_usage_show(tmp_path: Path) -> None:
+    """For 5 hours a held 8 GPUs, 1.5 cores and 6 TiB: 40 GPU-h, 7.5 core-h, 30,720 GiB-h."""
+    amounts = (1_500, 6 * 2**40, 8_000)
+    begin = msgspec.structs.replace(held(10, "a", 8), amounts=amounts)
+    past = write_past(tmp_path, (capacity(10, 10), begin, held(5, "a", 0), held(0, "b", 0)))
+    own = settings(f"{{halfLife: 5h, store: {{path: {past}}}}}")
+    document = json.loads(queues(tmp_path, own, options=("--usage", "-o", "json")).out)
+    of_a = document["queues"][0]["resources"]
+    assert {axis: (each["usedHours"], each["unit"]) for axis, each in of_a.items()} == {
+        "gpu": ("40", "GPU-h"),
+        "cpu": ("7.5", "core-h"),
+        "memory": ("30720", "GiB-h"),
+    }
+    shown = run_cli("usage", "show", "-f", str(tmp_path / "c.yaml"), "--now", NOW, "-o", "json")
+    hours = {
+        row["resource"].removeprefix("nvidia.com/"): (row["used"], row["decayed"], row["unit"])
+        for row in json.loads(shown.out)["usage"]
+        if row["queue"] == "a"
+    }
+    keys = ("usedHours", "decayedHours", "unit")
+    assert hours == {axis: tuple(each[key] for key in keys) for axis, each in of_a.items()}
+    assert rows(queues(tmp_path, own, options=("--usage",)), "memory")["a"][1] == "30720"
+    wide = rows(queues(tmp_path, own, options=("--usage", "-o", "wide")), "memory")
+    assert wide["a"][1:3] == ["GiB-h", "30720"]
 
 
 def test_without_the_flag_nothing_is_read_and_a_note_says_so(tmp_path: Path) -> None:
@@ -170,6 +198,25 @@ def test_a_record_is_read_once_for_hours_and_shares(
     own = settings(f"{{halfLife: 5h, store: {{path: {past}}}}}")
     assert queues(tmp_path, own, options=("--usage",)).exit_code == 0
     assert opened == [Path(past)]
+
+
+def test_history_that_does_not_count_leaves_none_of_the_files_own(tmp_path: Path) -> None:
+    """The simulation says itself that training used half of the cluster; here the source counts."""
+    file = str(ROOT / "examples" / "share-simulation")
+    own = json.loads(run_cli("queues", "-f", file, "-o", "json").out)
+    past = write_past(tmp_path, (capacity(10, 10), held(10, "training", 8), held(1, "training", 0)))
+    ran = run_cli("queues", "-f", file, "--now", NOW, "-o", "json", "--usage-source", past)
+    stale = json.loads(ran.out)
+    assert (stale["usage"]["state"], stale["usage"]["counts"]) == ("stale", False)
+
+    def gpus(document: dict[str, Any], key: str) -> dict[str, object]:
+        return {each["name"]: each["resources"]["gpu"][key] for each in document["queues"]}
+
+    assert gpus(own, "fairShare") == {"evaluation": "34", "notebooks": "11", "training": "55"}
+    without = {"evaluation": "32", "notebooks": "11", "training": "57"}
+    assert gpus(stale, "fairShareWithoutHistory") == without
+    assert gpus(stale, "fairShare") == without
+    assert set(gpus(stale, "usage").values()) == {None}
 
 
 UNREACHABLE = "http://127.0.0.1:1"

@@ -1,24 +1,26 @@
 """The share tree with history: what queues used over the window, and what that does to shares."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
 import msgspec
 
 from fairlead.explain.amount_text import number_text
-from fairlead.explain.share_report import AxisLine, Cell, Column, QueueEntry, ShareReport
-from fairlead.model.axes import QueueName
+from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
+from fairlead.model.axes import Axis, QueueName
 from fairlead.model.duration import format_duration
 from fairlead.store.feed.usage_vector import UsageSums, UsageVector
+from fairlead.usage.queue_use import Sums
 from fairlead.usage.settings import StoreSource, UsageSettings
 from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 
-HOUR_MS: Final = 3_600_000
-
 FIRST: Final = (
     Column(key="weight", title="WEIGHT", form="number"),
-    Column(key="usedHours", title="USED-HOURS", form="amount"),
-    Column(key="decayedHours", title="DECAYED-HOURS", form="amount"),
+    Column(key="unit", title="UNIT", form="word", wide=True),
+    Column(key="usedHours", title="USED-HOURS", form="word"),
+    Column(key="decayedHours", title="DECAYED-HOURS", form="word"),
     Column(key="usage", title="USAGE", form="usage"),
     Column(key="fairShareWithoutHistory", title="WITHOUT-HISTORY", form="amount"),
     Column(key="fairShare", title="FAIR-SHARE", form="amount"),
@@ -53,13 +55,15 @@ def with_past_use(report: ShareReport, plain: ShareReport, past: PastUse) -> Sha
 
 
 def _entry(entry: QueueEntry, plain: QueueEntry, past: PastUse) -> QueueEntry:
+    raw, decayed = (None, None) if past.sums is None else (past.sums.raw, past.sums.decayed)
     lines = [
         AxisLine(
             axis=line.axis,
             cells={
                 **line.cells,
-                "usedHours": _hours(past, "raw", entry.name, at),
-                "decayedHours": _hours(past, "decayed", entry.name, at),
+                "unit": hours_unit(line.axis.resource),
+                "usedHours": _hours(raw, entry.name, line.axis, at),
+                "decayedHours": _hours(decayed, entry.name, line.axis, at),
                 "usage": line.cells["usage"] if past.vector.usage is not None else None,
                 "fairShareWithoutHistory": without.cells["fairShare"],
             },
@@ -69,12 +73,13 @@ def _entry(entry: QueueEntry, plain: QueueEntry, past: PastUse) -> QueueEntry:
     return msgspec.structs.replace(entry, lines=tuple(lines))
 
 
-def _hours(past: PastUse, which: str, queue: QueueName, at: int) -> Cell:
-    """Return base units times hours, to the nearest; None: nothing is known."""
-    if past.sums is None:
+def _hours(
+    sums: Mapping[QueueName, Sums] | None, queue: QueueName, axis: Axis, at: int
+) -> str | None:
+    """Return hours as `fairlead usage show` counts them; None: nothing is known."""
+    if sums is None:
         return None
-    sums = (past.sums.raw if which == "raw" else past.sums.decayed).get(queue)
-    return 0 if sums is None else (sums[at] + HOUR_MS // 2) // HOUR_MS
+    return hours_text(axis.resource, sums[queue][at] if queue in sums else 0)
 
 
 def past_use_text(past: PastUse) -> str:
