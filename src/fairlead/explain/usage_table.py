@@ -110,6 +110,7 @@ def only_queue(report: UsageReport, queue: str) -> UsageReport:
 def usage_document(report: UsageReport) -> dict[str, object]:
     """Return the report as plain data, with the hours as exact as they are shown."""
     return {
+        "apiVersion": "fairlead/v1",
         "kind": "Usage",
         "now": moment_text(report.now_ms),
         "since": moment_text(report.since_ms),

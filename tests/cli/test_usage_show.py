@@ -1,0 +1,102 @@
+"""``fairlead usage show``: what it may be told by, what it refuses, and its documents."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.manifests import NODE, kai_queue, write
+from tests.cli.past_store import NOW, capacity, held, write_past
+from tests.cli.run_cli import run_cli
+
+PAST = (capacity(10, 10), held(10, "a", 8), held(5, "a", 0), held(0, "b", 0))
+SETTINGS = """
+apiVersion: fairlead/v1
+kind: Settings
+spec: {{usage: {usage}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRLEAD_USAGE_STORE", raising=False)
+
+
+def settings(folder: Path, usage: str) -> str:
+    return write(folder, "settings.yaml", SETTINGS.format(usage=usage))
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_a_document_says_what_it_is(tmp_path: Path, form: str) -> None:
+    past = write_past(tmp_path, PAST)
+    ran = run_cli("usage", "show", "--store", past, "--now", NOW, "-o", form)
+    document = json.loads(ran.out) if form == "json" else yaml.safe_load(ran.out)
+    assert list(document.items())[:2] == [("apiVersion", "fairlead/v1"), ("kind", "Usage")]
+
+
+# Over-quota needs guarantees; without them everything would count as above them.
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_use_above_guarantees_that_nobody_told_is_refused(tmp_path: Path, form: str) -> None:
+    past = write_past(tmp_path, PAST)
+    own = settings(tmp_path, f"{{charge: over-quota, store: {{path: {past}}}}}")
+    objects = write(tmp_path, "c.yaml", NODE, kai_queue("a"), kai_queue("b"))
+    ran = run_cli("usage", "show", "-f", own, "-f", objects, "--now", NOW, "-o", form)
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "it tells of no queue what was guaranteed to it" in ran.err
+    assert "or use charge: all" in ran.err
+
+
+def test_settings_alone_say_where_the_record_is_and_how_to_count(tmp_path: Path) -> None:
+    past = write_past(tmp_path, PAST)
+    own = settings(tmp_path, f"{{window: {{length: 6h}}, store: {{path: {past}}}}}")
+    ran = run_cli("usage", "show", "-f", own, "--now", NOW, "-o", "json")
+    assert (ran.exit_code, ran.err) == (0, "")
+    named = run_cli("usage", "show", "--store", past, "--window", "6h", "--now", NOW, "-o", "json")
+    assert json.loads(ran.out) == json.loads(named.out)
+
+
+def test_settings_alone_may_come_through_standard_input(tmp_path: Path) -> None:
+    past = write_past(tmp_path, PAST)
+    own = Path(settings(tmp_path, f"{{store: {{path: {past}}}}}")).read_bytes()
+    ran = run_cli("usage", "show", "-f", "-", "--now", NOW, stdin=own)
+    assert ran.out == run_cli("usage", "show", "--store", past, "--now", NOW).out
+
+
+def test_names_on_the_command_line_come_before_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = write_past(tmp_path, PAST)
+    expected = run_cli("usage", "show", "--store", past, "--now", NOW).out
+    own = settings(tmp_path, "{store: {path: elsewhere.db}}")
+    monkeypatch.setenv("FAIRLEAD_USAGE_STORE", str(tmp_path / "nowhere.db"))
+    asked = ("usage", "show", "-f", own, "--now", NOW)
+    assert run_cli(*asked, "--store", past).out == expected
+    assert "nowhere.db" in run_cli(*asked).err
+    monkeypatch.setenv("FAIRLEAD_USAGE_STORE", past)
+    assert run_cli(*asked).out == expected
+
+
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        (
+            "{prometheus: {url: 'http://p'}}",
+            "past use is in Prometheus, which is no record of ours",
+        ),
+        ("{halfLife: 2d}", "no record of use is named"),
+        ("{halfLife: -1d, store: {path: x}}", "halfLife"),
+    ],
+)
+def test_settings_that_name_no_record_are_refused(tmp_path: Path, usage: str, told: str) -> None:
+    ran = run_cli("usage", "show", "-f", settings(tmp_path, usage))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert told in ran.err
+
+
+def test_objects_of_two_rule_sets_are_still_refused(tmp_path: Path) -> None:
+    quota = "\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: q}\n"
+    file = write(tmp_path, "c.yaml", kai_queue("a"), quota)
+    ran = run_cli("usage", "show", "-f", file, "--store", write_past(tmp_path, PAST))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "mixed-families" in ran.err
