@@ -1,6 +1,7 @@
 """``fairlead usage export`` and ``import``: all of a record, or nothing, and the same answers."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,20 @@ def test_an_export_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     assert usage("export", store, str(text)).exit_code == 1
     assert text.read_text(encoding="utf-8") == "precious"
     assert not (tmp_path / "text.part").exists()
+
+
+def test_an_export_into_a_pipe_leaves_it_one(tmp_path: Path) -> None:
+    """As in ``export >(gzip)`` of a shell, or ``export /dev/stdout``."""
+    store, pipe = tmp_path / "a.db", tmp_path / "pipe"
+    usage("import", store, SAMPLE)
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert usage("export", store, str(pipe)).exit_code == 0
+        assert os.read(reader, 2**16).decode() == usage("export", store).out
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """``fairlead usage export``: the whole record as text."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ from fairlead.cli.options import output_option
 from fairlead.cli.progress import counted
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.errors import FairleadError
+from fairlead.explain.whole_file import write_whole
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, usage_lines
 
@@ -41,11 +41,13 @@ def export(file: str | None, output: TextForm, store: str | None, files: tuple[s
                 click.echo(line, nl=False)
         else:
             _refuse_a_database(Path(file))
-            _write(Path(file), lines)
+            write_whole(Path(file), (line.encode() for line in lines))
 
 
 def _refuse_a_database(file: Path) -> None:
     """Let no slip in a name put a text in the place of a record, this one or another."""
+    if not file.is_file():
+        return
     try:
         with file.open("rb") as there:
             begin = there.read(len(_SQLITE))
@@ -55,16 +57,3 @@ def _refuse_a_database(file: Path) -> None:
         raise FairleadError(
             f"{file} is a database, maybe a record of use; nothing was written: name another file"
         )
-
-
-def _write(file: Path, lines: Iterator[str]) -> None:
-    """Put the text there as a whole: an old export is not lost to one that fails."""
-    part = file.with_name(f"{file.name}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as text:
-            text.writelines(lines)
-        part.replace(file)
-    except OSError as wrong:
-        raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
-    finally:
-        part.unlink(missing_ok=True)
