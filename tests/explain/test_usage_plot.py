@@ -1,5 +1,6 @@
 """The picture of use over time: which lines, which labels, and that it is a picture."""
 
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -8,10 +9,20 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.font_manager import fontManager
 
 from fairlead.errors import FairleadError
 from fairlead.explain.held_over_time import HeldOverTime
-from fairlead.explain.usage_plot import MOST_LINES, draw_usage, label_heights, lines_of
+from fairlead.explain.plot_text import short_name
+from fairlead.explain.usage_plot import (
+    LABEL_COLUMNS,
+    MOST_LINES,
+    TITLE_COLUMNS,
+    draw_usage,
+    label_heights,
+    lines_of,
+)
+from tests.explain.full_disk import no_file_longer_than
 
 RESOURCES = ("cpu", "nvidia.com/gpu")
 DAY_MS = 24 * 3_600_000
@@ -99,6 +110,73 @@ def test_labels_keep_their_order_and_their_distance(wanted: list[float]) -> None
 
 def test_labels_with_room_stay_where_they_are() -> None:
     assert label_heights([0.9, 0.1, 0.5], 0.1) == [0.9, 0.1, 0.5]
+
+
+def test_a_long_name_leaves_room_for_the_lines(tmp_path: Path) -> None:
+    """A panel is about as wide beside a name of 300 letters as beside one of 28."""
+    widths = []
+    for length in (28, 300):
+        held = picture({"m" * length: (0, 1000)})
+        assert max(map(len, texts(held, tmp_path))) == LABEL_COLUMNS
+        widths.append(_panel_width((tmp_path / "usage.svg").read_text(encoding="utf-8")))
+    assert widths[1] > 0.98 * widths[0]
+
+
+def _panel_width(svg: str) -> float:
+    """Of the panel's white ground: M left bottom, L right bottom, and so on."""
+    [path] = re.findall(r'<g id="patch_2">\s*<path d="([^"]*)"', svg)
+    across = [float(each) for each in re.findall(r"[ML] ([\d.]+) ", path)]
+    return max(across) - min(across)
+
+
+def test_a_resource_with_a_long_name_fits_its_panel(tmp_path: Path) -> None:
+    name = "example.com/" + "x" * 200
+    draw_usage(picture({"a": (0, 1000)}), ("cpu", name), tmp_path / "usage.svg")
+    assert f">{short_name(name, TITLE_COLUMNS)}<" in (tmp_path / "usage.svg").read_text("utf-8")
+
+
+@pytest.fixture
+def _latin_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the font that comes with the library is installed."""
+    usual = [font for font in fontManager.ttflist if font.name.startswith("DejaVu")]
+    monkeypatch.setattr(fontManager, "ttflist", usual)
+
+
+@pytest.mark.usefixtures("_latin_only")
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_letters_that_no_font_has_are_noted_once_where_they_are_boxes(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """The viewer of an SVG may have a font that we have not."""
+    held = picture({"漢": (4000, 1000), "漢字": (4000, 1000)})
+    draw_usage(held, RESOURCES, tmp_path / f"usage.{form}")
+    note = (
+        "note: no installed font has 字漢, so the picture has boxes there: install one, or draw "
+        "an .svg\n"
+    )
+    assert capsys.readouterr().err == (note if form == "png" else "")
+    assert list(recwarn) == []
+
+
+@pytest.mark.usefixtures("_latin_only")
+def test_letters_of_a_queue_that_is_not_drawn_are_not_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = {f"q{size}": (0, size) for size in range(2, 12)}
+    draw_usage(picture({**many, "漢字": (0, 1)}), RESOURCES, tmp_path / "usage.png")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    """A limit on the length of files stops the writing halfway, as a full disk does."""
+    file = tmp_path / "usage.png"
+    file.write_bytes(b"precious")
+    with (
+        no_file_longer_than(1000),
+        pytest.raises(FairleadError, match=r"cannot write .*usage\.png: File too large"),
+    ):
+        draw_usage(picture({"a": (1, 1)}), RESOURCES, file)
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"precious"]
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

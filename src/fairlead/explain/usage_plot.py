@@ -3,6 +3,8 @@
 The library that draws is an extra, and slow to load, so it is loaded only here.
 """
 
+import io
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from datetime import UTC
@@ -12,7 +14,9 @@ from typing import TYPE_CHECKING, Final
 from fairlead.errors import FairleadError
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.held_over_time import HeldOverTime, Points
+from fairlead.explain.plot_text import fonts_for, short_name
 from fairlead.explain.printable import printable
+from fairlead.explain.whole_file import write_whole
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import is_memory_like, scale_of
 from fairlead.usage.settings import DAY_MS
@@ -32,6 +36,8 @@ CAPACITY_COLOUR: Final = "#bbbbbb"
 MOST_HEADROOM: Final = 3
 """A capacity of more than so many times what was held is told in words."""
 LABEL_HEIGHT: Final = 0.085  # of a panel
+LABEL_COLUMNS: Final = 28  # a quarter of the width, whatever the name
+TITLE_COLUMNS: Final = 60
 GIB: Final = 2**30
 
 Line = tuple[str, str, Points]
@@ -42,18 +48,27 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> No
     """Draw averages into *file*, whose ending says whether as SVG or PNG.
 
     Resources that nobody held are left out. Raises FairleadError if the library is missing or the
-    file cannot be written. Equal input gives equal pictures.
+    file cannot be written, and leaves what was there. Equal input gives equal pictures. Letters
+    that no installed font has are boxes in a PNG, which is noted on standard error.
     """
     try:
-        from matplotlib import rc_context
+        from matplotlib import rc_context, rcParams
         from matplotlib.figure import Figure
     except ImportError as wrong:
         raise FairleadError(
             "pictures need matplotlib: install it, or fairlead with its extra plot"
         ) from wrong
     shown = [place for place in _places(resources) if _is_held(held, place)]
-    # Ids in an SVG are random without a salt, and names may have a $ that is no formula.
-    with rc_context({"svg.hashsalt": "fairlead", "svg.fonttype": "none"}):
+    labels = [_label_text(name) for place in shown for name, _, _ in lines_of(held, place)]
+    titles = [_title_text(resources[place]) for place in shown]
+    fonts, missing = fonts_for(set("".join([*labels, *titles])))
+    with rc_context(
+        {
+            "svg.hashsalt": "fairlead",  # without one, ids are random
+            "svg.fonttype": "none",
+            "font.family": [*rcParams["font.family"], *fonts],
+        }
+    ):
         figure = Figure(figsize=(9, 1.0 + 2.6 * max(1, len(shown))), layout="constrained")
         panels = figure.subplots(max(1, len(shown)), sharex=True, squeeze=False)[:, 0]
         for panel, place in zip(panels, shown, strict=False):
@@ -61,7 +76,13 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> No
         if not shown:
             panels[0].set_title("nobody held anything", loc="left")
             panels[0].set_axis_off()
-        _save(figure, file)
+        data = _drawn(figure, file)
+    write_whole(file, [data])
+    if missing and _form(file) != "svg":  # whose text the viewer draws, with fonts of its own
+        sys.stderr.write(
+            f"note: no installed font has {short_name(missing, LABEL_COLUMNS)}, so the picture has "
+            "boxes there: install one, or draw an .svg\n"
+        )
 
 
 def lines_of(held: HeldOverTime, place: int) -> list[Line]:
@@ -134,7 +155,7 @@ def _is_held(held: HeldOverTime, place: int) -> bool:
 
 def _draw_panel(panel: "Axes", held: HeldOverTime, resource: str, place: int) -> None:
     size = GIB if is_memory_like(resource) else scale_of(resource)
-    title = printable(resource) + (" (GiB)" if is_memory_like(resource) else "")
+    title = _title_text(resource)
     lines = lines_of(held, place)
     capacity = held.capacity[place]
     most = _highest(points for _, _, points in lines)
@@ -175,7 +196,7 @@ def _label(panel: "Axes", lines: Sequence[Line], top: float) -> None:
     heights = label_heights([_last(points) / top for _, _, points in lines], LABEL_HEIGHT)
     for (name, colour, _), height in zip(lines, heights, strict=True):
         panel.annotate(
-            printable(name),
+            _label_text(name),
             (1.01, height),
             xycoords="axes fraction",
             color=OTHERS_COLOUR if name == CAPACITY else colour,
@@ -184,6 +205,15 @@ def _label(panel: "Axes", lines: Sequence[Line], top: float) -> None:
             annotation_clip=False,
             parse_math=False,
         )
+
+
+def _label_text(name: str) -> str:
+    return short_name(printable(name), LABEL_COLUMNS)
+
+
+def _title_text(resource: str) -> str:
+    unit = " (GiB)" if is_memory_like(resource) else ""
+    return short_name(printable(resource), TITLE_COLUMNS) + unit
 
 
 def _mark_time(panel: "Axes") -> None:
@@ -203,13 +233,15 @@ def _day(held: HeldOverTime, at: int) -> float:
     return at_ms / DAY_MS
 
 
-def _save(figure: "Figure", file: Path) -> None:
-    form = file.suffix.lower().removeprefix(".")
+def _form(file: Path) -> str:
+    return file.suffix.lower().removeprefix(".")
+
+
+def _drawn(figure: "Figure", file: Path) -> bytes:
+    form = _form(file)
     metadata = {"Date": None} if form == "svg" else {}
-    try:
-        with warnings.catch_warnings():
-            # A name in a script that the font lacks is drawn as boxes, which is seen well enough.
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            figure.savefig(file, format=form, dpi=120, metadata=metadata)
-    except OSError as wrong:
-        raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
+    picture = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # we tell it ourselves
+        figure.savefig(picture, format=form, dpi=120, metadata=metadata)
+    return picture.getvalue()
