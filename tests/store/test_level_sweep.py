@@ -1,13 +1,15 @@
 """Entries from series: the plain rule, moment by moment, and the odd cases in tables."""
 
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus.changes import Change, base_units, changes_of, largest
+from fairlead.store.prometheus.answer import Samples
+from fairlead.store.prometheus.changes import Change, SeriesChanges, base_units, largest
 from fairlead.store.prometheus.level_sweep import LevelSweep, Subject, Told
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
 from tests.text_table import rows
@@ -15,6 +17,14 @@ from tests.text_table import rows
 STEP = 10
 Column = list[int | None]
 NOBODY = QueueName("")
+
+
+def followed(pieces: list[Samples], end_ms: int, scale: int = 1) -> SeriesChanges:
+    changes = SeriesChanges(step_ms=STEP, scale=scale)
+    for samples in pieces:
+        changes.take(samples)
+    changes.finish(end_ms)
+    return changes
 
 
 def told(series: dict[tuple[int, str], Column], begin_ms: int, end_ms: int) -> list[Told]:
@@ -27,7 +37,7 @@ def told(series: dict[tuple[int, str], Column], begin_ms: int, end_ms: int) -> l
             if value is not None and begin_ms <= at * STEP <= end_ms
         ]
         subject = Subject.HELD if name else Subject.CAPACITY
-        changes = changes_of(samples, step_ms=STEP, end_ms=end_ms, scale=1).changes
+        changes = followed([samples], end_ms).changes
         found += [Told(at_ms, place, subject, QueueName(name), amount) for at_ms, amount in changes]
     return found
 
@@ -206,11 +216,31 @@ def test_changes_of_a_series(table: str) -> None:
         (at * STEP, Decimal(row["sample"])) for at, row in enumerate(found) if row["sample"] != "-"
     ]
     expected = [row["changes"] for row in found if row["changes"] != "."]
-    changes = changes_of(samples, step_ms=STEP, end_ms=30, scale=scale)
+    changes = followed([samples], 30, scale)
     got = [f"{at_ms}:{'-' if amount is None else amount}" for at_ms, amount in changes.changes]
     assert got == expected
     is_odd = {"NaN", "-1"} & {row["sample"] for row in found}
     assert (changes.odd is not None) == bool(is_odd)
+
+
+texts = st.sampled_from(["0", "1", "1", "2", "NaN", "-1"])
+
+
+@given(
+    column=st.lists(st.none() | texts, max_size=12), cuts=st.sets(st.integers(0, 12), max_size=3)
+)
+def test_samples_in_pieces_give_the_same_changes_as_all_at_once(
+    column: list[str | None], cuts: set[int]
+) -> None:
+    samples = [(at * STEP, Decimal(text)) for at, text in enumerate(column) if text is not None]
+    edges = [0, *sorted(cuts), 13]
+    pieces = [
+        [each for each in samples if begin <= each[0] // STEP < end]
+        for begin, end in pairwise(edges)
+    ]
+    once, several = followed([samples], 120), followed(pieces, 120)
+    assert several.changes == once.changes
+    assert str(several.odd) == str(once.odd)  # NaN is not even equal to itself
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What the client makes of answers, and of servers that give none."""
 
+import json
 import socket
 import time
 from base64 import b64encode
@@ -11,6 +12,7 @@ from threading import Thread
 import pytest
 
 from fairlead.errors import StoreError
+from fairlead.store.prometheus.answer import Answer, Series
 from fairlead.store.prometheus.client import MAX_POINTS, PrometheusClient
 from fairlead.usage.settings import Credentials, PrometheusSource
 from tests.store.loopback_server import Request, Response, serving
@@ -30,16 +32,28 @@ def client_of(
     return PrometheusClient(source, {})
 
 
+def whole(client: PrometheusClient, query: str, begin_ms: int, end_ms: int, step_ms: int) -> Answer:
+    """All pieces of an answer as one."""
+    samples: dict[str, list[tuple[int, Decimal]]] = {}
+    warnings: list[str] = []
+    for answer in client.range(query, begin_ms, end_ms, step_ms):
+        warnings += answer.warnings
+        for series in answer.series:
+            samples.setdefault(json.dumps(series.labels), []).extend(series.samples)
+    joined = [Series(labels=json.loads(each), samples=found) for each, found in samples.items()]
+    return Answer(series=joined, warnings=tuple(warnings))
+
+
 def problem_of(url: str, credentials: Credentials | None = None, timeout_ms: int = 10_000) -> str:
     with pytest.raises(StoreError) as problem:
-        client_of(url, credentials, timeout_ms).range("up", START, START + MINUTE, MINUTE)
+        whole(client_of(url, credentials, timeout_ms), "up", START, START + MINUTE, MINUTE)
     return str(problem.value)
 
 
 def test_samples_are_the_decimal_texts_of_the_server() -> None:
     texts = {START: "0.1", START + MINUTE: "1e+21", START + 2 * MINUTE: "NaN"}
     with serving(lambda request: range_of({A: texts.get}, request)) as url:
-        answer = client_of(url).range("held", START, START + 2 * MINUTE, MINUTE)
+        answer = whole(client_of(url), "held", START, START + 2 * MINUTE, MINUTE)
     [series] = answer.series
     assert series.labels == {"queue_name": "a"}
     assert series.samples[:2] == [(START, Decimal("0.1")), (START + MINUTE, Decimal("1e21"))]
@@ -54,7 +68,7 @@ def test_the_server_is_told_how_long_it_may_take() -> None:
         return range_of({}, request)
 
     with serving(answer) as url:
-        client_of(url + "/under/here/", timeout_ms=2_500).range("up", START + 5, START + 5, 1)
+        whole(client_of(url + "/under/here/", timeout_ms=2_500), "up", START + 5, START + 5, 1)
     [request] = asked
     assert request.path == "/under/here/api/v1/query_range"
     assert request.fields == {
@@ -80,7 +94,7 @@ def test_a_long_time_is_asked_for_in_pieces_of_eleven_thousand_points(
 
     with serving(answer) as url:
         end_ms = START + (points - 1) * 1000 + 999
-        [series] = client_of(url).range("held", START, end_ms, 1000).series
+        [series] = whole(client_of(url), "held", START, end_ms, 1000).series
     assert len(asked) == requests
     assert sum(asked) == points
     assert max(asked) <= MAX_POINTS
@@ -98,9 +112,53 @@ def test_a_piece_with_too_many_samples_for_the_server_is_halved() -> None:
         return range_of({A: lambda at_ms: at_ms}, request)
 
     with serving(answer) as url:
-        [series] = client_of(url).range("held", START, START + 69_000, 1000).series
+        [series] = whole(client_of(url), "held", START, START + 69_000, 1000).series
     assert asked == [70, 35, 18, 18, 18, 16]
     assert [at_ms for at_ms, _ in series.samples] == list(range(START, START + 70_000, 1000))
+
+
+def test_a_piece_that_is_too_long_for_us_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """70 points of a series, of which 2,000 bytes hold some 90: of two series, 45 to 36."""
+    monkeypatch.setattr("fairlead.store.prometheus.http_request.MAX_ANSWER_BYTES", 2000)
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        return range_of({A: lambda _: 1, labels(queue_name="b"): lambda _: 2}, request)
+
+    with serving(answer) as url:
+        found = whole(client_of(url), "held", START, START + 69_000, 1000).series
+    assert asked == [70, 35, 35]
+    for series in found:
+        assert [at_ms for at_ms, _ in series.samples] == list(range(START, START + 70_000, 1000))
+
+
+def test_one_moment_that_is_too_long_is_told_with_what_to_ask_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fairlead.store.prometheus.http_request.MAX_ANSWER_BYTES", 2000)
+    many = {labels(queue_name=f"queue-{place}"): lambda _: 1 for place in range(100)}
+    with serving(lambda request: range_of(many, request)) as url:
+        problem = problem_of(url)
+    assert "answered up with more than 32 MiB for one moment; name a query" in problem
+
+
+def test_a_long_page_of_somebody_else_is_not_asked_for_in_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fairlead.store.prometheus.http_request.MAX_ANSWER_BYTES", 2**21)
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(request)
+        return Response(b"<p>" * 2**20, 200, "text/html")
+
+    with serving(answer) as url:
+        problem = problem_of(url)
+    assert problem.endswith(
+        "2 MiB of text/html, which is no answer of Prometheus; is the address right?"
+    )
+    assert len(asked) == 1
 
 
 def test_a_single_point_with_too_many_samples_is_an_error() -> None:
@@ -118,18 +176,18 @@ def test_a_series_that_appears_in_a_later_piece_is_there_from_then_on() -> None:
         labels(queue_name="b"): lambda at_ms: 2 if at_ms >= late_ms else None,
     }
     with serving(lambda request: range_of(series, request)) as url:
-        found = client_of(url).range("held", START, late_ms + 1000, 1000).series
+        found = whole(client_of(url), "held", START, late_ms + 1000, 1000).series
     firsts = {each.labels["queue_name"]: each.samples[0][0] for each in found}
     assert firsts == {"a": START, "b": late_ms}
 
 
-def test_warnings_are_passed_on_once() -> None:
+def test_warnings_are_passed_on_with_every_piece() -> None:
     def answer(request: Request) -> Response:
         return range_of({A: lambda _: 1}, request, warnings=["store 2 is\naway"])
 
     with serving(answer) as url:
-        answered = client_of(url).range("held", START, START + MAX_POINTS * 1000, 1000)
-    assert answered.warnings == ("store 2 is away",)
+        answered = whole(client_of(url), "held", START, START + MAX_POINTS * 1000, 1000)
+    assert answered.warnings == ("store 2 is away", "store 2 is away")
 
 
 def test_the_clock_of_the_server_is_asked_for() -> None:
@@ -251,7 +309,7 @@ def test_who_takes_no_form_is_asked_in_the_address(status: int, tmp_path: Path) 
     token.write_text("ticket", encoding="utf-8")
     with serving(answer) as url:
         client = client_of(url, Credentials(token_file=str(token)))
-        assert client.range("sum(x) / 2", START, START, 1).series == []
+        assert whole(client, "sum(x) / 2", START, START, 1).series == []
     assert [request.method for request in asked] == ["POST", "GET"]
     assert asked[1][:3] == asked[0][:3]
     assert asked[0].fields["query"] == "sum(x) / 2"
@@ -290,7 +348,7 @@ def asking(request: Request) -> Response:
 
 
 def said(url: str, credentials: Credentials) -> str:
-    [warning] = client_of(url, credentials).range("up", START, START, 1).warnings
+    [warning] = whole(client_of(url, credentials), "up", START, START, 1).warnings
     return warning
 
 

@@ -10,8 +10,6 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Final, NamedTuple
 
-import msgspec
-
 from fairlead.store.prometheus.answer import Samples
 
 _MAX_EXPONENT: Final = 30  # beyond any cluster, and still cheap to hold
@@ -24,42 +22,46 @@ class Change(NamedTuple):
     amount: int | None
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """When a series changed, and the first number of it that is no amount."""
+class SeriesChanges:
+    """When one series changed, in whole base units, and the first number of it that is no amount.
 
-    changes: list[Change]
-    odd: tuple[int, Decimal] | None = None  # when, and what it said
-
-
-def changes_of(
-    samples: Samples, *, step_ms: int, end_ms: int, scale: int, may_be_negative: bool = False
-) -> Changes:
-    """Keep of *samples* those that differ from the one before, in whole base units.
-
-    *end_ms* is the last moment that was asked for. A guarantee *may be negative*, which is KAI's
-    way to write that there is no limit. Cost: O(samples).
+    Law: taking samples in pieces, in the order of time, gives the same as taking all at once.
     """
-    changes: list[Change] = []
-    odd: tuple[int, Decimal] | None = None
-    due_ms: int | None = None  # when the next sample should be
-    number: Decimal | None = None
-    for at_ms, value in samples:
-        if at_ms != due_ms and due_ms is not None:
-            changes.append(Change(due_ms, None))
-            number = None
-        due_ms = at_ms + step_ms
-        # Equal numbers are mostly one object, which spares the comparison.
-        if value is number or value == number:
-            continue
-        amount = base_units(value, scale)
-        if amount is None or (amount < 0 and not may_be_negative):
-            odd = odd or (at_ms, value)
-        else:
-            number = value
-            changes.append(Change(at_ms, amount))
-    if due_ms is not None and due_ms <= end_ms:
-        changes.append(Change(due_ms, None))
-    return Changes(changes=changes, odd=odd)
+
+    def __init__(self, *, step_ms: int, scale: int, may_be_negative: bool = False) -> None:
+        """Know no sample yet of those that should be *step_ms* apart.
+
+        A guarantee *may be negative*, which is KAI's way to write that there is no limit.
+        """
+        self.changes: list[Change] = []
+        self.odd: tuple[int, Decimal] | None = None  # when, and what it said
+        self._step_ms = step_ms
+        self._scale = scale
+        self._may_be_negative = may_be_negative
+        self._due_ms: int | None = None  # when the next sample should be
+        self._number: Decimal | None = None
+
+    def take(self, samples: Samples) -> None:
+        """Keep of *samples* those that differ from the one before. Cost: O(samples)."""
+        for at_ms, value in samples:
+            if at_ms != self._due_ms and self._due_ms is not None:
+                self.changes.append(Change(self._due_ms, None))
+                self._number = None
+            self._due_ms = at_ms + self._step_ms
+            # Equal numbers are mostly one object, which spares the comparison.
+            if value is self._number or value == self._number:
+                continue
+            amount = base_units(value, self._scale)
+            if amount is None or (amount < 0 and not self._may_be_negative):
+                self.odd = self.odd or (at_ms, value)
+            else:
+                self._number = value
+                self.changes.append(Change(at_ms, amount))
+
+    def finish(self, end_ms: int) -> None:
+        """Say that nothing is told any more after the last sample, if one is due by *end_ms*."""
+        if self._due_ms is not None and self._due_ms <= end_ms:
+            self.changes.append(Change(self._due_ms, None))
 
 
 def largest(several: Sequence[list[Change]]) -> list[Change]:

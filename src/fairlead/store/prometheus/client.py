@@ -1,21 +1,27 @@
 """Queries to one Prometheus server: how much was there between two moments, and what time is it.
 
 A server answers at most 11,000 points of a series at once, and loads a limited number of samples
-for it. A longer time is asked for in pieces, which are put together again here.
+for it; and an answer in which every queue of a large cluster tells of every minute would not fit
+into our memory. A longer time is asked for in pieces, which are handed on one by one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar
 
+from fairlead.errors import StoreError
 from fairlead.store.prometheus.answer import (
     Answer,
     AnswerError,
-    Series,
     TooManySamplesError,
     clock_answer,
     range_answer,
 )
-from fairlead.store.prometheus.http_request import PrometheusHttp, Reply
+from fairlead.store.prometheus.http_request import (
+    MAX_ANSWER_BYTES,
+    PrometheusHttp,
+    Reply,
+    TooLongAnswerError,
+)
 from fairlead.usage.settings import PrometheusSource
 
 MAX_POINTS: Final = 11_000
@@ -32,23 +38,13 @@ class PrometheusClient:
         self._timeout_ms = source.query_timeout_ms
         self.name = self._http.name
 
-    def range(self, query: str, begin_ms: int, end_ms: int, step_ms: int) -> Answer:
+    def range(self, query: str, begin_ms: int, end_ms: int, step_ms: int) -> Iterator[Answer]:
         """The series of *query* at begin, begin + step, ... up to end, that one included.
 
-        One request for every 11,000 points, each within the timeout; a piece that the server cannot
-        load at once is halved.
+        In pieces that follow each other in time: one request for every 11,000 points, each within
+        the timeout. A piece that the server cannot load, or we cannot hold, is halved.
         """
-        answers = list(self._pieces(query, begin_ms, end_ms, step_ms, MAX_POINTS))
-        return answers[0] if len(answers) == 1 else _joined(answers)
-
-    def clock_ms(self) -> int:
-        """What time the server has."""
-        reply = self._ask("/api/v1/query", {"query": "time()"})
-        return self._read(reply, clock_answer)
-
-    def _pieces(
-        self, query: str, begin_ms: int, end_ms: int, step_ms: int, points: int
-    ) -> Iterator[Answer]:
+        points = MAX_POINTS
         while begin_ms <= end_ms:
             last_ms = min(end_ms, begin_ms + (points - 1) * step_ms)
             fields = {
@@ -59,13 +55,26 @@ class PrometheusClient:
             }
             try:
                 yield self._read(self._ask("/api/v1/query_range", fields), range_answer)
-            except TooManySamplesError as problem:
+            except (TooManySamplesError, TooLongAnswerError) as problem:
                 asked = (last_ms - begin_ms) // step_ms + 1
                 if asked == 1:
-                    raise self._http.problem(str(problem)) from problem
+                    raise self._cannot_be_halved(problem, query) from problem
                 points = -(-asked // 2)
                 continue
             begin_ms = last_ms + step_ms
+
+    def clock_ms(self) -> int:
+        """What time the server has."""
+        reply = self._ask("/api/v1/query", {"query": "time()"})
+        return self._read(reply, clock_answer)
+
+    def _cannot_be_halved(self, problem: Exception, query: str) -> StoreError:
+        if isinstance(problem, TooManySamplesError):
+            return self._http.problem(str(problem))
+        return self._http.problem(
+            f"answered {query} with more than {MAX_ANSWER_BYTES // 2**20} MiB for one moment; "
+            "name a query with fewer series, such as sum by (queue_name) (...)"
+        )
 
     def _ask(self, path: str, fields: Mapping[str, str]) -> Reply:
         return self._http.ask(path, {**fields, "timeout": f"{self._timeout_ms}ms"})
@@ -77,21 +86,6 @@ class PrometheusClient:
             raise
         except AnswerError as problem:
             raise self._http.problem(str(problem)) from problem
-
-
-def _joined(answers: list[Answer]) -> Answer:
-    """One answer of several that follow each other in time."""
-    joined: dict[tuple[tuple[str, str], ...], Series] = {}
-    warnings: dict[str, None] = {}
-    for answer in answers:
-        warnings.update(dict.fromkeys(answer.warnings))
-        for series in answer.series:
-            key = tuple(sorted(series.labels.items()))
-            if key in joined:
-                joined[key].samples.extend(series.samples)
-            else:
-                joined[key] = series
-    return Answer(series=list(joined.values()), warnings=tuple(warnings))
 
 
 def _seconds(time_ms: int) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus.changes import Change, Changes, changes_of, largest
+from fairlead.store.prometheus.changes import Change, SeriesChanges, largest
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.http_request import shown
 from fairlead.store.prometheus.level_sweep import LevelSweep, Subject, Told
@@ -184,24 +184,13 @@ class _Stretch:
         return (*odd[:SHOWN_PROBLEMS], *([f"and {more} more like these"] if more > 0 else []))
 
     def _told(self, place: int, subject: Subject, query: str, scale: int) -> _Answered:
-        step_ms = self._rules.resolution_ms
-        answer = self._client.range(query, self._begin_ms, self._end_ms, step_ms)
-        for warning in answer.warnings:
-            self._note(f"warns that its answer may be partial: {warning}")
         by_queue: dict[QueueName, list[list[Change]]] = {}
         no_amount = ""
-        for series in answer.series:
-            queue = QueueName(series.labels.get(QUEUE_LABEL, ""))
+        for labels, found in self._followed(query, subject, scale).items():
+            queue = QueueName(dict(labels).get(QUEUE_LABEL, ""))
             if not queue and subject is not Subject.CAPACITY:
                 self._note(f"has series without the label {QUEUE_LABEL} in {query}; left out")
                 continue
-            found = changes_of(
-                series.samples,
-                step_ms=step_ms,
-                end_ms=self._end_ms,
-                scale=scale,
-                may_be_negative=subject is Subject.GUARANTEED,
-            )
             self._check_time(found)
             odd = self._note_odd(query, queue, found)
             no_amount = no_amount or odd
@@ -216,6 +205,28 @@ class _Stretch:
             no_amount=no_amount,
         )
 
+    def _followed(
+        self, query: str, subject: Subject, scale: int
+    ) -> dict[tuple[tuple[str, str], ...], SeriesChanges]:
+        """Follow each series, by its labels, through the pieces of the answer, one at a time."""
+        step_ms = self._rules.resolution_ms
+        followed: dict[tuple[tuple[str, str], ...], SeriesChanges] = {}
+        for answer in self._client.range(query, self._begin_ms, self._end_ms, step_ms):
+            for warning in answer.warnings:
+                self._note(f"warns that its answer may be partial: {warning}")
+            for series in answer.series:
+                labels = tuple(sorted(series.labels.items()))
+                if labels not in followed:
+                    followed[labels] = SeriesChanges(
+                        step_ms=step_ms,
+                        scale=scale,
+                        may_be_negative=subject is Subject.GUARANTEED,
+                    )
+                followed[labels].take(series.samples)
+        for each in followed.values():
+            each.finish(self._end_ms)
+        return followed
+
     def _judge(self, queries: ResourceQueries, held: _Answered, capacity: _Answered) -> None:
         self._has_answers = self._has_answers or held.has_amounts
         self._no_amount = self._no_amount or held.no_amount
@@ -227,7 +238,7 @@ class _Stretch:
             lack = _lacks(what, capacity.no_amount)
             self._note(f"{lack}; what queues held of it cannot be counted")
 
-    def _check_time(self, found: Changes) -> None:
+    def _check_time(self, found: SeriesChanges) -> None:
         """Refuse samples of another time, which would contradict what is known of that."""
         moments = [change.at_ms for change in found.changes]
         if found.odd is not None:
@@ -238,7 +249,7 @@ class _Stretch:
                 "about; is there something between it and us that keeps old answers?"
             )
 
-    def _note_odd(self, query: str, queue: QueueName, found: Changes) -> str:
+    def _note_odd(self, query: str, queue: QueueName, found: SeriesChanges) -> str:
         """Note the first number of a series that is no amount, and return it; "" if all are."""
         if found.odd is None:
             return ""

@@ -27,7 +27,9 @@ from fairlead.store.prometheus.tls_problem import (
 )
 from fairlead.usage.settings import Credentials, PrometheusSource
 
-MAX_ANSWER_BYTES: Final = 2**30
+# A sample takes some 20 bytes, so a week of 100 queues, a sample a minute, takes 20 MB and comes at
+# once; that of 1,000 queues takes 200 MB and comes in pieces.
+MAX_ANSWER_BYTES: Final = 2**25
 _PIECE_BYTES: Final = 2**20
 _SHOWN_CHARACTERS: Final = 80
 
@@ -38,6 +40,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     content_type: str
     body: bytes
+
+
+class TooLongAnswerError(StoreError):
+    """The answer would not fit into memory; ask for a shorter time."""
 
 
 class PrometheusHttp:
@@ -73,8 +79,8 @@ class PrometheusHttp:
         try:
             connection.request(method, target, form, headers)
             return _read(connection, deadline_s)
-        except _TooLongError:
-            raise self.problem(f"answered with more than {MAX_ANSWER_BYTES} bytes") from None
+        except _TooLongError as problem:
+            raise self._too_long(problem.content_type) from None
         except (OSError, http.client.HTTPException, ValueError) as problem:
             raise self.problem(self._in_words(problem)) from problem
         finally:
@@ -83,6 +89,14 @@ class PrometheusHttp:
     def problem(self, text: str) -> StoreError:
         """An error that says which server it is about."""
         return StoreError(f"Prometheus at {self.name} {text}")
+
+    def _too_long(self, content_type: str) -> StoreError:
+        what = f"answered with more than {MAX_ANSWER_BYTES // 2**20} MiB"
+        if content_type == "application/json":
+            return TooLongAnswerError(str(self.problem(what)))
+        return self.problem(
+            f"{what} of {content_type}, which is no answer of Prometheus; is the address right?"
+        )
 
     def _connection(self) -> http.client.HTTPConnection:
         host = self._url.hostname or ""
@@ -132,7 +146,11 @@ class PrometheusHttp:
 
 
 class _TooLongError(Exception):
-    """The answer is longer than anything that was asked for."""
+    """The answer is longer than we hold."""
+
+    def __init__(self, content_type: str) -> None:
+        super().__init__()
+        self.content_type = content_type
 
 
 def shown(text: str) -> str:
@@ -145,29 +163,26 @@ def shown(text: str) -> str:
 def _read(connection: http.client.HTTPConnection, deadline_s: float) -> Reply:
     """Read the reply piece by piece, so that no piece can use up the time of all."""
     line = connection.sock  # the reply may take it away, but the file below it stays
-    response = connection.getresponse()
     pieces = []
     size = 0
-    while True:
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError
-        if line.fileno() >= 0:
-            line.settimeout(left_s)
-        piece = response.read1(_PIECE_BYTES)
-        if not piece:
-            break
-        pieces.append(piece)
-        size += len(piece)
-        if size > MAX_ANSWER_BYTES:
-            raise _TooLongError
-    if response.length:  # read1 does not mind an early end
-        raise http.client.IncompleteRead(b"".join(pieces))
-    return Reply(
-        status=response.status,
-        content_type=response.headers.get_content_type(),
-        body=b"".join(pieces),
-    )
+    with connection.getresponse() as response:  # which the connection does not always close
+        content_type = response.headers.get_content_type()
+        while True:
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            if line.fileno() >= 0:
+                line.settimeout(left_s)
+            piece = response.read1(_PIECE_BYTES)
+            if not piece:
+                break
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_ANSWER_BYTES:
+                raise _TooLongError(content_type)
+        if response.length:  # read1 does not mind an early end
+            raise http.client.IncompleteRead(b"".join(pieces))
+        return Reply(status=response.status, content_type=content_type, body=b"".join(pieces))
 
 
 def _address(source: PrometheusSource, environ: Mapping[str, str]) -> str:
