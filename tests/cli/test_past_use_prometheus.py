@@ -10,6 +10,7 @@ from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.past_store import NOW, NOW_MS
 from tests.cli.run_cli import Ran, run_cli
 from tests.store.prometheus_server import exposition, required_program, running, write_past
+from tests.store.scraped import by_label, scraped
 
 SHARD = """
 apiVersion: kai.scheduler/v1
@@ -89,6 +90,22 @@ def test_what_the_server_does_not_have_is_told_and_the_rest_counts(
     assert ran.err.startswith("warning: past use is fresh: ")
     assert "kai_queue_allocated_memory_bytes" in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_metrics_tell_what_the_server_knows(tmp_path: Path, url: str) -> None:
+    """From where the objects say, and from where the command line says; degraded without memory."""
+    objects = (*CLUSTER, SHARD.format(params="{}"), CONFIG.format(url=url))
+    configured = write(tmp_path, "c.yaml", *objects)
+    plain = write(tmp_path, "plain.yaml", *CLUSTER)
+    for source in (("-f", configured, "--usage"), ("-f", plain, "--usage-source", url)):
+        ran = run_cli("metrics", "--now", NOW, *source)
+        assert ran.exit_code == 0, ran.err
+        assert by_label(ran.out, "kai_queue_gpu_usage", "queue_name") == {"a": 0.4, "b": 0}
+        assert by_label(ran.out, "kai_queue_fair_share_gpu", "queue_name") == {"a": 4, "b": 6}
+        told = scraped(ran.out)
+        assert told["fairlead_usage_store_staleness_seconds"] == {(): 0}
+        assert told["fairlead_usage_store_degraded"] == {(): 1}
+        assert ran.err.startswith("warning: past use is fresh: ")
 
 
 def test_a_window_that_tumbled_five_hours_ago_has_forgotten(tmp_path: Path, url: str) -> None:
