@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -96,12 +97,17 @@ def _quantity(item: str, text: str, sizes: Mapping[str, int]) -> Fraction:
     return Fraction(match["number"]) * sizes[match["suffix"]]
 
 
-def _turns(text: str, time_zone: ZoneInfo) -> list[int]:
+@lru_cache(maxsize=4096)  # a start is asked for twice, and tasks of an array begin together
+def _turns(text: str, time_zone: ZoneInfo) -> tuple[int, ...]:
     """The moments that a text may mean: in an hour that the clock showed twice, there are two."""
     moment = _moment(text, time_zone)
-    first_ms, second_ms = (_milliseconds(moment.replace(fold=turn), text) for turn in (0, 1))
+    first_ms = _milliseconds(moment, text)
+    again = moment.replace(fold=1)
+    if again.utcoffset() == moment.utcoffset():
+        return (first_ms,)
+    second_ms = _milliseconds(again, text)
     # Of an hour that was skipped the "second turn" is before the first, and means nothing.
-    return [first_ms, second_ms] if second_ms > first_ms else [first_ms]
+    return (first_ms, second_ms) if second_ms > first_ms else (first_ms,)
 
 
 def _moment(text: str, time_zone: ZoneInfo) -> datetime:
