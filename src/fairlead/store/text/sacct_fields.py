@@ -65,6 +65,7 @@ def elapsed_ms(text: str) -> int | None:
     return int(text) * 1000
 
 
+@lru_cache(maxsize=4096)  # jobs come in few sizes, and exact fractions are slow
 def allocated_amounts(text: str) -> tuple[int, ...]:
     """Return what a list such as ``cpu=4,mem=16G,gres/gpu=2`` has of each of `RESOURCES`.
 
