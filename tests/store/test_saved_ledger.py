@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import UsageError
-from fairlead.store.file import checkpoints
+from fairlead.errors import StoreError, UsageError
+from fairlead.store.file import checkpoints, journal
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
@@ -57,15 +57,15 @@ def test_a_snapshot_and_what_came_after_it_is_all_that_there_is(
             assert again.ledger(rules, now_ms).usage(now_ms) == wanted
 
 
-def test_a_start_from_a_snapshot_reads_no_entry_that_is_in_it(tmp_path: Path) -> None:
-    """The entries are taken out of the file behind its back: 2 GPUs for 20 hours are known yet."""
-    path = tmp_path / "use.db"
-    with UsageStore.open(path, resources=RESOURCES) as store:
-        store.append([held(0, 0, 2)])
+def test_a_start_from_a_snapshot_reads_no_entry_that_is_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing can be unpacked any more: 2 GPUs for 20 hours are known yet."""
+    with a_store([held(0, 0, 2)]) as store:
         store.save_snapshot(store.ledger(WEEK, START), WEEK)
-        store._connection.execute("DELETE FROM changes")
-    with UsageStore.open(path) as store:
-        assert gpu_hours(store) == 40
+        with UsageStore.open(store.path) as again:
+            monkeypatch.setattr(journal, "unpacked", None)
+            assert gpu_hours(again) == 40
 
 
 def test_what_another_program_writes_is_in_the_next_answer(tmp_path: Path) -> None:
@@ -116,12 +116,42 @@ def test_a_snapshot_of_other_rules_is_not_used(rules: UsageRules) -> None:
         assert gpu_hours(store, rules, now_ms) * HOUR == 2 * wanted
 
 
-def test_a_damaged_snapshot_costs_time_and_nothing_else() -> None:
+DAMAGE = {
+    "its ledger": "ledger = zeroblob(99)",
+    "its rules": "rules = replace(rules, 'S', 's')",
+    "where it begins": "begin_ms = begin_ms - 1",
+    "how far it has read": f"position = position + {HOUR << 12}",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_snapshot_costs_time_and_nothing_else(damage: str) -> None:
+    """2 GPUs for half an hour and 3 for the rest of 20; only who asks for damage is told."""
     with a_store([held(0, 0, 2)]) as store:
-        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
-        store._connection.execute("UPDATE snapshot SET ledger = zeroblob(99)")
+        store.save_snapshot(store.ledger(WEEK, START), WEEK)
+        store.append([held(0.5, 0, 3)])
+        store._connection.execute(f"UPDATE snapshot SET {damage}")
         with UsageStore.open(store.path, writes=False) as again:
-            assert gpu_hours(again) == 40
+            assert gpu_hours(again) == 0.5 * 2 + 19.5 * 3
+            with pytest.raises(StoreError, match=r"damaged \(the ledger that was saved"):
+                again.check()
+
+
+@pytest.mark.parametrize("damage", ["levels = zeroblob(9)", f"key = key + {HOUR << 12}"])
+def test_a_damaged_checkpoint_costs_time_and_nothing_else(damage: str) -> None:
+    """It is of hour 30, when 5 GPUs were held; half an hour later there are 6."""
+    with a_store([held(0, 0, 2), held(30, 0, 5)]) as store:
+        store.save_snapshot(store.ledger(WEEK, NOW), WEEK)
+        store.append([held(30.5, 0, 6)])
+        store._connection.execute(f"UPDATE checkpoints SET {damage}")
+        assert list(store.entries(START + 40 * HOUR)) == [held(40, 0, 6)]
+        assert list(store.entries(START + 30 * HOUR)) == [
+            held(30, 0, 2),
+            held(30, 0, 5),
+            held(30.5, 0, 6),
+        ]
+        with pytest.raises(StoreError, match=r"damaged \(the levels that were saved"):
+            store.check()
 
 
 def test_a_ledger_of_somebody_else_is_not_saved() -> None:

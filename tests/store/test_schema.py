@@ -66,7 +66,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
 
 
 def test_an_old_file_is_not_changed_by_reading_it(path: Path) -> None:
-    with pytest.raises(StoreError, match=r"of version 1, .* reads 2; open it once for writing"):
+    with pytest.raises(StoreError, match=r"of version 2, .* reads 3; open it once for writing"):
         connect(path, writes=False, migrations=NEXT)
     assert version(path) == len(MIGRATIONS)
 
@@ -74,7 +74,7 @@ def test_an_old_file_is_not_changed_by_reading_it(path: Path) -> None:
 @pytest.mark.parametrize("writes", [True, False])
 def test_a_file_of_a_later_version_is_refused_and_not_changed(path: Path, writes: bool) -> None:
     connect(path, writes=True, migrations=NEXT).close()
-    with pytest.raises(StoreError, match=r"of version 2, .* up to 1; use the newer Fairlead"):
+    with pytest.raises(StoreError, match=r"of version 3, .* up to 2; use the newer Fairlead"):
         UsageStore.open(path, writes=writes)
     assert version(path) == len(MIGRATIONS) + 1
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fairlead.store.file.journal import LAST_KEY, Journal, Numbered
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
+from fairlead.store.file.row_seal import DamagedRowError, seal_of
 from fairlead.usage.entries import Gap
 from fairlead.usage.settings import DAY_MS
 
@@ -25,17 +26,13 @@ class Checkpoints:
 
     def levels_until(self, last: int) -> Levels:
         """What holds after the entries at the key *last* and before. Cost: a day's entries."""
-        saved = self._connection.execute(
-            "SELECT key, levels FROM checkpoints"
-            " WHERE key = (SELECT max(key) FROM checkpoints WHERE key <= ?) ORDER BY part",
-            (last,),
-        ).fetchall()
         self._journal.learn_names()
-        levels = Levels(last_gap=self._last_gap(saved[0][0]) if saved else None)
-        for key, row in saved:
+        key, row = self._saved_until(last)
+        levels = Levels(last_gap=None if key is None else self._last_gap(key))
+        if key is not None:
             for entry in self._journal.unpacked_levels(key, row):
                 levels.take(entry)
-        for _, entry in self._journal.read(saved[0][0] if saved else None, last):
+        for _, entry in self._journal.read(key, last):
             levels.take(entry)
         return levels
 
@@ -59,10 +56,9 @@ class Checkpoints:
         if last is None or not self._is_old(last):
             return
         entries = self.levels_until(LAST_KEY).all_known(moment_of(last))
-        rows = self._journal.packed_levels(last, entries)
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)",
-            [(last, part, row) for part, row in enumerate(rows)],
+        row = self._journal.packed_levels(entries)
+        self._connection.execute(
+            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", (last, row, seal_of(last, row))
         )
 
     def drop(self, first: int, last: int = LAST_KEY) -> None:
@@ -70,6 +66,31 @@ class Checkpoints:
         self._connection.execute(
             "DELETE FROM checkpoints WHERE key >= ? AND key <= ?", (first, last)
         )
+
+    def check(self) -> None:
+        """Raise DamagedRowError unless all are as they were saved."""
+        for key, row, checksum in self._connection.execute("SELECT * FROM checkpoints").fetchall():
+            if checksum != seal_of(key, row):
+                raise DamagedRowError(f"the levels that were saved at {key} are not those")
+
+    def _saved_until(self, last: int) -> tuple[int | None, bytes]:
+        """The last that was saved up to the key *last*, and its key.
+
+        One that is damaged is passed over: what it said is in the journal as well.
+        """
+        while True:
+            saved = self._connection.execute(
+                "SELECT key, levels, checksum FROM checkpoints WHERE key <= ?"
+                " ORDER BY key DESC LIMIT 1",
+                (last,),
+            ).fetchone()
+            # A damaged index may lead to one that is later.
+            if saved is None or saved[0] > last:
+                return None, b""
+            key, row, checksum = saved
+            if checksum == seal_of(key, row):
+                return key, row
+            last = key - 1
 
     def _last_gap(self, key: int) -> Gap | None:
         """The gap that was last told of the moment of *key*, up to there.
@@ -84,5 +105,5 @@ class Checkpoints:
     def _is_old(self, last: int) -> bool:
         [saved] = self._connection.execute("SELECT max(key) FROM checkpoints").fetchone()
         if saved is None:
-            [saved] = self._connection.execute("SELECT min(key) FROM changes").fetchone()
+            saved = self._journal.first_level_key()
         return saved is not None and moment_of(last) - moment_of(saved) >= CHECKPOINT_MS

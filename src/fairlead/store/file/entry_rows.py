@@ -4,19 +4,19 @@ Nearly all that a store holds is levels: who holds what from a moment on. A year
 queues that change every half hour is 17.5 million of them, so each byte of one costs 17 MB. A row
 is all levels of one moment that were written together, at most `MOST_IN_ROW`:
 
-    checksum (2)   of the key and all that follows, for a disk that forgets
     count          how many amounts each level has
     level, ...     holder * 4 + kind, then the amounts
 
 Numbers are varints: seven bits to a byte, the low ones first, the top bit set on all but the last.
 An amount is doubled; one of whole MiB is counted in MiB and doubled plus one, because memory is
 mostly that and would need six bytes otherwise. A limit is one more, and 0 where there is none.
+
+That it is still the row that was written is for others to find out (`sealed_rows`).
 """
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
-from zlib import crc32
 
 from fairlead.model.axes import Limits
 
@@ -27,7 +27,6 @@ MOST_IN_ROW: Final = 64  # four or five such rows fill a page, and none needs mo
 
 _MIB_BITS = 20
 _MIB = 1 << _MIB_BITS
-_CHECK_BYTES = 2
 
 
 class Level(NamedTuple):
@@ -38,26 +37,18 @@ class Level(NamedTuple):
     amounts: Limits
 
 
-class DamagedRowError(ValueError):
-    """The bytes of a row are not those that were written."""
-
-
-def packed(key: int, count: int, levels: Sequence[Level]) -> bytes:
-    """The row of *levels*, with *count* amounts each, that stands at *key*."""
+def packed(count: int, levels: Sequence[Level]) -> bytes:
+    """The row of *levels*, with *count* amounts each."""
     parts = [_varint(count)]
     for kind, holder, amounts in levels:
         parts.append(_varint(holder << 2 | kind))
         parts.append(_packed_amounts(amounts, kind == GUARANTEE))
-    body = b"".join(parts)
-    return _checksum(key, body) + body
+    return b"".join(parts)
 
 
-def unpacked(key: int, row: bytes) -> Iterator[Level]:
-    """The levels of the row at *key*; raises DamagedRowError unless it is as it was written."""
-    body = row[_CHECK_BYTES:]
-    if row[:_CHECK_BYTES] != _checksum(key, body):
-        raise DamagedRowError(f"the row at {key} is not as it was written")
-    numbers = _varints(body)
+def unpacked(row: bytes) -> Iterator[Level]:
+    """The levels of a row that is as `packed` made it."""
+    numbers = _varints(row)
     count = numbers[0]
     for at in range(1, len(numbers), count + 1):
         tag = numbers[at]
@@ -70,10 +61,6 @@ def unpacked(key: int, row: bytes) -> Iterator[Level]:
             if kind == GUARANTEE
             else tuple([each >> 1 if not each & 1 else each >> 1 << _MIB_BITS for each in values]),
         )
-
-
-def _checksum(key: int, body: bytes) -> bytes:
-    return (crc32(body, key & 0xFFFFFFFF) & 0xFFFF).to_bytes(_CHECK_BYTES)
 
 
 # Pods come in few sizes, so most amounts of a tick were packed before.
@@ -107,10 +94,10 @@ def _varint(number: int) -> bytes:
     return bytes(digits)
 
 
-def _varints(body: bytes) -> list[int]:
+def _varints(row: bytes) -> list[int]:
     numbers = []
     number = shift = 0
-    for byte in body:
+    for byte in row:
         if byte < 128:
             numbers.append(number | byte << shift)
             number = shift = 0

@@ -7,9 +7,8 @@ are in tables of their own, and only within a transaction are both read as of on
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final, NamedTuple, TypeAlias, cast
-from zlib import crc32
 
 import msgspec
 
@@ -20,21 +19,22 @@ from fairlead.store.file.entry_rows import (
     GUARANTEE,
     HELD,
     MOST_IN_ROW,
-    DamagedRowError,
     Level,
     packed,
     unpacked,
 )
 from fairlead.store.file.journal_key import first_key, moment_of
+from fairlead.store.file.names import Names
+from fairlead.store.file.row_seal import BEFORE_ALL, DamagedRowError
+from fairlead.store.file.sealed_rows import ActForm, LevelForm, SealedRows
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held, Renamed
 
-PAGE_ROWS: Final = 1024  # so many are read at once; no cursor outlives who stops reading
 LEVELS: Final = frozenset({Held, Guarantee, Capacity})
 MOST_REMEMBERED: Final = 10_000  # entries, so that a follower need not read them back
 LAST_KEY: Final = 2**63 - 1
 
 Numbered: TypeAlias = tuple[int, Entry]  # with its key
-_decode_act: Final[Callable[[str], Entry]] = msgspec.json.Decoder(Entry).decode
+_decode_act: Final[Callable[[bytes], Entry]] = msgspec.json.Decoder(Entry).decode
 
 
 class Journal:
@@ -43,60 +43,49 @@ class Journal:
     def __init__(self, connection: sqlite3.Connection) -> None:
         """Learn the names that are known so far."""
         self._connection = connection
-        self.resources: tuple[str, ...] = ()
-        self._numbers: dict[tuple[QueueName, str], int] = {}
-        self._holders: dict[int, tuple[QueueName, str]] = {}
+        self._names = Names(connection)
+        self._changes = SealedRows(connection, LevelForm())
+        self._acts = SealedRows(connection, ActForm())
         self._just_written: _JustWritten | None = None
         self.learn_names()
 
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """What is counted, in the order of amounts."""
+        return self._names.resources
+
     def learn_names_anew(self) -> None:
         """Forget names that were added and then were not, because a transaction failed."""
-        self._numbers.clear()
-        self._holders.clear()
+        self._names.forget()
         self._just_written = None
         self.learn_names()
 
     def learn_names(self) -> None:
         """Take in names that were added, by this or by another program. Cost: those added."""
-        rows = self._connection.execute("SELECT name FROM resources ORDER BY place").fetchall()
-        self.resources = tuple(name for (name,) in rows)
-        added = self._connection.execute(
-            "SELECT id, queue, user FROM holders WHERE id > ?", (max(self._holders, default=0),)
-        )
-        for number, queue, user in added.fetchall():
-            self._numbers[queue, user] = number
-            self._holders[number] = queue, user
+        self._names.learn()
 
     def add_resources(self, names: Iterable[str]) -> None:
         """Count these, too, from now on; until now there was 0 of them."""
-        for name in names:
-            if name not in self.resources:
-                place = len(self.resources)
-                self._connection.execute("INSERT INTO resources VALUES (?, ?)", (place, name))
-                self.resources += (name,)
+        self._names.add_resources(names)
 
     def last_key(self) -> int | None:
         """The key of the newest row; None if there is none."""
-        [last] = self._connection.execute(
-            "SELECT max(key) FROM (SELECT max(key) AS key FROM changes"
-            " UNION ALL SELECT max(key) FROM acts)"
-        ).fetchone()
-        assert last is None or isinstance(last, int)
-        return last
+        newest = (self._changes.newest_key(), self._acts.newest_key())
+        return max([key for key in newest if key is not None], default=None)
 
     def level_keys_around(self, key: int) -> tuple[int | None, int | None]:
         """The keys of the last row of levels up to *key*, and of the next; None: there is none."""
-        last, following = self._connection.execute(
-            "SELECT (SELECT max(key) FROM changes WHERE key <= ?1),"
-            " (SELECT min(key) FROM changes WHERE key > ?1)",
-            (key,),
-        ).fetchone()
-        return last, following
+        return self._changes.keys_around(key)
+
+    def first_level_key(self) -> int | None:
+        """The key of the oldest row of levels; None if there is none."""
+        _, first = self._changes.keys_around(BEFORE_ALL)
+        return first
 
     def queue_names(self) -> set[QueueName]:
         """The name of every queue that any entry gave something or gave a name."""
         self.learn_names()
-        names = {queue for queue, _ in self._holders.values()}
+        names = {queue for queue, _ in self._names.holders.values()}
         for _, act in self.read_acts():
             match act:
                 case Granted():
@@ -107,28 +96,21 @@ class Journal:
 
     def first_key(self) -> int | None:
         """The key of the oldest row; None if there is none."""
-        [first] = self._connection.execute(
-            "SELECT min(key) FROM (SELECT min(key) AS key FROM changes"
-            " UNION ALL SELECT min(key) FROM acts)"
-        ).fetchone()
-        assert first is None or isinstance(first, int)
-        return first
+        _, first_act = self._acts.keys_around(BEFORE_ALL)
+        first = (self.first_level_key(), first_act)
+        return min([key for key in first if key is not None], default=None)
 
     def moments_after(self, at_ms: int) -> list[int]:
         """The moments after *at_ms* of which there are entries, in order."""
-        rows = self._connection.execute(
-            "SELECT key FROM changes WHERE key >= ?1 UNION SELECT key FROM acts WHERE key >= ?1",
-            (first_key(at_ms + 1),),
-        ).fetchall()
-        return sorted({moment_of(key) for (key,) in rows})
+        before = first_key(at_ms + 1) - 1
+        rows = chain(self._changes.read(before, LAST_KEY), self._acts.read(before, LAST_KEY))
+        return sorted({moment_of(key) for key, _ in rows})
 
     def delete(self, first: int, last: int) -> None:
         """Take out everything from the key *first* to *last*."""
         self._just_written = None
-        for table in ("changes", "acts"):
-            self._connection.execute(
-                f"DELETE FROM {table} WHERE key >= ? AND key <= ?", (first, last)
-            )
+        self._changes.delete(first, last)
+        self._acts.delete(first, last)
 
     def write(self, entries: Sequence[Entry], last_key: int | None) -> list[int]:
         """Write *entries*, where *last_key* is the newest so far; return the keys they got."""
@@ -141,12 +123,12 @@ class Journal:
                 key = keys.next(at_ms)
                 if is_level:
                     levels = self._levels(run[begin : begin + MOST_IN_ROW])
-                    changes.append((key, packed(key, len(levels[0].amounts), levels)))
+                    changes.append((key, packed(len(levels[0].amounts), levels)))
                 else:
-                    text = msgspec.json.encode(run[begin]).decode()
-                    acts.append((key, text, _checksum(key, text)))
-        self._connection.executemany("INSERT INTO changes VALUES (?, ?)", changes)
-        self._connection.executemany("INSERT INTO acts VALUES (?, ?, ?)", acts)
+                    acts.append((key, msgspec.json.encode(run[begin])))
+        self._names.seal()
+        self._changes.write(changes)
+        self._acts.write(acts)
         written = [row[0] for row in changes] + [row[0] for row in acts]
         self._just_written = None
         if changes and not acts and self._reads_as_written(entries, last_key):
@@ -170,18 +152,16 @@ class Journal:
             return ((just_written.last, entry) for entry in just_written.entries)
         return merge(self._read_changes(after, until), self._read_acts(after, until), key=_key_of)
 
-    def packed_levels(self, key: int, entries: Sequence[Entry]) -> list[bytes]:
-        """Rows, all for *key*, of entries that are levels."""
-        padded = self._levels(entries)
-        return [
-            packed(key, len(self.resources), padded[begin : begin + MOST_IN_ROW])
-            for begin in range(0, len(padded), MOST_IN_ROW)
-        ]
+    def packed_levels(self, entries: Sequence[Entry]) -> bytes:
+        """All of some entries that are levels, of one moment."""
+        levels = self._levels(entries)
+        self._names.seal()
+        return packed(len(self.resources), levels)
 
     def unpacked_levels(self, key: int, row: bytes) -> Iterator[Entry]:
         """The entries of one row, as of the moment of its key."""
         at_ms = moment_of(key)
-        for kind, holder, amounts in unpacked(key, row):
+        for kind, holder, amounts in unpacked(row):
             yield self._entry(at_ms, kind, holder, self._padded(amounts))
 
     def read_acts(self, after: int | None = None, until: int = LAST_KEY) -> list[Numbered]:
@@ -207,28 +187,13 @@ class Journal:
         return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
 
     def _read_changes(self, after: int | None, until: int) -> Iterator[Numbered]:
-        last = -LAST_KEY if after is None else after
-        while True:
-            rows = self._connection.execute(
-                "SELECT key, levels FROM changes WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
-                (last, until, PAGE_ROWS),
-            ).fetchall()
-            for key, row in rows:
-                for entry in self.unpacked_levels(key, row):
-                    yield key, entry
-            if len(rows) < PAGE_ROWS:
-                return
-            last = rows[-1][0]
+        for key, row in self._changes.read(BEFORE_ALL if after is None else after, until):
+            for entry in self.unpacked_levels(key, row):
+                yield key, entry
 
     def _read_acts(self, after: int | None, until: int) -> Iterator[Numbered]:
-        rows = self._connection.execute(
-            "SELECT key, entry, checksum FROM acts WHERE key > ? AND key <= ? ORDER BY key",
-            (-LAST_KEY if after is None else after, until),
-        ).fetchall()
-        for key, text, checksum in rows:
-            if checksum != _checksum(key, text):
-                raise DamagedRowError(f"the act at {key} is not as it was written")
-            entry = _decode_act(text)
+        for key, row in self._acts.read(BEFORE_ALL if after is None else after, until):
+            entry = _decode_act(row)
             if isinstance(entry, Granted):
                 times = entry.resource_time
                 more = (0,) * (len(self.resources) - len(times))
@@ -240,10 +205,10 @@ class Journal:
         for entry in entries:
             match entry:
                 case Held():
-                    holder = self._number(entry.queue, entry.user)
+                    holder = self._names.number((entry.queue, entry.user))
                     levels.append(Level(HELD, holder, self._padded(entry.amounts)))
                 case Guarantee():
-                    holder = self._number(entry.queue, "")
+                    holder = self._names.number((entry.queue, ""))
                     levels.append(Level(GUARANTEE, holder, self._padded(entry.amounts)))
                 case Capacity():
                     levels.append(Level(CAPACITY, 0, self._padded(entry.amounts)))
@@ -252,7 +217,7 @@ class Journal:
     def _entry(self, at_ms: int, kind: int, holder: int, amounts: Limits) -> Entry:
         if kind == CAPACITY:
             return Capacity(at_ms=at_ms, amounts=cast(Amounts, amounts))
-        known = self._holders.get(holder)
+        known = self._names.holders.get(holder)
         if known is None:
             raise DamagedRowError(f"an entry is about a holder {holder} whose name is not there")
         queue, user = known
@@ -263,16 +228,6 @@ class Journal:
     def _padded(self, amounts: Limits) -> Limits:
         missing = len(self.resources) - len(amounts)
         return amounts + (0,) * missing if missing else amounts
-
-    def _number(self, queue: QueueName, user: str) -> int:
-        number = self._numbers.get((queue, user))
-        if number is None:
-            added = self._connection.execute(
-                "INSERT INTO holders (queue, user) VALUES (?, ?) RETURNING id", (queue, user)
-            ).fetchone()
-            number = self._numbers[queue, user] = int(added[0])
-            self._holders[number] = queue, user
-        return number
 
 
 class _JustWritten(NamedTuple):
@@ -324,7 +279,3 @@ def _row_of(entry: Entry) -> tuple[int, bool]:
 
 def _key_of(numbered: Numbered) -> int:
     return numbered[0]
-
-
-def _checksum(key: int, text: str) -> int:
-    return crc32(text.encode(), key & 0xFFFFFFFF)

@@ -4,16 +4,24 @@ A file says its version. The steps that it lacks are done in one transaction whe
 writing, the first of them for a file that is new; so every store, however old, has come the same
 way. A step that was released is never changed, only followed.
 
-* ``changes``: levels, as `entry_rows` packs them. Nearly all of a file.
-* ``acts``: the rare entries (grants, forgiving, names, gaps), as JSON that people can read.
-* ``holders``, ``resources``: names, each written once.
+* ``changes``: levels, as `entry_rows` packs them, sealed (`sealed_rows`). Nearly all of a file.
+* ``acts``: the rare entries (grants, forgiving, names, gaps), as JSON that people can read, sealed.
+* ``holders``, ``resources``: names, each written once; their checksum is a fact.
 * ``checkpoints``: all levels at a moment, so that reading can begin there. They can be lost.
 * ``snapshot``: a ledger, so that a start is quick. It can be lost.
-* ``facts``: whole numbers about the file itself, by name.
+* ``facts``: whole numbers about the file itself, by name, in one row.
 """
 
-from collections.abc import Sequence
-from typing import Final
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from fairlead.store.file.seal_old_rows import seal_old_rows
+
+Step: TypeAlias = str | Callable[[sqlite3.Connection], None]
+Tables: TypeAlias = frozenset[tuple[object, ...]]
 
 APPLICATION_ID: Final = 0x464C5553  # "FLUS", in the header of the file
 
@@ -32,4 +40,30 @@ CREATE TABLE snapshot (
 CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: Final[Sequence[str]] = (_FIRST,)
+MIGRATIONS: Final[Sequence[Step]] = (_FIRST, seal_old_rows)
+
+
+def take_steps(connection: sqlite3.Connection, steps: Sequence[Step]) -> None:
+    """Do *steps*, within a transaction of the caller."""
+    for step in steps:
+        if callable(step):
+            step(connection)
+            continue
+        # One by one, because `executescript` would end the transaction that they belong to.
+        for statement in filter(None, map(str.strip, step.split(";"))):
+            connection.execute(statement)
+
+
+def tables_of(connection: sqlite3.Connection) -> Tables:
+    """What a file says about its tables: their names, and the text that made each."""
+    return frozenset(
+        connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+    )
+
+
+@lru_cache
+def tables_after(steps: tuple[Step, ...]) -> Tables:
+    """What a file says about its tables after *steps* and nothing else. Cost: O(1) but once."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        take_steps(connection, steps)
+        return tables_of(connection)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairlead.store.file.entry_rows import DamagedRowError
+from fairlead.store.file.row_seal import DamagedRowError
 from fairlead.store.file.sealed_file import SealedFile
 from fairlead.store.file.store_problem import damaged, problem_of
 

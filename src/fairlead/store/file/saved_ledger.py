@@ -6,10 +6,12 @@ is asked about a window that begins before what it has taken.
 """
 
 import sqlite3
+from typing import Any
 
 import msgspec
 
 from fairlead.errors import UsageError
+from fairlead.store.file.row_seal import DamagedRowError, seal_of
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.snapshot import restored, snapshot
@@ -40,11 +42,14 @@ class TakenLedger(msgspec.Struct):
 def saved_ledger(
     connection: sqlite3.Connection, rules: UsageRules, resources: tuple[str, ...], rewritten: int
 ) -> TakenLedger | None:
-    """The ledger that was saved; None if there is none, or none of these rules."""
-    row = connection.execute("SELECT rules, begin_ms, position, ledger FROM snapshot").fetchone()
-    if row is None or row[0] != _counts_by(rules):
+    """The ledger that was saved; None if there is none, or none of these rules, or it is damaged.
+
+    All that it says can be worked out from entries, so damage costs time and nothing else.
+    """
+    row = _saved_row(connection)
+    if row is None or not _is_as_saved(row) or row[0] != _counts_by(rules):
         return None
-    _, begin_ms, position, ledger_bytes = row
+    _, begin_ms, position, ledger_bytes, _ = row
     try:
         ledger = restored(ledger_bytes, resources, rules)
     except UsageError:  # another version wrote it, or another count of resources: read entries
@@ -54,10 +59,28 @@ def saved_ledger(
 
 def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:
     """Save it in place of the one that was saved before."""
+    row = (_counts_by(taken.rules), taken.begin_ms, taken.position, snapshot(taken.ledger))
     connection.execute(
-        "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)",
-        (_counts_by(taken.rules), taken.begin_ms, taken.position, snapshot(taken.ledger)),
+        "INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?, ?)", (*row, seal_of(*row))
     )
+
+
+def check_saved_ledger(connection: sqlite3.Connection) -> None:
+    """Raise DamagedRowError unless there is none, or it is as it was saved."""
+    row = _saved_row(connection)
+    if row is not None and not _is_as_saved(row):
+        raise DamagedRowError("the ledger that was saved is not as it was")
+
+
+def _saved_row(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
+    row: tuple[Any, ...] | None = connection.execute(
+        "SELECT rules, begin_ms, position, ledger, checksum FROM snapshot"
+    ).fetchone()
+    return row
+
+
+def _is_as_saved(row: tuple[Any, ...]) -> bool:
+    return bool(row[-1] == seal_of(*row[:-1]))
 
 
 def _counts_by(rules: UsageRules) -> str:

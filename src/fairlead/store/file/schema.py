@@ -4,8 +4,16 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairlead.store.file.migrations import APPLICATION_ID, MIGRATIONS
-from fairlead.store.file.store_problem import problem, problem_of
+from fairlead.store.file.migrations import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    Step,
+    tables_after,
+    tables_of,
+    take_steps,
+)
+from fairlead.store.file.one_moment import one_moment, told
+from fairlead.store.file.store_problem import damaged, problem, problem_of
 
 BUSY_TIMEOUT_S = 0.5  # a cycle of scheduling must not wait for a lock; the recorder tries again
 
@@ -15,7 +23,7 @@ def connect(
     *,
     writes: bool,
     is_sealed: bool = False,
-    migrations: Sequence[str] = MIGRATIONS,
+    migrations: Sequence[Step] = MIGRATIONS,
 ) -> sqlite3.Connection:
     """A connection to the store at *path*, of the newest version. Raises StoreError.
 
@@ -31,10 +39,8 @@ def connect(
     except sqlite3.Error as error:
         raise problem_of(path, error) from error
     try:
-        _prepare(connection, path, writes=writes, migrations=migrations)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        connection.close()
-        raise problem_of(path, error) from error
+        with told(path):
+            _prepare(connection, path, writes=writes, migrations=migrations)
     except BaseException:
         connection.close()
         raise
@@ -52,9 +58,10 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _prepare(
-    connection: sqlite3.Connection, path: Path, *, writes: bool, migrations: Sequence[str]
+    connection: sqlite3.Connection, path: Path, *, writes: bool, migrations: Sequence[Step]
 ) -> None:
-    version = _version(connection, path, len(migrations))
+    with one_moment(path, connection, None):
+        version = _version(connection, path, migrations)
     if not writes:
         if version < len(migrations):
             raise problem(
@@ -71,6 +78,8 @@ def _prepare(
     # is gone. In WAL mode NORMAL never corrupts either, but may lose every commit since the last
     # checkpoint; FULL costs one fsync per append, and there is one append per interval.
     connection.execute("PRAGMA synchronous = FULL")
+    # What is deleted is overwritten, else a damaged page could tell an old row that was sound.
+    connection.execute("PRAGMA secure_delete = ON")
     if version < len(migrations):
         _migrate(connection, path, migrations)
 
@@ -86,11 +95,14 @@ def _log_ahead(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _version(connection: sqlite3.Connection, path: Path, newest: int) -> int:
-    """The version of the file, 0 for one that is new; refuses what is not ours or from later."""
+def _version(connection: sqlite3.Connection, path: Path, migrations: Sequence[Step]) -> int:
+    """The version of the file, 0 for one that is new.
+
+    Refuses what is not ours, or from later, or has other tables than its version has.
+    """
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
-    [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    tables = tables_of(connection)
     if application != APPLICATION_ID and (application or version or tables):
         raise problem(
             path,
@@ -98,31 +110,26 @@ def _version(connection: sqlite3.Connection, path: Path, newest: int) -> int:
             "name another file; this one was not changed",
         )
     assert isinstance(version, int)
-    if version > newest:
+    if version > len(migrations):
         raise problem(
             path,
-            f"it is of version {version}, and this program knows versions up to {newest}",
+            f"it is of version {version}, and this program knows versions up to {len(migrations)}",
             "use the newer Fairlead that wrote it",
         )
+    if version < 0 or tables != tables_after(tuple(migrations[:version])):
+        raise damaged(path, "what describes its tables is not as it was written")
     return version
 
 
-def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str]) -> None:
+def _migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Step]) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another program may have been quicker while this one waited for the lock.
-        version = _version(connection, path, len(migrations))
-        for step in migrations[version:]:
-            for statement in _statements(step):
-                connection.execute(statement)
+        version = _version(connection, path, migrations)
+        take_steps(connection, migrations[version:])
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()
         raise
-
-
-def _statements(step: str) -> list[str]:
-    """One by one, because `executescript` would end the transaction that they belong to."""
-    return [statement for statement in map(str.strip, step.split(";")) if statement]

@@ -24,6 +24,7 @@ from fairlead.store.file.one_moment import one_moment, told
 from fairlead.store.file.roll_up_edges import RolledUp, pieces
 from fairlead.store.file.saved_ledger import (
     TakenLedger,
+    check_saved_ledger,
     save_ledger,
     saved_ledger,
 )
@@ -71,7 +72,7 @@ class UsageStore:
         sealed = None if writes else sealed_file(path)
         connection = connect(path, writes=writes, is_sealed=sealed is not None)
         try:
-            with told(path):
+            with one_moment(path, connection, sealed):
                 store = cls(path, connection, writes=writes, sealed=sealed)
             if writes:
                 store.ensure_resources(resources)
@@ -254,6 +255,8 @@ class UsageStore:
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
                 raise damaged(self.path, found)
+            check_saved_ledger(self._connection)
+            self._checkpoints.check()
             try:
                 self._walk(None)
             except UsageError as contradiction:
@@ -291,7 +294,8 @@ class UsageStore:
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.rollback()
-                self._journal.learn_names_anew()
+                with self._one_moment():
+                    self._journal.learn_names_anew()
                 raise
 
     def _roll_up_piece(self, begin_ms: int, until_ms: int) -> tuple[int, int]:
