@@ -315,6 +315,26 @@ def test_who_takes_no_form_is_asked_in_the_address(status: int, tmp_path: Path) 
     assert asked[0].fields["query"] == "sum(x) / 2"
 
 
+def test_a_query_in_the_address_goes_along_with_every_request_and_is_not_shown() -> None:
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(request)
+        return Response(b"", 405) if request.method == "POST" else range_of({}, request)
+
+    with serving(answer) as url:
+        client = client_of(f"{url}/p/?tenant=a%20b&dedup=true")
+        assert client.name == f"{url}/p"
+        assert whole(client, "up", START, START, 1).series == []
+    post, get = asked
+    assert (post.path, post.fields["query"]) == (
+        "/p/api/v1/query_range?tenant=a%20b&dedup=true",
+        "up",
+    )
+    assert get.path == "/p/api/v1/query_range"
+    assert (get.fields["tenant"], get.fields["dedup"], get.fields["query"]) == ("a b", "true", "up")
+
+
 @pytest.mark.parametrize("text", ["NaN", "+Inf", "-1", "1e99999999"])
 def test_a_time_that_cannot_be_is_none(text: str) -> None:
     answer = success({"resultType": "scalar", "result": [1, text]})

@@ -62,12 +62,16 @@ class PrometheusHttp:
 
         A long query fits only into a POST; who does not take those, as some that only let people
         read, is asked with a GET. Waits no longer than the timeout of a query for each of them,
-        however slowly the text of the answer drips.
+        however slowly the text of the answer drips. A query in the address, by which some servers
+        choose whose series they show, goes along with every request, as KAI sends it.
         """
         target, form = self._url.path.rstrip("/") + path, urlencode(fields)
-        reply = self._sent("POST", target, form)
+        given = self._url.query
+        reply = self._sent("POST", f"{target}?{given}" if given else target, form)
         if reply.status in (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED):
-            return self._sent("GET", f"{target}?{form}", None)
+            return self._sent(
+                "GET", f"{target}?{given}&{form}" if given else f"{target}?{form}", None
+            )
         return reply
 
     def _sent(self, method: str, target: str, form: str | None) -> Reply:
