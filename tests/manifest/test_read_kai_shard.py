@@ -58,7 +58,6 @@ def test_a_shard_is_read_with_all_its_fields() -> None:
           kValue: 0.1
           usageDBConfig:
             clientType: prometheus
-            connectionString: http://prometheus:9090
             connectionStringEnvVar: PROMETHEUS
             usageParams:
               halfLifePeriod: 168h
@@ -97,7 +96,6 @@ def test_a_shard_is_read_with_all_its_fields() -> None:
                 on_stale="drop",
             ),
             source=PrometheusSource(
-                url="http://prometheus:9090",
                 url_variable="PROMETHEUS",
                 metrics=(("cpuCapacityMetric", "my_cores"), ("gpuAllocationMetric", "my_gpus")),
                 query_timeout_ms=20_000,

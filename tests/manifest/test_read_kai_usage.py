@@ -60,6 +60,10 @@ TUMBLING = {
     "{windowType: tumbling}": (0, [f"warning peer-differs {START}"]),
     "{windowType: tumbling, tumblingWindowStartTime: null}": (0, [f"warning peer-differs {START}"]),
     "{windowType: tumbling, tumblingWindowStartTime: '1970-01-01T00:00:00Z'}": (0, []),
+    "{windowType: tumbling, tumblingWindowStartTime: '2099-01-01T00:00:00Z'}": (
+        129 * 365 * DAY_MS + 32 * DAY_MS,  # from 1970 on, with 32 leap years
+        [f"warning peer-differs {START}"],
+    ),
     "{windowType: tumbling, tumblingWindowStartTime: monday}": (
         0,
         [f"error bad-timestamp {START}"],
@@ -201,6 +205,8 @@ ADVICE = {
     "{halfLifePeriod: 599s}": ["extraParams.queryResolution"],
     "{halfLifePeriod: 2m, windowSize: 1m}": ["extraParams.queryResolution", "halfLifePeriod"],
     "{windowSize: 1m}": [],
+    "{halfLifePeriod: 59s}": ["halfLifePeriod"],
+    "{windowSize: 59s, extraParams: {queryResolution: 1s}}": ["windowSize"],
 }
 
 
@@ -208,6 +214,22 @@ ADVICE = {
 def test_what_is_legal_and_hardly_meant_is_advice(text: str) -> None:
     paths = [f"advice ill-matched $.usageDBConfig.usageParams.{path}" for path in ADVICE[text]]
     assert params(text)[1] == paths
+
+
+CONNECTIONS = {
+    "{connectionString: 'http://ann:secret@p'}": "warning exposed-secret {}connectionString",
+    "{connectionString: 'http://p', connectionStringEnvVar: P}": (
+        "warning contradiction {}connectionStringEnvVar"
+    ),
+}
+
+
+@pytest.mark.parametrize("config", CONNECTIONS)
+def test_a_doubtful_address_is_told_and_used(config: str) -> None:
+    found, told = read(config)
+    assert isinstance(found.source, PrometheusSource)
+    assert found.source.url
+    assert told == [CONNECTIONS[config].format("$.usageDBConfig.")]
 
 
 CONFIGS = {

@@ -68,7 +68,7 @@ def test_everything_is_read_of_a_store() -> None:
 def test_everything_is_read_of_a_prometheus() -> None:
     found, told = read(
         "{window: {type: cron, cron: '0 6 * * 1', timeZone: Europe/Berlin}, charge: over-quota, "
-        "prometheus: {url: 'https://p:9090', urlVariable: PROM, queryTimeout: 20s, "
+        "prometheus: {url: 'https://p:9090/p?tenant=a', queryTimeout: 20s, "
         "fetchInterval: 2m, waitTimeout: 3m, metrics: {gpuAllocationMetric: mine}, "
         "guarantees: {gpu: due_gpus, cpu: due_cores}, user: ann, passwordFile: pw, caFile: ca.pem}}"
     )
@@ -77,8 +77,7 @@ def test_everything_is_read_of_a_prometheus() -> None:
         window=Cron("0 6 * * 1", "Europe/Berlin"), way="sampled", charge="over-quota"
     )
     assert found.settings.source == PrometheusSource(
-        url="https://p:9090",
-        url_variable="PROM",
+        url="https://p:9090/p?tenant=a",
         metrics=(("gpuAllocationMetric", "mine"),),
         guarantee_metrics=(("cpu", "due_cores"), ("gpu", "due_gpus")),
         query_timeout_ms=20_000,
@@ -117,6 +116,22 @@ REFUSED = {
     "{store: {path: p}, prometheus: {url: 'http://p'}}": "contradiction prometheus",
     "{sum: exact, prometheus: {url: 'http://p'}}": "contradiction sum",
     "{prometheus: {url: 'http://p', user: a, tokenFile: t}}": "contradiction prometheus.tokenFile",
+    "{prometheus: {url: 'http://p', passwordFile: a, tokenFile: t}}": (
+        "contradiction prometheus.tokenFile"
+    ),
+    "{prometheus: {}}": "missing-field prometheus.url",
+    "{prometheus: {caFile: ca.pem}}": "missing-field prometheus.url",
+    "{prometheus: 5}": "wrong-type prometheus",
+    "{prometheus: {url: ''}}": "missing-field prometheus.url",
+    "{prometheus: {url: 5}}": "wrong-type prometheus.url",
+    "{prometheus: {url: 'http://p/a b'}}": "bad-url prometheus.url",
+    "{prometheus: {url: 'http://p', urlVariable: P}}": "contradiction prometheus.urlVariable",
+    "{prometheus: {urlVariable: ''}}": "missing-field prometheus.urlVariable",
+    "{prometheus: {url: 'http://p', tokenFile: ''}}": "missing-field prometheus.tokenFile",
+    "{prometheus: {url: 'http://p', caFile: ''}}": "missing-field prometheus.caFile",
+    "{prometheus: {url: 'http://p', user: a}}": "missing-field prometheus.passwordFile",
+    "{prometheus: {url: 'http://p', passwordFile: a}}": "missing-field prometheus.user",
+    "{prometheus: {url: 'http://a@p', tokenFile: t}}": "contradiction prometheus.url",
 }
 
 
@@ -165,6 +180,27 @@ def test_a_duration_that_cannot_be_is_told_once_with_a_cure_that_helps(usage: st
     assert [(each.message, each.fix) for each in findings] == [DURATIONS[usage]]
 
 
+def test_the_name_of_a_variable_is_read() -> None:
+    found, told = read("{prometheus: {urlVariable: PROM, tokenFile: t}}")
+    assert isinstance(found.settings.source, PrometheusSource)
+    assert (found.settings.source.url_variable, told) == ("PROM", [])
+    assert read("{prometheus: null}")[0].settings.source is None
+
+
+def test_a_password_in_the_address_is_used_told_and_not_shown() -> None:
+    cursor, findings = cursor_of("spec: {usage: {prometheus: {url: 'http://ann:secret@p:9090'}}}")
+    found = read_settings(cursor).usage
+    assert found is not None
+    assert isinstance(found.settings.source, PrometheusSource)
+    assert found.settings.source.url == "http://ann:secret@p:9090"
+    assert remarks(findings) == ["warning exposed-secret $.spec.usage.prometheus.url"]
+    assert "passwordFile" in next(iter(findings)).fix
+    cursor, findings = cursor_of("spec: {usage: {prometheus: {url: 'ftp://ann:secret@p:9090'}}}")
+    read_settings(cursor)
+    (finding,) = findings
+    assert 'found "ftp://...@p:9090"' in finding.message
+
+
 KEEP_RAW = "advice ill-matched $.spec.usage.store.keepRaw"
 TOLD = {
     "{k: 0}": ["warning no-effect $.spec.usage.k"],
@@ -178,6 +214,19 @@ TOLD = {
     "{halfLife: 8d}": ["advice ill-matched $.spec.usage.halfLife"],
     "{halfLife: 5m}": [],  # the exact sum has no samples
     "{halfLife: 5m, sum: sampled}": ["advice ill-matched $.spec.usage.resolution"],
+    # a minute is the least that makes sense
+    "{halfLife: 1ms}": ["advice ill-matched $.spec.usage.halfLife"],
+    "{halfLife: 59s, sum: sampled}": ["advice ill-matched $.spec.usage.halfLife"],
+    "{halfLife: 1m}": [],
+    "{window: {length: 1ms}, resolution: 1ms}": ["advice ill-matched $.spec.usage.window.length"],
+    "{window: {length: 60s}}": [],
+    "{window: {type: tumbling, start: '2099-01-01T00:00:00Z'}}": [
+        "advice ill-matched $.spec.usage.window.start"
+    ],
+    "{window: {type: tumbling, start: '2050-01-01T00:00:00Z'}}": [
+        "advice ill-matched $.spec.usage.window.start"
+    ],
+    "{window: {type: tumbling, start: '2049-12-31T23:59:59Z'}}": [],
     "{haflLife: 5m}": ["warning unknown-field $.spec.usage.haflLife"],
     # keepRaw is 2w unless told; a window as long as that holds no day that is rolled up
     "{window: {length: 14d}, store: {path: p}}": [],

@@ -42,6 +42,7 @@ CODES: Final = MappingProxyType(
         "bad-cron": "a text is not a cron expression, or one that never fires",
         "bad-time-zone": "a text is not the name of a time zone that is known here",
         "bad-url": "a text is not an address of http or https",
+        "exposed-secret": "a password stands where everybody may read it",
         "out-of-range": "a number is lower or higher than it may be",
         "rounded": "a value is finer than we count and was rounded",
         "unknown-field": "a field that nothing reads, perhaps misspelt",

@@ -8,26 +8,25 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
-from fairlead.manifest.core.read_address import read_address
 from fairlead.manifest.core.read_length import not_above_zero, positive_ms
 from fairlead.manifest.core.usage_rules import (
     WINDOW_TYPES,
     RulePlaces,
     advise_on_rules,
     can_begin,
+    is_far_ahead,
     is_shorter_than_a_sample,
     longest_ms,
+    year_of,
 )
-from fairlead.manifest.kai.quota_axes import KAI_AXES
-from fairlead.manifest.kai.read_usage import METRIC_PARAMETERS
 from fairlead.manifest.objects import OwnUsage
+from fairlead.manifest.read_own_prometheus import read_own_prometheus
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.model.duration import format_duration
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import (
     DAY_MS,
     WEEK_MS,
-    Credentials,
     OnStale,
     PrometheusSource,
     StoreSource,
@@ -40,7 +39,6 @@ from fairlead.usage.window import Cron, Sliding, Tumbling, Window
 Way: TypeAlias = Literal["exact", "sampled"]
 
 _RULES: Final = UsageRules()
-_SOURCE: Final = PrometheusSource()
 _KEEP_RAW_MS: Final = 2 * WEEK_MS
 _DAYS_PER_HALF_LIFE: Final = 10
 _CHARGES: Final[Mapping[str, Charge]] = {"all": "all", "over-quota": "over-quota"}
@@ -72,7 +70,7 @@ def read_own_usage(spec: Cursor) -> OwnUsage | None:
         staleness_ms=positive_ms(section, "staleness", _RULES.staleness_ms),
         on_stale=section.choice("onStale", _ON_STALE, _RULES.on_stale),
     )
-    _refuse_nonsense(section, rules, source)
+    _refuse_short_window(section, rules)
     advise_on_rules(rules, section, _PLACES)
     if isinstance(source, StoreSource):
         _advise_on_keep_raw(section, rules, source.keep_raw_ms)
@@ -114,8 +112,16 @@ def _read_window(section: Cursor) -> Window:
     if window_type == "sliding":
         return Sliding(length_ms)
     if window_type == "tumbling":
+        _advise_on_start(section, start_ms)
         return Tumbling(length_ms, start_ms)
     return _by_cron(section, expression, time_zone) or Sliding(length_ms)
+
+
+def _advise_on_start(section: Cursor, start_ms: int) -> None:
+    if is_far_ahead(start_ms):
+        message = f"found a start in {year_of(start_ms)}; windows before it count on the same grid"
+        fix = "write a start that has been, such as 2026-01-05T00:00:00Z"
+        section.advise("start", "ill-matched", message, fix)
 
 
 def _by_cron(section: Cursor, expression: str, time_zone: str) -> Cron | None:
@@ -143,58 +149,25 @@ def _read_way(section: Cursor, source: UsageSource | None) -> Way:
 
 
 def _read_source(section: Cursor) -> UsageSource | None:
-    store, prometheus = section.mapping("store"), section.mapping("prometheus")
+    store = section.mapping("store")
     own = StoreSource(
         path=store.text("path") if section.has("store") else "",
         keep_raw_ms=positive_ms(store, "keepRaw", _KEEP_RAW_MS),
     )
-    server = _read_prometheus(prometheus)
-    if section.has("store") and section.has("prometheus"):
+    server = read_own_prometheus(section)
+    if section.has("store") and server is not None:
         message = "found prometheus beside store, expected one place where past use is"
         section.error("prometheus", "contradiction", message, "keep one of the two")
-    if section.has("store"):
-        return own
-    return server if section.has("prometheus") else None
+    return own if section.has("store") else server
 
 
-def _read_prometheus(section: Cursor) -> PrometheusSource:
-    metrics = section.mapping("metrics")
-    guarantees = section.mapping("guarantees")
-    return PrometheusSource(
-        url=read_address(section, "url"),
-        url_variable=section.text("urlVariable", ""),
-        metrics=_given(metrics, METRIC_PARAMETERS),
-        guarantee_metrics=_given(guarantees, KAI_AXES),
-        query_timeout_ms=positive_ms(section, "queryTimeout", _SOURCE.query_timeout_ms),
-        fetch_interval_ms=positive_ms(section, "fetchInterval", _SOURCE.fetch_interval_ms),
-        wait_timeout_ms=positive_ms(section, "waitTimeout", _SOURCE.wait_timeout_ms),
-        credentials=Credentials(
-            user=section.text("user", ""),
-            password_file=section.text("passwordFile", ""),
-            token_file=section.text("tokenFile", ""),
-            ca_file=section.text("caFile", ""),
-        ),
-    )
-
-
-def _given(section: Cursor, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    found = {name: section.text(name, "") for name in names}
-    return tuple(sorted((name, text) for name, text in found.items() if text))
-
-
-def _refuse_nonsense(section: Cursor, rules: UsageRules, source: UsageSource | None) -> None:
-    """Report what cannot both hold."""
+def _refuse_short_window(section: Cursor, rules: UsageRules) -> None:
     if is_shorter_than_a_sample(rules):
         resolution = format_duration(rules.resolution_ms)
         message = f"found a window shorter than the {resolution} between two samples: "
         message += "it may hold none"
         fix = "write a longer window, or a finer resolution"
         section.error(_PLACES.window, "contradiction", message, fix)
-    if not isinstance(source, PrometheusSource):
-        return
-    if source.credentials.token_file and source.credentials.user:
-        message = "found tokenFile beside user, expected one way to log in"
-        section.error(("prometheus", "tokenFile"), "contradiction", message, "keep one of the two")
 
 
 def _advise_on_keep_raw(section: Cursor, rules: UsageRules, keep_raw_ms: int) -> None:

@@ -1,5 +1,6 @@
 """Reads the address of a server, which must say how to reach it."""
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -7,16 +8,25 @@ from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 
 SCHEMES: Final = ("http", "https")
+_USER_IN_ADDRESS: Final = re.compile(r"(?<=//)[^/]*@")
 
 
 def read_address(cursor: Cursor, key: str) -> str:
-    """Read an address of http or https with a host; "" where there is none or it is wrong."""
+    """Read an address of http or https with a host; "" where there is none or it is wrong.
+
+    A password in it is a warning, and never shown.
+    """
     address = cursor.text(key, "")
     problem = address_problem(address) if address else ""
     if problem:
         fix = "write it in full, such as http://prometheus.monitoring:9090"
-        cursor.error(key, "bad-url", f"found {quote(address)}, {problem}", fix)
+        shown = quote(_USER_IN_ADDRESS.sub("...@", address))
+        cursor.error(key, "bad-url", f"found {shown}, {problem}", fix)
         return ""
+    if urlsplit(address).password:
+        message = "found a password in the address, where everybody sees it who may read this"
+        fix = "write it into a file, and name that as passwordFile below prometheus of Settings"
+        cursor.warn(key, "exposed-secret", message, fix)
     return address
 
 
@@ -31,4 +41,6 @@ def address_problem(address: str) -> str:
         return f"expected an address that begins with {' or '.join(f'{s}://' for s in SCHEMES)}"
     if not parts.hostname or port == 0:
         return "expected an address with a host"
+    if any(letter.isspace() or not letter.isprintable() for letter in address):
+        return "expected an address without spaces"
     return ""

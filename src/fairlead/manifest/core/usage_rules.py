@@ -1,5 +1,6 @@
 """Which rules about past use can hold together, and which hardly make sense together."""
 
+from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
-from fairlead.usage.settings import UsageRules
+from fairlead.usage.settings import MINUTE_MS, UsageRules
 from fairlead.usage.window import (
     Cron,
     TimeZoneError,
@@ -26,6 +27,8 @@ WINDOW_TYPES: Final[dict[str, WindowType]] = {
 }
 SAMPLES_PER_HALF_LIFE: Final = 10
 WINDOWS_BY_CRON: Final = 12  # a year of months, since they differ in length
+# Who reads an object does not know what time it is. Nobody who means a start says 2050 or later.
+FAR_AHEAD_MS: Final = 2_524_608_000_000
 
 
 class RulePlaces(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,11 +71,35 @@ def is_shorter_than_a_sample(rules: UsageRules) -> bool:
     return not isinstance(window, Cron) and window.length_ms < rules.resolution_ms
 
 
+def is_far_ahead(start_ms: int) -> bool:
+    """Tell whether a window starts so late that it is hardly meant, whatever time it is."""
+    return start_ms >= FAR_AHEAD_MS
+
+
+def year_of(start_ms: int) -> int:
+    """Return the year in which a window starts, to tell it."""
+    return datetime.fromtimestamp(start_ms // 1000, UTC).year
+
+
 def advise_on_rules(rules: UsageRules, cursor: Cursor, places: RulePlaces) -> None:
     """Remark on what is legal and hardly meant."""
-    half_life_ms = rules.half_life_ms
-    if half_life_ms is None:
+    window = rules.window
+    is_short = not isinstance(window, Cron) and window.length_ms < MINUTE_MS
+    if is_short and not is_shorter_than_a_sample(rules):
+        message = "found a window shorter than a minute: past use is forgotten at once"
+        cursor.advise(places.window, "ill-matched", message, "write a longer one, such as 1w")
+    if rules.half_life_ms is None:
         return
+    if rules.half_life_ms < MINUTE_MS:
+        message = "found a half-life shorter than a minute: past use is forgotten at once"
+        cursor.advise(places.half_life, "ill-matched", message, "write a longer one, such as 1d")
+        return
+    _advise_on_half_life(rules, rules.half_life_ms, cursor, places)
+
+
+def _advise_on_half_life(
+    rules: UsageRules, half_life_ms: int, cursor: Cursor, places: RulePlaces
+) -> None:
     half_life = format_duration(half_life_ms)
     window = rules.window
     if not isinstance(window, Cron) and window.length_ms < half_life_ms:
@@ -83,7 +110,7 @@ def advise_on_rules(rules: UsageRules, cursor: Cursor, places: RulePlaces) -> No
         cursor.advise(places.half_life, "ill-matched", message, fix)
     is_coarse = rules.resolution_ms * SAMPLES_PER_HALF_LIFE > half_life_ms
     if rules.way == "sampled" and is_coarse:
-        finest = format_duration(max(1, half_life_ms // SAMPLES_PER_HALF_LIFE))
+        finest = format_duration(half_life_ms // SAMPLES_PER_HALF_LIFE)
         message = f"found samples {format_duration(rules.resolution_ms)} apart beside a half-life "
         message += f"of {half_life}: what came first and last within a sample counts the same"
         cursor.advise(places.resolution, "ill-matched", message, f"write {finest} or less")

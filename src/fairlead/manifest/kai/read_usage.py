@@ -16,7 +16,9 @@ from fairlead.manifest.core.usage_rules import (
     RulePlaces,
     advise_on_rules,
     can_begin,
+    is_far_ahead,
     is_shorter_than_a_sample,
+    year_of,
 )
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
@@ -67,6 +69,9 @@ def read_usage(spec: Cursor) -> UsageSettings | None:
         message = "found extraParams here, where KAI documents it but does not look"
         fix = "move it below usageParams, so that KAI and we agree"
         config.warn("extraParams", "peer-differs", message, fix)
+    if config.has("connectionString") and config.has("connectionStringEnvVar"):
+        message = "found connectionStringEnvVar beside connectionString, which counts here"
+        config.warn("connectionStringEnvVar", "contradiction", message, "keep one of the two")
     extra = _read_extra(params, _read_extra(config, _Extra()))
     source = PrometheusSource(
         url=read_address(config, "connectionString"),
@@ -96,13 +101,18 @@ def _read_window(params: Cursor) -> Window:
         case "sliding":
             return Sliding(length_ms)
         case "tumbling":
-            _warn_of_no_start(params)
+            _warn_of_start(params, start_ms)
             return Tumbling(length_ms, start_ms)
         case "cron":
             return _read_cron(params, expression) or Sliding(length_ms)
 
 
-def _warn_of_no_start(params: Cursor) -> None:
+def _warn_of_start(params: Cursor, start_ms: int) -> None:
+    if is_far_ahead(start_ms):
+        message = f"found a start in {year_of(start_ms)}, until when nothing counts with KAI; here "
+        message += "the windows before it count, on the same grid"
+        fix = "write a start that has been, such as 2026-01-05T00:00:00Z"
+        params.warn("tumblingWindowStartTime", "peer-differs", message, fix)
     if not params.has("tumblingWindowStartTime"):
         message = "found none beside windowType: tumbling, with which KAI does not start; here "
         message += "windows are counted from the beginning of 1970"
