@@ -168,3 +168,25 @@ def test_the_advice_says_who_and_how_much() -> None:
 def test_without_past_use_no_k_is_advised_on() -> None:
     shard = SHARD.format(spec="{kValue: 0.1}")
     assert told(load_text(*TWO, NODE.format(gpus=16), shard)) == []
+
+
+@pytest.mark.parametrize("gpus", [16, 0])
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (OWN.format(usage="{k: 1.0e-13}"), "$.spec.usage.k"),
+        (SHARD.format(spec="{kValue: 1.0e-13, usageDBConfig: {}}"), "$.spec.kValue"),
+    ],
+)
+def test_a_k_that_looks_like_0_is_told_for_what_it_is(text: str, path: str, gpus: int) -> None:
+    result = load_text(*TWO, NODE.format(gpus=gpus), text)
+    assert told(result) == [f"warning no-effect {path}"]
+    (finding,) = result.findings
+    assert "found k = 1e-13, which counts and moves no share" in finding.message
+
+
+def test_a_k_of_a_billionth_has_the_usual_advice() -> None:
+    result = load_text(*TWO, NODE.format(gpus=16), OWN.format(usage="{k: 1.0e-9}"))
+    assert told(result) == ["advice ill-matched $.spec.usage.k"]
+    (finding,) = result.findings
+    assert "found k = 1e-9, with which" in finding.message

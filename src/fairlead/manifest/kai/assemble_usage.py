@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,8 @@ from fairlead.manifest.text.path import Path, quote
 from fairlead.model.quantity import scale_of
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.usage.settings import PrometheusSource, UsageSettings
+
+_LEAST_K: Final = Fraction(1, 10**9)  # past use is known to nine decimals
 
 
 class KaiUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,10 +84,13 @@ def advise_on_k(
     of them: (1 + k)w >= 1 - 1/(2G). *total_gpus* is in base units.
     """
     settings = usage.settings
-    if settings.usage is None or settings.k <= 0 or total_gpus <= 0 or usage.source is None:
+    if settings.usage is None or settings.k <= 0 or usage.source is None:
+        return
+    if settings.k < _LEAST_K:
+        _warn_of_tiny_k(settings.k, usage.source, usage.k_path, findings)
         return
     smallest = _smallest_part(queues)
-    if smallest is None:
+    if total_gpus <= 0 or smallest is None:
         return
     part, queue = smallest
     gpus = Fraction(total_gpus, scale_of("gpu"))
@@ -96,10 +102,22 @@ def advise_on_k(
         "advice",
         "ill-matched",
         usage.k_path,
-        f"found k = {exact_decimal(settings.k):f}, with which {quote(queue.name)}, which has "
+        f"found k = {exact_decimal(settings.k):g}, with which {quote(queue.name)}, which has "
         f"{_rounded(part)} of its siblings' weights, can never win all {_rounded(gpus)} GPUs back "
         "from others, however long it waits",
         f"write {_rounded_up(least)} or more if one job may need the whole cluster",
+    )
+
+
+def _warn_of_tiny_k(k: Fraction, source: Source, at: Path, findings: Findings) -> None:
+    source.report(
+        findings,
+        "warning",
+        "no-effect",
+        at,
+        f"found k = {exact_decimal(k):g}, which counts and moves no share by more than some "
+        "billionths of the cluster; where nine decimals or fewer are shown it looks like 0",
+        "write a larger number, such as 1, or 0 if past use should not count",
     )
 
 
