@@ -26,6 +26,7 @@ NAMED = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
+MAX_SHOWN: Final = 80  # characters of a text in a message
 AHEAD = timedelta(hours=3)  # no clock is set back by more
 WRITE_FIELDS: Final = (
     'write five fields: minute, hour, day of month, month, day of week, such as "0 0 * * 1"; '
@@ -53,7 +54,8 @@ def _last_firing_s(expression: str, time_zone: str, now_s: int) -> int:
     fields = NAMED.get(expression.strip(), expression)
     if len(fields.split()) != 5:
         raise WindowError(
-            f"found the cron expression {expression!r}, expected one of five fields", WRITE_FIELDS
+            f"found the cron expression {_shown(expression)}, expected one of five fields",
+            WRITE_FIELDS,
         )
     local = datetime.fromtimestamp(now_s, UTC).astimezone(_zone(time_zone))
     firings = _firings(fields, local + AHEAD)
@@ -64,7 +66,8 @@ def _last_firing_s(expression: str, time_zone: str, now_s: int) -> int:
         if fired_s <= now_s:
             return fired_s
     raise WindowError(
-        f"found the cron expression {expression!r}, which never fires: not once in fifty years",
+        f"found the cron expression {_shown(expression)}, which never fires: not once in fifty "
+        "years",
         "write days that there are, and months that have them",
     )
 
@@ -87,17 +90,22 @@ def _explained(expression: str, written: list[str], since: datetime) -> WindowEr
         among_stars[place] = written[place]
         if _firings(" ".join(among_stars), since) is None:
             return WindowError(
-                f"found the {name} {written[place]!r} in the cron expression {expression!r}, "
-                f"expected {allowed}",
+                f"found the {name} {_shown(written[place])} in the cron expression "
+                f"{_shown(expression)}, expected {allowed}",
                 f"for the {name} write {allowed}; or *, a list such as 1,3, a range such as 1-3, "
                 "a step such as */3",
             )
     _, _, day, month, _ = written
     return WindowError(
-        f"found the day of month {day!r} in the cron expression {expression!r}, expected one that "
-        f"the month {month!r} has",
+        f"found the day of month {_shown(day)} in the cron expression {_shown(expression)}, "
+        f"expected one that the month {_shown(month)} has",
         "write an earlier day, L for the last one, or another month",
     )
+
+
+def _shown(text: str) -> str:
+    """A user's text in quotes, cut when long."""
+    return repr(text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}...")
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -105,6 +113,6 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as problem:
         raise TimeZoneError(
-            f"found the time zone {name!r}, which is not known here",
+            f"found the time zone {_shown(name)}, which is not known here",
             "write a name such as Europe/Berlin, or remove it for UTC",
         ) from problem
