@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from fairlead.cli.options import load_files
+from fairlead.cli.standard_input import read_standard_input
 from fairlead.errors import FairleadError
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
@@ -100,7 +101,12 @@ def write_act(store: UsageStore, act: Granted | Forgiven) -> None:
 def _assembled(files: tuple[str, ...]) -> Assembled:
     from fairlead.cli.findings import show_findings
 
-    result = load_files(files, (), None, strict=False)
+    given = read_standard_input(files)
+    result = load_files(files, (), None, strict=False, stdin=given)
+    errors = {finding.code for finding in result.findings if finding.severity == "error"}
+    if errors == {"no-queues"}:
+        # Past use counts under KAI's rules, so settings without queues are meant for those.
+        result = load_files(files, (), "kai", strict=False, stdin=given)
     shown = "error" if result.assembled is None else "warning"
     show_findings([finding for finding in result.findings if finding.severity == shown])
     if result.assembled is None:

@@ -2,38 +2,27 @@
 
 import csv
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
-from fairlead.cli.findings import show_findings
-from fairlead.cli.options import load_files, now_option, output_option
+from fairlead.cli.options import now_option, output_option
 from fairlead.cli.progress import counted
-from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.table import table_text
-from fairlead.cli.usage_record import (
-    STORE_VARIABLE,
-    Record,
-    find_record,
-    names_record,
-    opened,
-)
+from fairlead.cli.usage_record import Record, find_record, names_record, opened
 from fairlead.errors import DurationError, FairleadError
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
-from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, parse_duration
-from fairlead.policy.kai.settings import KaiSettings
 from fairlead.store.feed.guarantees_told import GuaranteesTold
 from fairlead.store.feed.reading import standing
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.usage.settings import PrometheusSource, StoreSource, UsageRules, UsageSettings
+from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
 
 EPILOG = """\b
@@ -81,7 +70,7 @@ def show(
     """
     if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("expected a file that ends in .svg or .png", param_hint="--plot")
-    record = _record(store, files)
+    record = find_record(store, files)
     rules = _rules(record.settings.rules, window, half_life)
     with opened(record, writes=False) as opened_store:
         report = _report(opened_store, record, rules, now, by_user=by == "user")
@@ -97,45 +86,6 @@ def show(
     if report.unknown and report.rows:
         names = ", ".join(report.unknown)
         click.echo(f"note: the capacity of {names} was never told in this window", err=True)
-
-
-def _record(store: str | None, files: tuple[str, ...]) -> Record:
-    """Find the record. Settings among *files* suffice, because use can be told without queues."""
-    if not files:
-        return find_record(store, ())
-    assembled = _assembled(files)
-    settings = assembled.settings
-    usage = (settings.usage if isinstance(settings, KaiSettings) else None) or UsageSettings()
-    record = find_record(store or os.environ.get(STORE_VARIABLE) or _path_in(usage), ())
-    parents = {name: queue.parent for name, queue in assembled.state.queues.items()}
-    return msgspec.structs.replace(record, settings=usage, parents=parents)
-
-
-def _assembled(files: tuple[str, ...]) -> Assembled:
-    given = read_standard_input(files)
-    result = load_files(files, (), None, strict=False, stdin=given)
-    errors = {finding.code for finding in result.findings if finding.severity == "error"}
-    if errors == {"no-queues"}:
-        # Past use counts under KAI's rules, so settings without queues are meant for those.
-        result = load_files(files, (), "kai", strict=False, stdin=given)
-    shown = "error" if result.assembled is None else "warning"
-    show_findings([finding for finding in result.findings if finding.severity == shown])
-    if result.assembled is None:
-        raise click.exceptions.Exit(1)
-    return result.assembled
-
-
-def _path_in(usage: UsageSettings) -> str | None:
-    match usage.source:
-        case StoreSource(path=path):
-            return path
-        case PrometheusSource():
-            raise FairleadError(
-                "the settings say that past use is in Prometheus, which is no record of ours: name "
-                f"the file with --store FILE, or in the variable {STORE_VARIABLE}"
-            )
-        case None:
-            return None
 
 
 def _rules(rules: UsageRules, window: str | None, half_life: str | None) -> UsageRules:
