@@ -56,6 +56,13 @@ def test_settings_alone_say_where_the_record_is_and_how_to_count(tmp_path: Path)
     assert json.loads(ran.out) == json.loads(named.out)
 
 
+@pytest.mark.parametrize("verb", ["log", "export", "forgive --all --reason r --who eve"])
+def test_settings_alone_tell_every_verb_where_the_record_is(tmp_path: Path, verb: str) -> None:
+    own = settings(tmp_path, f"{{store: {{path: {write_past(tmp_path, PAST)}}}}}")
+    ran = run_cli("usage", *verb.split(), "-f", own)
+    assert (ran.exit_code, ran.err) == (0, "")
+
+
 def test_settings_alone_may_come_through_standard_input(tmp_path: Path) -> None:
     past = write_past(tmp_path, PAST)
     own = Path(settings(tmp_path, f"{{store: {{path: {past}}}}}")).read_bytes()

@@ -1,7 +1,5 @@
 """``fairlead usage show``: who used what, as a table, a document or a picture."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from fairlead.store.feed.guarantees_told import GuaranteesTold
 from fairlead.store.feed.reading import standing
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
+from fairlead.store.text.csv_line import csv_line
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
 
@@ -175,11 +174,8 @@ def _percent(part: str) -> str:
 
 
 def _print_csv(report: UsageReport) -> None:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([getattr(row, column) for column in COLUMNS] for row in report.rows)
-    click.echo(text.getvalue(), nl=False)
+    for row in (COLUMNS, *([getattr(row, column) for column in COLUMNS] for row in report.rows)):
+        click.echo(csv_line(row), nl=False)
 
 
 def _draw(
