@@ -105,7 +105,7 @@ def _usage_remarks(view: DivisionViewpoint, step: RoundStep) -> list[str]:
     if view.division.k > 0:
         remarks.append(
             "PART counts past usage: in proportion to w + k(w - usage), or 0 where that is less; "
-            f"w is the part of the weights here, k = {number_text(view.division.k)}."
+            f"w is the part of the weights here, k = {float(view.division.k):g}."
         )
     if step.share_weight_total == 0:
         remarks.append("Past usage outweighs every claim, so this priority gets no more.")

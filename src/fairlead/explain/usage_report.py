@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from fairlead.explain.amount_text import number_text
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Axis, QueueName
@@ -90,7 +89,7 @@ def past_use_text(past: PastUse) -> str:
     effect = "" if vector.usage is not None else "; it does not count"
     return (
         f"past use: {vector.state}{age}{effect}; window: {_window_text(rules.window)}; "
-        f"half-life: {fades}; charge: {rules.charge}; k = {number_text(past.k)}"
+        f"half-life: {fades}; charge: {rules.charge}; k = {float(past.k):g}"
     )
 
 
@@ -118,5 +117,5 @@ def past_use_document(past: PastUse) -> dict[str, object]:
         "halfLifeMilliseconds": rules.half_life_ms,
         "charge": rules.charge,
         "onStale": rules.on_stale,
-        "k": round(float(past.k), 9),
+        "k": float(past.k),
     }
