@@ -1,0 +1,200 @@
+"""Traces in tables: our own columns, or those that a column map describes.
+
+A row is one line. A cell may be quoted, but holds no end of line: a quote that nobody closed would
+otherwise swallow all rows behind it, and count as one.
+"""
+
+import csv
+from collections.abc import Callable
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from fairlead.model.quantity import scale_of
+from fairlead.sim.traces.column_map import (
+    AMOUNT_UNITS,
+    DATED,
+    OWN_COLUMNS,
+    OWN_NEEDED,
+    TIME_UNITS_MS,
+    ColumnMap,
+    TimeColumn,
+)
+from fairlead.sim.traces.exact_number import bounded, rounded_down, rounded_up, whole_between
+from fairlead.sim.traces.row_reader import RowReader
+from fairlead.sim.traces.trace_error import RowError, TraceError
+from fairlead.sim.traces.trace_job import MOST_PODS, MOST_PRIORITY, Asks, TraceJob
+from fairlead.store.text.sacct_fields import start_ms
+
+_Facts: TypeAlias = tuple[str, str, str, Asks, int, int | None]
+"""The user, group and queue of a job, what it asks for, over how many pods, and its priority."""
+
+
+def is_own_head(line: str) -> bool:
+    """Whether a line is the heading of a table with our own columns."""
+    cells = line.replace('"', "").split(",")
+    return all(name in cells for name in OWN_NEEDED)
+
+
+def csv_reader(head: str, columns: ColumnMap | None, file: str, time_zone: ZoneInfo) -> RowReader:
+    """Return the reader of a table with the first line *head*; None: it has our own columns.
+
+    Raises `TraceError` if a column is missing, or the map does not tell how long a job runs.
+    """
+    columns = columns or OWN_COLUMNS
+    if columns.run is None and columns.end is None:
+        raise TraceError(f"{file}: the column map says neither run nor end; name one of them")
+    moments = [each for each in (columns.submit, columns.start, columns.end) if each]
+    if len({each.unit in DATED for each in moments}) > 1:
+        raise TraceError(
+            f"{file}: the column map has moments with and without dates; submit, start and end "
+            "must be on one clock"
+        )
+    names = list(columns.names) or split_cells(head, columns.separator)
+    needed = OWN_NEEDED if columns is OWN_COLUMNS else tuple(columns.columns())
+    missing = sorted(name for name in needed if name not in names)
+    if missing:
+        raise TraceError(
+            f"{file}: found no column {', '.join(missing)}, only {', '.join(names)}; "
+            "say in the column map what they are called"
+        )
+    rows = _CsvRows(names, columns, time_zone)
+    is_dated = columns.submit.unit in DATED
+    return RowReader(kind="csv", read=rows.read, zero_unix_ms=0 if is_dated else None)
+
+
+def split_cells(line: str, separator: str) -> list[str]:
+    """Return the cells of one line; raise `RowError` if a quote in it has no end."""
+    if '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True))
+    except csv.Error as wrong:
+        raise RowError("row", f"found quotes that do not match ({wrong})") from wrong
+
+
+class _CsvRows:
+    """Reads the rows of a table with columns *names*."""
+
+    def __init__(self, names: list[str], columns: ColumnMap, time_zone: ZoneInfo) -> None:
+        self._names = names
+        self._separator = columns.separator
+        time = partial(_time_reader, names, columns, time_zone)
+        self._submit_ms, self._run_ms = time(columns.submit), time(columns.run)
+        self._start_ms, self._end_ms = time(columns.start), time(columns.end)
+        self._wait_ms, self._asked_ms = time(columns.wait), time(columns.asked)
+        self._submit_name = columns.submit.name
+        self._has_run, self._has_start = columns.run is not None, columns.start is not None
+        self._has_wait = columns.wait is not None
+        self._id_place = names.index(columns.id) if columns.id in names else None
+        self._facts = _facts_reader(names, columns)
+
+    def read(self, number: int, line: str) -> TraceJob | str | None:
+        """Read a row; see `ReadLine`."""
+        if not line or line.isspace():
+            return None
+        cells = split_cells(line, self._separator)
+        if len(cells) != len(self._names):
+            raise RowError("row", f"found {len(cells)} cells, expected {len(self._names)}")
+        if cells == self._names:
+            return None  # the heading, or that of a second table put behind the first
+        submit_ms = self._submit_ms(cells)
+        if submit_ms is None:
+            raise RowError(self._submit_name, "found nothing, expected when the job came")
+        user, group, queue, asks, pods, priority = self._facts(cells)
+        return TraceJob(
+            id=(self._id_place is not None and cells[self._id_place]) or str(number),
+            submit_ms=submit_ms,
+            run_ms=self._run_ms(cells) if self._has_run else self._from_start(cells, submit_ms),
+            user=user,
+            group=group,
+            queue=queue,
+            asks=asks,
+            pods=pods,
+            priority=priority,
+            asked_ms=self._asked_ms(cells),
+            wait_ms=self._wait_ms(cells) if self._has_wait else self._until_start(cells, submit_ms),
+        )
+
+    def _from_start(self, cells: list[str], submit_ms: int) -> int | None:
+        since_ms = self._start_ms(cells) if self._has_start else submit_ms
+        until_ms = self._end_ms(cells)
+        if since_ms is None or until_ms is None:
+            return None
+        if until_ms < since_ms:
+            raise RowError("row", "found an end before the start")
+        return until_ms - since_ms
+
+    def _until_start(self, cells: list[str], submit_ms: int) -> int | None:
+        begins_ms = self._start_ms(cells)
+        return None if begins_ms is None else max(0, begins_ms - submit_ms)
+
+
+def _time_reader(
+    names: list[str], columns: ColumnMap, time_zone: ZoneInfo, column: TimeColumn | None
+) -> Callable[[list[str]], int | None]:
+    if column is None or column.name not in names:
+        return lambda _cells: None
+    name, place = column.name, names.index(column.name)
+    unit_ms = TIME_UNITS_MS.get(column.unit)
+    unknown = frozenset(columns.unknown)
+
+    def read(cells: list[str]) -> int | None:
+        cell = cells[place]
+        # Nearly always. Half of the time to read a trace is this, so it calls nothing of ours.
+        if unit_ms is not None and cell.isdecimal() and cell.isascii() and len(cell) < 11:
+            return int(cell) * unit_ms
+        if cell in unknown:
+            return None
+        try:
+            return start_ms(cell, time_zone) if unit_ms is None else rounded_down(cell, unit_ms)
+        except ValueError as wrong:
+            raise RowError(name, str(wrong)) from wrong
+
+    return read
+
+
+def _facts_reader(names: list[str], columns: ColumnMap) -> Callable[[list[str]], _Facts]:
+    """Return what reads all that many rows have in common, so that most of them are looked up."""
+    texts = (columns.user, columns.group, columns.queue, columns.pods, columns.priority)
+    used = [column.name for column in columns.amounts.values()] + [text for text in texts if text]
+    there = [name for name in used if name in names]
+    places = [names.index(name) for name in there]
+
+    @lru_cache(maxsize=65536)
+    def facts(cells: tuple[str, ...]) -> _Facts:
+        told = dict(zip(there, cells, strict=True))
+        known = {name: cell for name, cell in told.items() if cell not in columns.unknown}
+        user, group, queue = (known.get(text or "", "") for text in texts[:3])
+        pods = _whole(known, columns.pods, 1, MOST_PODS) or 1
+        priority = _whole(known, columns.priority, -MOST_PRIORITY, MOST_PRIORITY)
+        return user, group, queue, _asks(known, columns, pods), pods, priority
+
+    if len(places) < 2:  # of which itemgetter makes no tuple
+        return lambda cells: facts(tuple(cells[place] for place in places))
+    cells_of = itemgetter(*places)
+    return lambda cells: facts(cells_of(cells))
+
+
+def _asks(known: dict[str, str], columns: ColumnMap, pods: int) -> Asks:
+    times = pods if columns.amounts_of == "pod" else 1
+    found = []
+    for resource, column in columns.amounts.items():
+        if column.name not in known:
+            continue
+        unit = AMOUNT_UNITS[column.unit] * scale_of(resource)
+        try:
+            found.append((resource, bounded(rounded_up(known[column.name], unit) * times)))
+        except ValueError as wrong:
+            raise RowError(column.name, str(wrong)) from wrong
+    return tuple(found)
+
+
+def _whole(known: dict[str, str], column: str | None, least: int, most: int) -> int | None:
+    if column is None or column not in known:
+        return None
+    try:
+        return whole_between(known[column], least, most)
+    except ValueError as wrong:
+        raise RowError(column, str(wrong)) from wrong

@@ -1,0 +1,79 @@
+"""What a trace shall mean in a scenario: how much of it, how fast, for whom, and as which pods."""
+
+from fractions import Fraction
+from typing import Literal
+
+import msgspec
+
+from fairlead.sim.traces.column_map import ColumnMap
+from fairlead.sim.traces.queue_rule import QueueRule, check_template
+from fairlead.sim.traces.row_reader import TraceKind
+from fairlead.sim.traces.trace_error import TraceError
+
+
+class MissingAmounts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job asks for of resources that its trace does not tell, in base units by resource.
+
+    The first of these that names the resource counts: for each whole GPU that the job has, for each
+    whole cpu, or once for the job. Parts count in proportion, rounded up.
+    """
+
+    per_gpu: dict[str, int] = {}
+    per_cpu: dict[str, int] = {}
+    per_job: dict[str, int] = {}
+
+
+class TraceRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How rows become jobs. What is not said leaves the trace as it is, but begins it at 0.
+
+    Times to cut at are those of the trace, before scaling: since its first job, or by date.
+    """
+
+    kind: TraceKind | None = None  # None: told from the file
+    columns: ColumnMap | None = None  # what the columns of a table are; None: our own
+    time_zone: str = "UTC"  # of times that do not tell theirs
+    zero_unix_ms: int | None = None  # when the trace's clock showed 0, if it does not say so
+
+    from_ms: int | None = None  # since the first job of the trace
+    until_ms: int | None = None  # jobs that came then are cut off
+    from_unix_ms: int | None = None
+    until_unix_ms: int | None = None
+    first_jobs: int | None = None  # no more than that, after all else was dropped
+    submit_scale: Fraction = Fraction(1)  # 1/2: they come twice as fast
+    run_scale: Fraction = Fraction(1)  # also of the time that their owners asked for
+    start_at_zero: bool = True  # else the first job comes when its trace says
+
+    queues: QueueRule = QueueRule()
+    processors: Literal["cpu", "gpu"] = "cpu"  # what the cpus of a trace without GPUs are
+    missing: MissingAmounts = MissingAmounts()
+    pod_at_most: dict[str, int] = {}  # in base units; a job with more is cut into several pods
+    gang: bool = True  # all pods start together; else one is enough
+
+    default_priority: int = 0
+    priorities: dict[int, int] = {}  # of the trace to ours; one that is not named stays
+    preemptible: bool = True
+    checkpoint_ms: int | None = None
+    job_kind: str = ""
+    name_prefix: str = ""
+    allow_broken: bool = False  # read on although more than 1 row in 100 is broken
+
+
+def check_rules(rules: TraceRules) -> None:
+    """Raise `TraceError` for rules that no trace can meet."""
+    if rules.submit_scale <= 0 or rules.run_scale <= 0:
+        raise TraceError("found a time scale that is not above 0, expected such as 1/2 or 3")
+    if rules.first_jobs is not None and rules.first_jobs < 1:
+        raise TraceError(f"found first {rules.first_jobs} jobs, expected at least 1")
+    for resource, amount in rules.pod_at_most.items():
+        if amount < 1:
+            raise TraceError(f"found at most {amount} {resource} per pod, expected more than 0")
+    missing = rules.missing
+    for amounts in (missing.per_gpu, missing.per_cpu, missing.per_job):
+        for resource, amount in amounts.items():
+            if amount < 0:
+                raise TraceError(
+                    f"found {amount} {resource} where none is told, expected 0 or more"
+                )
+    if rules.columns is not None and len(rules.columns.separator) != 1:
+        raise TraceError(f"found the separator {rules.columns.separator!r}, expected one character")
+    check_template(rules.queues.others)
