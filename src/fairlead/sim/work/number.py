@@ -1,0 +1,168 @@
+"""Numbers that are drawn: how long jobs run, how many pods they have, how many come at once.
+
+A plain whole number is itself. All draws are whole; in milliseconds for a duration. What a
+distribution would put outside of its bounds is moved to the bound, as a time limit does to a job
+that would run on; so there may be many draws on the bound itself.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+import msgspec
+
+from fairlead.sim.work.weighted_pick import weight_defects
+from fairlead.sim.work.work_error import Real, WorkError, positive_defects, whole_number_defects
+
+HIGHEST: Final = 2**53 - 1
+"""No draw is above this: 285,000 years, the highest number that a float still counts by ones."""
+
+MOST: Final = 1_000_000
+"""No job has more pods, and no more jobs come at once."""
+
+# Beyond these a draw spans more powers of ten than a float has; nothing real comes near them.
+_MAX_SIGMA: Final = 10
+_MAX_SHAPE: Final = 100
+_MIN_SHAPE: Final = Decimal("0.1")
+
+
+class Uniform(msgspec.Struct, frozen=True, kw_only=True, tag="uniform"):
+    """Every whole number from one bound to the other, both included, equally often."""
+
+    at_least: int
+    at_most: int
+
+
+class Exponential(msgspec.Struct, frozen=True, kw_only=True, tag="exponential"):
+    """Times without a memory; *mean* is that before the bounds."""
+
+    mean: Real
+    at_least: int = 0
+    at_most: int | None = None
+
+
+class LogNormal(msgspec.Struct, frozen=True, kw_only=True, tag="lognormal"):
+    """Numbers whose logarithm is normal, as run times often are; sigma 1 is a factor of 2.7.
+
+    Either the median or the mean is given, both before the bounds.
+    """
+
+    median: Real | None = None
+    mean: Real | None = None
+    sigma: Real
+    at_least: int = 0
+    at_most: int | None = None
+
+
+class Weibull(msgspec.Struct, frozen=True, kw_only=True, tag="weibull"):
+    """Exponential stretched: a shape below 1 has a heavier tail, one above 1 a lighter one."""
+
+    scale: Real  # 63 % are below it
+    shape: Real
+    at_least: int = 0
+    at_most: int | None = None
+
+
+class Pareto(msgspec.Struct, frozen=True, kw_only=True, tag="pareto"):
+    """The heaviest tail: (at_least / x) ** alpha are above x. Without at_most, no mean up to 1."""
+
+    at_least: int
+    alpha: Real
+    at_most: int | None = None
+
+
+class Empirical(msgspec.Struct, frozen=True, kw_only=True, tag="empirical"):
+    """The numbers that were seen, each with how often it was."""
+
+    values: tuple[tuple[int, Real], ...]
+
+
+Curve: TypeAlias = Exponential | LogNormal | Weibull | Pareto
+Number: TypeAlias = int | Uniform | Empirical | Curve
+
+
+def number_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkError]:
+    """Tell what is wrong with a number that must be *lowest* or more.
+
+    A curve may reach below: its draws are then moved up to *lowest*.
+    """
+    match number:
+        case int():
+            yield from whole_number_defects(number, field, lowest=lowest, highest=HIGHEST)
+        case Uniform():
+            yield from whole_number_defects(number.at_least, f"{field}.at_least", lowest=lowest)
+            yield from _order_defects(number.at_least, number.at_most, field)
+        case Empirical(values=values):
+            yield from _value_defects(values, f"{field}.values", lowest)
+        case _:
+            yield from _curve_defects(number, field)
+            yield from _order_defects(max(number.at_least, lowest), number.at_most, field)
+
+
+def count_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkError]:
+    """Tell what is wrong with a number of pods or jobs, of which there must be a bound.
+
+    A heavy tail would otherwise one day ask for more than there is memory.
+    """
+    found = list(number_defects(number, field, lowest=lowest))
+    yield from found
+    if found:
+        return
+    match number:
+        case int():
+            yield from whole_number_defects(number, field, lowest=lowest, highest=MOST)
+        case Empirical(values=values):
+            most = max(value for value, _ in values)
+            yield from whole_number_defects(most, f"{field}.values", lowest=lowest, highest=MOST)
+        case _ if number.at_most is None:
+            yield WorkError(field, f"found no at_most, expected one of at most {MOST}")
+        case _:
+            yield from whole_number_defects(
+                number.at_most, f"{field}.at_most", lowest=lowest, highest=MOST
+            )
+
+
+def _order_defects(at_least: int, at_most: int | None, field: str) -> Iterator[WorkError]:
+    if at_most is not None:
+        lowest = max(at_least, 0)
+        yield from whole_number_defects(at_most, f"{field}.at_most", lowest=lowest, highest=HIGHEST)
+
+
+def _value_defects(
+    values: tuple[tuple[int, Real], ...], field: str, lowest: int
+) -> Iterator[WorkError]:
+    for place, (value, _) in enumerate(values):
+        yield from whole_number_defects(value, f"{field}[{place}]", lowest=lowest, highest=HIGHEST)
+    yield from weight_defects([weight for _, weight in values], field)
+
+
+def _curve_defects(curve: Curve, field: str) -> Iterator[WorkError]:
+    lowest = 1 if isinstance(curve, Pareto) else 0
+    yield from whole_number_defects(
+        curve.at_least, f"{field}.at_least", lowest=lowest, highest=HIGHEST
+    )
+    match curve:
+        case Exponential(mean=mean):
+            yield from positive_defects(mean, f"{field}.mean", highest=HIGHEST)
+        case LogNormal(sigma=sigma):
+            yield from positive_defects(sigma, f"{field}.sigma", highest=_MAX_SIGMA)
+            yield from _middle_defects(curve, field)
+        case Weibull(scale=scale, shape=shape):
+            yield from positive_defects(scale, f"{field}.scale", highest=HIGHEST)
+            yield from positive_defects(
+                shape, f"{field}.shape", lowest=_MIN_SHAPE, highest=_MAX_SHAPE
+            )
+        case Pareto(alpha=alpha):
+            yield from positive_defects(
+                alpha, f"{field}.alpha", lowest=_MIN_SHAPE, highest=_MAX_SHAPE
+            )
+
+
+def _middle_defects(curve: LogNormal, field: str) -> Iterator[WorkError]:
+    given = {"median": curve.median, "mean": curve.mean}
+    told = {name: value for name, value in given.items() if value is not None}
+    if len(told) != 1:
+        found = "both median and mean" if told else "neither median nor mean"
+        yield WorkError(field, f"found {found}, expected one of them")
+    for name, value in told.items():
+        yield from positive_defects(value, f"{field}.{name}", highest=HIGHEST)
