@@ -1,0 +1,155 @@
+"""When jobs are submitted: at given times, again and again, or by chance."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count, repeat
+from random import Random
+from typing import Final, TypeAlias
+
+import msgspec
+
+from fairlead.sim.work.draw_number import drawing
+from fairlead.sim.work.job_shape import JobShape, mix_defects
+from fairlead.sim.work.mean_number import mean_number
+from fairlead.sim.work.number import Number, Uniform, count_defects
+from fairlead.sim.work.portable_math import log
+from fairlead.sim.work.random_stream import random_stream
+from fairlead.sim.work.rate import Rate, arrivals_per_hour, load_defects, rate_defects
+from fairlead.sim.work.week_pattern import FINENESS, WeekPattern, WeekTable, pattern_defects
+from fairlead.sim.work.work_error import WorkError, span_defects, whole_number_defects
+
+_FEWEST: Final = 1  # jobs that come at once
+
+
+class At(msgspec.Struct, frozen=True, kw_only=True, tag="at"):
+    """So many jobs at each of these times."""
+
+    submit_ms: tuple[int, ...]
+    jobs: int = 1
+
+
+class Every(msgspec.Struct, frozen=True, kw_only=True, tag="every"):
+    """So many jobs again and again; each up to *jitter_ms* late."""
+
+    interval_ms: int
+    jobs: int = 1
+    jitter_ms: int = 0
+    from_ms: int = 0
+    until_ms: int | None = None  # the last time is before it
+
+
+class Poisson(msgspec.Struct, frozen=True, kw_only=True, tag="poisson"):
+    """Jobs that know nothing of each other; more of them in the busy hours of a pattern."""
+
+    rate: Rate
+    pattern: WeekPattern = WeekPattern()
+    from_ms: int = 0
+    until_ms: int | None = None
+
+
+class Bursts(msgspec.Struct, frozen=True, kw_only=True, tag="bursts"):
+    """Many jobs at once, at times that know nothing of each other; the rate is that of bursts."""
+
+    rate: Rate
+    jobs: Number  # of a burst
+    spread_ms: int = 0  # each comes up to so much after the burst began
+    pattern: WeekPattern = WeekPattern()
+    from_ms: int = 0
+    until_ms: int | None = None  # the last burst begins before it
+
+
+Arrivals: TypeAlias = At | Every | Poisson | Bursts
+
+
+def arrival_times(
+    arrivals: Arrivals, shapes: tuple[JobShape, ...], seed: int, source: str
+) -> Iterator[int]:
+    """Yield the time of each submission in milliseconds, in order, for as long as there are any.
+
+    Only the arguments decide. Memory is bounded by the jobs of bursts that overlap.
+    """
+    chance = random_stream(seed, source, "arrivals")
+    lateness = random_stream(seed, source, "lateness")
+    match arrivals:
+        case At(submit_ms=times, jobs=jobs):
+            return (at_ms for at_ms in sorted(times) for _ in range(jobs))
+        case Every(jobs=jobs, jitter_ms=jitter_ms):
+            return _spread(zip(_regular(arrivals), repeat(jobs)), jitter_ms, lateness)
+        case Poisson():
+            return _by_chance(arrivals, _per_hour(arrivals, shapes), chance)
+        case Bursts(jobs=several, spread_ms=spread_ms):
+            draw = drawing(several, random_stream(seed, source, "burst"), lowest=_FEWEST)
+            begins = _by_chance(arrivals, _per_hour(arrivals, shapes), chance)
+            return _spread(((at_ms, draw()) for at_ms in begins), spread_ms, lateness)
+
+
+def _per_hour(arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...]) -> Fraction:
+    jobs: Number = arrivals.jobs if isinstance(arrivals, Bursts) else 1
+    found = arrivals_per_hour(arrivals.rate, shapes, mean_number(jobs, lowest=_FEWEST))
+    assert found is not None  # arrival_defects tells of it
+    return found
+
+
+def _regular(every: Every) -> Iterator[int]:
+    if every.until_ms is None:
+        return count(every.from_ms, every.interval_ms)
+    return iter(range(every.from_ms, every.until_ms, every.interval_ms))
+
+
+def _by_chance(arrivals: Poisson | Bursts, per_hour: Fraction, stream: Random) -> Iterator[int]:
+    table = WeekTable(per_hour, arrivals.pattern)
+    expected = table.expected_until(arrivals.from_ms)
+    until_ms = arrivals.until_ms
+    while True:
+        expected += round(-log(1.0 - stream.random()) * FINENESS) * table.unit
+        at_ms = table.time_of(expected)
+        if until_ms is not None and at_ms >= until_ms:
+            return
+        yield at_ms
+
+
+def _spread(batches: Iterator[tuple[int, int]], spread_ms: int, stream: Random) -> Iterator[int]:
+    """Yield a time for each job of each batch, all in order though batches may overlap."""
+    draw = drawing(Uniform(at_least=0, at_most=spread_ms), stream, lowest=0)
+    ahead: list[int] = []
+    for at_ms, jobs in batches:
+        # Nothing can come any more before the batch that begins now.
+        while ahead and ahead[0] <= at_ms:
+            yield heappop(ahead)
+        for _ in range(jobs):
+            heappush(ahead, at_ms + draw())
+    while ahead:
+        yield heappop(ahead)
+
+
+def arrival_defects(
+    arrivals: Arrivals, shapes: tuple[JobShape, ...], field: str
+) -> Iterator[WorkError]:
+    """Tell what is wrong with arrivals, also in view of the jobs that arrive."""
+    match arrivals:
+        case At(submit_ms=times, jobs=jobs):
+            if times:
+                yield from whole_number_defects(min(times), f"{field}.submit_ms", lowest=0)
+            yield from count_defects(jobs, f"{field}.jobs", lowest=_FEWEST)
+        case Every():
+            yield from whole_number_defects(arrivals.interval_ms, f"{field}.interval_ms", lowest=1)
+            yield from count_defects(arrivals.jobs, f"{field}.jobs", lowest=_FEWEST)
+            yield from whole_number_defects(arrivals.jitter_ms, f"{field}.jitter_ms", lowest=0)
+            yield from span_defects(arrivals.from_ms, arrivals.until_ms, f"{field}.")
+        case Poisson():
+            yield from _chance_defects(arrivals, shapes, field)
+        case Bursts():
+            yield from _chance_defects(arrivals, shapes, field)
+            yield from count_defects(arrivals.jobs, f"{field}.jobs", lowest=_FEWEST)
+            yield from whole_number_defects(arrivals.spread_ms, f"{field}.spread_ms", lowest=0)
+
+
+def _chance_defects(
+    arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...], field: str
+) -> Iterator[WorkError]:
+    yield from rate_defects(arrivals.rate, f"{field}.rate")
+    if not any(mix_defects(shapes, "shapes")):  # means are taken of what makes sense only
+        yield from load_defects(arrivals.rate, shapes, f"{field}.rate")
+    yield from pattern_defects(arrivals.pattern, f"{field}.pattern")
+    yield from span_defects(arrivals.from_ms, arrivals.until_ms, f"{field}.")
