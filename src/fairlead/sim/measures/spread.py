@@ -1,0 +1,100 @@
+"""What several runs with different seeds say together: a mean, and how sure it is.
+
+One run of a random workload is an anecdote. The interval is the one that, in the long run, holds
+the true mean in 95 of 100 cases, if the runs are independent and not too skewed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import fsum, sqrt
+from typing import Literal, TypeAlias, cast
+
+import msgspec
+
+from fairlead.sim.measures.student_t import quantile_95
+from fairlead.sim.measures.summary import Summary
+
+Scope: TypeAlias = Literal["cluster", "queue", "user", "kind"]
+Key: TypeAlias = tuple[Scope, str, str]
+SCOPES: tuple[Scope, ...] = ("cluster", "queue", "user", "kind")
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure over several runs, of the cluster or of one queue, user or kind."""
+
+    scope: Scope
+    name: str  # empty for the cluster
+    measure: str  # the fields that lead to it, such as wait/p90_ms
+    runs: int  # in which it is defined; the others are left out
+    mean: float | None  # None: it is defined in no run
+    low: float | None  # the interval of 95 %; None: fewer than two runs
+    high: float | None
+
+
+def spread(summaries: Sequence[Summary]) -> tuple[Spread, ...]:
+    """The mean of every measure over the runs and its 95 % interval, by scope, name and measure.
+
+    The order of the runs does not matter. Cost: measures x runs.
+    """
+    values: dict[Key, list[float | None]] = {}
+    for summary in summaries:
+        for key, value in _measures(summary):
+            values.setdefault(key, []).append(value)
+    return tuple(_spread(key, values[key]) for key in _in_order(values))
+
+
+def difference(before: Mapping[int, Summary], after: Mapping[int, Summary]) -> tuple[Spread, ...]:
+    """The same of *after* minus *before*, each seed with itself.
+
+    Two runs of one seed share their work, so what the work does to both falls out of the
+    difference. Seeds that only one side has are left out, as are measures that one of them lacks.
+    """
+    values: dict[Key, list[float | None]] = {}
+    for seed in before.keys() & after.keys():
+        old, new = dict(_measures(before[seed])), dict(_measures(after[seed]))
+        for key in old.keys() | new.keys():
+            values.setdefault(key, []).append(_minus(new.get(key), old.get(key)))
+    return tuple(_spread(key, values[key]) for key in _in_order(values))
+
+
+def _minus(value: float | None, other: float | None) -> float | None:
+    return None if value is None or other is None else value - other
+
+
+def _in_order(keys: Iterable[Key]) -> list[Key]:
+    return sorted(keys, key=lambda key: (SCOPES.index(key[0]), key[1:]))
+
+
+def _measures(summary: Summary) -> Iterator[tuple[Key, float | None]]:
+    """Yield every number of a summary with where it stands."""
+    tree = msgspec.to_builtins(summary)
+    for measure, value in _numbers(tree["of_cluster"], ""):
+        yield ("cluster", "", measure), value
+    for scope, groups in (("queue", "of_queues"), ("user", "of_users"), ("kind", "of_kinds")):
+        for name, group in tree[groups].items():
+            for measure, value in _numbers(group, ""):
+                yield (cast(Scope, scope), name, measure), value
+
+
+def _numbers(tree: Mapping[str, object], path: str) -> Iterator[tuple[str, float | None]]:
+    for field, value in tree.items():
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{path}{field}/")
+        else:
+            assert value is None or isinstance(value, int | float)
+            yield f"{path}{field}", value
+
+
+def _spread(key: Key, values: Sequence[float | None]) -> Spread:
+    scope, name, measure = key
+    known = [float(value) for value in values if value is not None]
+    mean = low = high = None
+    if known:
+        mean = fsum(known) / len(known)
+    if mean is not None and len(known) > 1:
+        squares = fsum((value - mean) ** 2 for value in known)
+        error = sqrt(squares / (len(known) - 1) / len(known))
+        reach = quantile_95(len(known) - 1) * error
+        low, high = mean - reach, mean + reach
+    return Spread(
+        scope=scope, name=name, measure=measure, runs=len(known), mean=mean, low=low, high=high
+    )

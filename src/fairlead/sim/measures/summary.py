@@ -1,0 +1,110 @@
+"""What a simulation came to, as data: every measure for the cluster, its queues, users and kinds.
+
+Sums are whole numbers: resource-time in base units x ms, times in ms. Only ratios are floats. What
+is not defined, such as the wait of jobs that did not start, is None.
+"""
+
+import msgspec
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """From submission to the first start, of the jobs that started."""
+
+    jobs: int
+    total_ms: int
+    mean_ms: float | None
+    p50_ms: int | None
+    p90_ms: int | None
+    p99_ms: int | None
+    max_ms: int | None
+
+
+class Unstarted(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that had not started at the end, with their age then."""
+
+    jobs: int
+    total_age_ms: int
+    oldest_ms: int | None
+
+
+class Ratios(msgspec.Struct, frozen=True, kw_only=True):
+    """A ratio that every job that is done has, unless it is not defined for it."""
+
+    jobs: int
+    mean: float | None
+    p90: float | None
+    max: float | None
+
+
+class ToFairness(msgspec.Struct, frozen=True, kw_only=True):
+    """How long until the share received was near the one due, and stayed so."""
+
+    contentions: int
+    never_fair: int  # contentions that ended before
+    longest_ms: int | None  # of the others
+
+
+class Backlogged(msgspec.Struct, frozen=True, kw_only=True):
+    """One resource of a queue over the time in which it wanted more than it had."""
+
+    span_ms: int
+    received: int
+    entitled: int
+    share: float | None  # received, as a part of the cluster
+    entitled_share: float | None
+    received_to_entitled: float | None
+    worst_deficit: int | None
+    to_fairness: ToFairness
+
+
+class Contended(msgspec.Struct, frozen=True, kw_only=True):
+    """One resource of the cluster over the time in which there was not enough of it for all."""
+
+    span_ms: int
+    to_fairness: ToFairness  # of all leaves at once
+
+
+class JobMeasures(msgspec.Struct, frozen=True, kw_only=True):
+    """What the jobs of a group came to."""
+
+    submitted: int
+    finished: int
+    wait: Waits
+    unstarted: Unstarted
+    slowdown: Ratios
+    finish_time_fairness: Ratios
+    makespan_ms: int | None
+    allocated: dict[str, int]
+    utilisation: dict[str, float | None]  # allocated, as a part of the cluster's capacity
+    preemptions: dict[str, int]  # by cause: how often pods of a job lost their places
+    preempted_pods: dict[str, int]
+    lost: dict[str, int]  # resource-time of work that had to be done anew
+
+
+class QueueMeasures(JobMeasures, frozen=True, kw_only=True):
+    """What a queue and all beneath it came to."""
+
+    entitled: dict[str, int]
+    backlogged: dict[str, Backlogged]
+    jain: dict[str, float | None]  # among the leaves beneath it
+
+
+class ClusterMeasures(JobMeasures, frozen=True, kw_only=True):
+    """What all jobs came to."""
+
+    capacity: dict[str, int]
+    entitled: dict[str, int]  # of the queues at the top together
+    contended: dict[str, Contended]
+    jain: dict[str, float | None]  # among all leaves
+    worst_deficit: dict[str, int | None]  # of the leaf that fell behind the furthest
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """Every measure of one simulation, in the order of names."""
+
+    start_ms: int
+    end_ms: int
+    of_cluster: ClusterMeasures
+    of_queues: dict[str, QueueMeasures]
+    of_users: dict[str, JobMeasures]
+    of_kinds: dict[str, JobMeasures]
