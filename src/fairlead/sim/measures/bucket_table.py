@@ -1,0 +1,47 @@
+"""What many holders had in each of many buckets, in little memory.
+
+Most numbers fit into 64 bits and take 8 bytes. Bytes of memory x ms may not; then, and only then, a
+bucket is a list of whole numbers of any size.
+"""
+
+from array import array
+from collections.abc import Sequence
+from operator import add, sub
+
+
+class BucketTable:
+    """One row for each bucket, with one number for each holder."""
+
+    def __init__(self, holders: int) -> None:
+        """No bucket has been closed."""
+        self._rows: list[Sequence[int]] = []
+        self._closed_at = [0] * holders
+
+    def close(self, totals: list[int]) -> None:
+        """End a bucket; *totals* count from the beginning."""
+        self._rows.append(_packed(list(map(sub, totals, self._closed_at))))
+        self._closed_at = totals
+
+    def halve(self) -> None:
+        """Make one bucket of each two; there is an even number of them."""
+        rows = iter(self._rows)
+        self._rows = [
+            _packed(list(map(add, first, second))) for first, second in zip(rows, rows, strict=True)
+        ]
+
+    def widen_last(self, totals: list[int]) -> None:
+        """Count what came since the last bucket was closed as a part of it."""
+        more = map(sub, totals, self._closed_at)
+        self._rows[-1] = _packed(list(map(add, self._rows[-1], more)))
+        self._closed_at = totals
+
+    def column(self, holder: int) -> tuple[int, ...]:
+        """What one holder had, bucket by bucket."""
+        return tuple([row[holder] for row in self._rows])
+
+
+def _packed(numbers: list[int]) -> Sequence[int]:
+    try:
+        return array("q", numbers)
+    except OverflowError:
+        return numbers

@@ -1,0 +1,203 @@
+"""Listens to a simulation and says in the end what it came to.
+
+Nothing is kept of what is over but numbers: memory is bounded by the work that is alive, a few
+machine numbers for each job, and the buckets of the series.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fairlead.model.axes import Amounts
+from fairlead.sim.happenings import (
+    CapacityChanged,
+    Finished,
+    Happening,
+    Started,
+    Stopped,
+    Submitted,
+    ToldToLeave,
+)
+from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.fairness_watch import FairnessWatch
+from fairlead.sim.measures.job_groups import JobGroups
+from fairlead.sim.measures.job_record import JobRecord
+from fairlead.sim.measures.level_table import LevelTable
+from fairlead.sim.measures.queue_books import QueueBooks
+from fairlead.sim.measures.series import Series
+from fairlead.sim.measures.series_recorder import MOST_BUCKETS, SeriesRecorder
+from fairlead.sim.measures.summarise import Summariser
+from fairlead.sim.measures.summary import Summary
+
+FIRST_BUCKET_MS = 1000
+
+
+class Measures:
+    """All measures of one simulation, of the cluster, each queue, each user and each kind.
+
+    Call it with each happening in the order of time. Things of the same millisecond may be told in
+    any order in which they can happen: it changes nothing. Cost: depth of the tree x resources for
+    a happening, queues x resources for a sample and for a bucket.
+    """
+
+    def __init__(
+        self,
+        resources: tuple[str, ...],
+        parents: Mapping[str, str | None],
+        *,
+        start_ms: int = 0,
+        horizon_ms: int | None = None,
+        most_buckets: int = MOST_BUCKETS,
+    ) -> None:
+        """Measure *resources* of the queues of *parents*, which has every queue of a job.
+
+        *horizon_ms* is how long the simulation is to last, where that is known: it only spares
+        the work of making long buckets out of short ones.
+        """
+        self._resources = resources
+        self._start_ms = self._now_ms = start_ms
+        self._capacity = LevelTable(1, len(resources))
+        self._books = QueueBooks(parents, len(resources))
+        self._watch = FairnessWatch(self._books, self._capacity)
+        bucket_ms = FIRST_BUCKET_MS if horizon_ms is None else -(-horizon_ms // most_buckets)
+        self._recorder = SeriesRecorder(
+            self._books,
+            self._capacity,
+            start_ms=start_ms,
+            bucket_ms=max(1, bucket_ms),
+            most_buckets=most_buckets,
+        )
+        self._groups = JobGroups(len(resources))
+        self._live: dict[str, JobRecord] = {}
+        self._unsampled: dict[str, JobRecord] = {}  # submitted since the last sample, and alive
+        self._sample: EntitlementSample | None = None  # told, and not yet taken
+        self._was_sampled = False
+        # A table is quicker than comparing types one by one, for every thing that happens.
+        self._take: dict[type[Happening], Callable[[Any], None]] = {
+            Submitted: self._submit,
+            Started: self._start,
+            ToldToLeave: _stay,
+            Stopped: self._stop,
+            Finished: self._finish,
+            CapacityChanged: self._change_capacity,
+        }
+
+    def __call__(self, happening: Happening) -> None:
+        """Take notice of what happened."""
+        if happening.at_ms != self._now_ms:
+            self._pass_until(happening.at_ms)
+        self._take[type(happening)](happening)
+
+    def sample(self, sample: EntitlementSample) -> None:
+        """Take notice of what is due to whom; of several at one time the last one counts."""
+        self._pass_until(sample.at_ms)
+        self._sample = sample
+
+    def end(self, at_ms: int) -> tuple[Summary, Series]:
+        """Say what it came to until *at_ms*; after this nothing more can be told.
+
+        Jobs that are not done are cut off: they count with what they had until then.
+        """
+        self._pass_until(at_ms)
+        if self._sample is not None:
+            self._take_sample(self._sample)
+        self._watch.end(at_ms)
+        series = self._recorder.end(at_ms, self._resources)
+        for record in self._live.values():
+            record.totals.add_allocated(record.allocated(at_ms))
+            if not record.has_started:
+                record.totals.leave_unstarted(at_ms - record.job.submit_ms)
+        self._live.clear()
+        return self._summary(at_ms), series
+
+    def _pass_until(self, at_ms: int) -> None:
+        assert at_ms >= self._now_ms, "time does not go back"
+        # A sample is taken only now, when all that happened at its time is known.
+        if self._sample is not None and self._sample.at_ms < at_ms:
+            self._take_sample(self._sample)
+        if self._recorder.full_at_ms <= at_ms:
+            self._recorder.pass_until(at_ms)
+        self._now_ms = at_ms
+
+    def _take_sample(self, sample: EntitlementSample) -> None:
+        self._sample = None
+        self._was_sampled = True
+        self._watch.take(sample)
+        for record in self._unsampled.values():
+            record.entitled = self._entitled_now(record)
+        self._unsampled.clear()
+
+    def _entitled_now(self, record: JobRecord) -> Amounts:
+        index = record.path.indexes[0]
+        return tuple([row[index] for row in self._books.entitled.levels])
+
+    def _submit(self, happening: Submitted) -> None:
+        job = happening.job
+        totals = self._groups.of(job)
+        totals.submit(job.submit_ms)
+        path = self._books.path(job.queue)
+        record = JobRecord(job, self._amounts(job.requests), path, totals)
+        self._live[job.name] = self._unsampled[job.name] = record
+
+    def _start(self, happening: Started) -> None:
+        at_ms, job = happening.at_ms, happening.job
+        record = self._live[job.name]
+        if not record.has_started:
+            record.has_started = True
+            record.totals.waits_ms.append(at_ms - job.submit_ms)
+        amounts = record.hold(at_ms, happening.pods)
+        self._books.start(at_ms, record.path, amounts)
+
+    def _stop(self, happening: Stopped) -> None:
+        record = self._live[happening.job.name]
+        pods = happening.pods
+        record.totals.stop(happening.cause, pods, record.requests, happening.lost_ms)
+        self._let_go(happening.at_ms, record, pods)
+        for index in record.path.indexes:
+            self._books.evictions[index] += 1
+
+    def _finish(self, happening: Finished) -> None:
+        at_ms, name = happening.at_ms, happening.job.name
+        record = self._live.pop(name)
+        if self._unsampled.pop(name, None) is not None and self._was_sampled:
+            record.entitled = self._entitled_now(record)
+        self._let_go(at_ms, record, happening.pods)
+        totals = record.totals
+        totals.add_allocated(record.allocated(at_ms))
+        totals.finish(at_ms, record.slowdown(at_ms), record.finish_time_fairness(at_ms))
+
+    def _let_go(self, at_ms: int, record: JobRecord, pods: int) -> None:
+        self._books.held.add(at_ms, record.path.indexes, record.hold(at_ms, -pods))
+
+    def _change_capacity(self, happening: CapacityChanged) -> None:
+        amounts = self._amounts(happening.capacity)
+        self._capacity.set_all(happening.at_ms, [[amount] for amount in amounts])
+
+    def _amounts(self, by_resource: Mapping[str, int]) -> Amounts:
+        return tuple([by_resource.get(resource, 0) for resource in self._resources])
+
+    def _summary(self, end_ms: int) -> Summary:
+        summariser = Summariser(self._resources, self._books, self._capacity, end_ms)
+        own = self._groups.by(lambda names: names.queue)
+        beneath = {
+            book.name: self._groups.together(
+                own[each.name] for each in book.all_beneath() if each.name in own
+            )
+            for book in self._books.all
+        }
+        everything = self._groups.together(own.values())
+        users = self._groups.by(lambda names: names.user)
+        kinds = self._groups.by(lambda names: names.kind)
+        return Summary(
+            start_ms=self._start_ms,
+            end_ms=end_ms,
+            of_cluster=summariser.of_cluster(everything, self._watch.contended),
+            of_queues={
+                book.name: summariser.of_queue(book, beneath[book.name]) for book in self._books.all
+            },
+            of_users={name: summariser.of_jobs(totals) for name, totals in users.items()},
+            of_kinds={name: summariser.of_jobs(totals) for name, totals in kinds.items()},
+        )
+
+
+def _stay(happening: ToldToLeave) -> None:
+    """Whoever is told to leave holds its place until it has stopped."""

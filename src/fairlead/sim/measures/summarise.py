@@ -1,0 +1,173 @@
+"""Turns what was counted into measures."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from math import fsum
+from typing import TypeVar, get_args
+
+from msgspec.structs import asdict
+
+from fairlead.sim.happenings import Cause
+from fairlead.sim.measures.backlogged_time import BackloggedTime
+from fairlead.sim.measures.fairness_watch import ContendedTime
+from fairlead.sim.measures.jain_index import jain_index
+from fairlead.sim.measures.job_totals import JobTotals
+from fairlead.sim.measures.level_table import LevelTable
+from fairlead.sim.measures.quantile import quantile
+from fairlead.sim.measures.queue_books import QueueBook, QueueBooks
+from fairlead.sim.measures.summary import (
+    Backlogged,
+    ClusterMeasures,
+    Contended,
+    JobMeasures,
+    QueueMeasures,
+    Ratios,
+    ToFairness,
+    Unstarted,
+    Waits,
+)
+from fairlead.sim.measures.time_to_fairness import TimeToFairness
+
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+Value = TypeVar("Value")
+
+
+class Summariser:
+    """Makes measures at the end of a simulation, for given resources and capacity-time."""
+
+    def __init__(
+        self, resources: tuple[str, ...], books: QueueBooks, capacity: LevelTable, end_ms: int
+    ) -> None:
+        """Everything has been told until *end_ms*."""
+        self._resources = resources
+        self._books = books
+        self._capacity = [capacity.total(end_ms, i, 0) for i in range(len(resources))]
+        self._end_ms = end_ms
+
+    def of_jobs(self, totals: JobTotals) -> JobMeasures:
+        """The measures of a group of jobs. Cost: O(n log n) for n jobs."""
+        return JobMeasures(
+            submitted=totals.submitted,
+            finished=totals.finished,
+            wait=_waits(totals.waits_ms),
+            unstarted=Unstarted(
+                jobs=totals.unstarted,
+                total_age_ms=totals.unstarted_ms,
+                oldest_ms=totals.oldest_unstarted_ms if totals.unstarted else None,
+            ),
+            slowdown=_ratios(totals.slowdowns),
+            finish_time_fairness=_ratios(totals.finish_time_fairness),
+            makespan_ms=_makespan_ms(totals),
+            allocated=self._by_resource(totals.allocated),
+            utilisation=self._by_resource(map(_ratio, totals.allocated, self._capacity)),
+            preemptions={cause: totals.stops.get(cause, 0) for cause in CAUSES},
+            preempted_pods={cause: totals.stopped_pods.get(cause, 0) for cause in CAUSES},
+            lost=self._by_resource(totals.lost),
+        )
+
+    def of_queue(self, book: QueueBook, totals: JobTotals) -> QueueMeasures:
+        """The measures of a queue with the jobs of all beneath it."""
+        return QueueMeasures(
+            **asdict(self.of_jobs(totals)),
+            entitled=self._by_resource(self._entitled([book])),
+            backlogged=self._by_resource(map(_backlogged, book.backlogs)),
+            jain=self._jain(list(book.leaves())),
+        )
+
+    def of_cluster(self, totals: JobTotals, contended: Sequence[ContendedTime]) -> ClusterMeasures:
+        """The measures of all jobs, and of all queues together."""
+        leaves = self._books.leaves
+        return ClusterMeasures(
+            **asdict(self.of_jobs(totals)),
+            capacity=self._by_resource(self._capacity),
+            entitled=self._by_resource(self._entitled(self._books.tops)),
+            contended=self._by_resource(map(_contended, contended)),
+            jain=self._jain(leaves),
+            worst_deficit=self._by_resource(
+                _worst(leaf.backlogs[place] for leaf in leaves)
+                for place in range(len(self._resources))
+            ),
+        )
+
+    def _entitled(self, books: Sequence[QueueBook]) -> list[int]:
+        table = self._books.entitled
+        return [
+            sum(table.total(self._end_ms, resource, book.index) for book in books)
+            for resource in range(len(self._resources))
+        ]
+
+    def _jain(self, leaves: Sequence[QueueBook]) -> dict[str, float | None]:
+        return self._by_resource(
+            jain_index([b.received / b.entitled for b in backlogs if b.entitled])
+            for backlogs in (
+                [leaf.backlogs[place] for leaf in leaves] for place in range(len(self._resources))
+            )
+        )
+
+    def _by_resource(self, values: Iterable[Value]) -> dict[str, Value]:
+        return dict(zip(self._resources, values, strict=True))
+
+
+def _waits(waits_ms: "array[int]") -> Waits:
+    ordered = sorted(waits_ms)
+    return Waits(
+        jobs=len(ordered),
+        total_ms=sum(ordered),
+        mean_ms=_ratio(sum(ordered), len(ordered)),
+        p50_ms=quantile(ordered, 50),
+        p90_ms=quantile(ordered, 90),
+        p99_ms=quantile(ordered, 99),
+        max_ms=quantile(ordered, 100),
+    )
+
+
+def _ratios(values: "array[float]") -> Ratios:
+    ordered = sorted(values)
+    return Ratios(
+        jobs=len(ordered),
+        mean=fsum(ordered) / len(ordered) if ordered else None,
+        p90=quantile(ordered, 90),
+        max=quantile(ordered, 100),
+    )
+
+
+def _makespan_ms(totals: JobTotals) -> int | None:
+    """Known only where all work is done: what is left would make it longer, nobody knows how."""
+    if totals.finished < totals.submitted or totals.first_submit_ms is None:
+        return None
+    assert totals.last_finish_ms is not None
+    return totals.last_finish_ms - totals.first_submit_ms
+
+
+def _backlogged(backlog: BackloggedTime) -> Backlogged:
+    return Backlogged(
+        span_ms=backlog.span_ms,
+        received=backlog.received,
+        entitled=backlog.entitled,
+        share=_ratio(backlog.received, backlog.capacity),
+        entitled_share=_ratio(backlog.entitled, backlog.capacity),
+        received_to_entitled=_ratio(backlog.received, backlog.entitled),
+        worst_deficit=backlog.worst_deficit if backlog.span_ms else None,
+        to_fairness=_to_fairness(backlog.to_fairness),
+    )
+
+
+def _contended(contended: ContendedTime) -> Contended:
+    to_fairness = _to_fairness(contended.to_fairness)
+    return Contended(span_ms=contended.span_ms, to_fairness=to_fairness)
+
+
+def _to_fairness(counted: TimeToFairness) -> ToFairness:
+    return ToFairness(
+        contentions=counted.contentions,
+        never_fair=counted.never_fair,
+        longest_ms=counted.longest_ms,
+    )
+
+
+def _worst(backlogs: Iterable[BackloggedTime]) -> int | None:
+    return max((each.worst_deficit for each in backlogs if each.span_ms), default=None)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

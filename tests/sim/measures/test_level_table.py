@@ -1,0 +1,78 @@
+"""Two numbers tell a total at any time, quantiles are values, and Jain's index is even at 1."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.sim.measures.jain_index import jain_index
+from fairlead.sim.measures.level_table import LevelTable
+from fairlead.sim.measures.quantile import quantile
+
+changes = st.lists(st.tuples(st.integers(0, 50), st.integers(-9, 9)), max_size=20)
+
+
+@given(changes, st.integers(0, 20))
+def test_a_total_is_the_sum_over_every_moment(added: list[tuple[int, int]], later_ms: int) -> None:
+    table = LevelTable(3, 1)
+    for at_ms, amount in added:
+        table.add(at_ms, (1, 2), [amount])
+    end_ms = 50 + later_ms
+    expected = sum(sum(amount for at_ms, amount in added if at_ms <= t) for t in range(end_ms))
+    assert table.total(end_ms, 0, 1) == expected
+    assert table.totals(end_ms, 0) == [0, expected, expected]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=20))
+def test_what_is_set_replaces_what_was(told: list[tuple[int, int]]) -> None:
+    told.sort(key=lambda each: each[0])
+    table = LevelTable(1, 1)
+    for at_ms, amount in told:
+        table.set_all(at_ms, [[amount]])
+    levels = [next((a for at, a in reversed(told) if at <= t), 0) for t in range(60)]
+    assert table.total(60, 0, 0) == sum(levels)
+    assert table.levels == [[levels[-1]]]
+
+
+@pytest.mark.parametrize(
+    ("values", "percent", "found"),
+    [
+        ("", 50, None),
+        ("7", 1, 7),
+        ("7", 99, 7),
+        ("1 2", 50, 1),  # rank 1
+        ("1 2", 51, 2),  # rank 1.02, so 2
+        ("1 2 3 4 5 6 7 8 9 10", 90, 9),  # rank 9
+        ("1 2 3 4 5 6 7 8 9 10", 91, 10),  # rank 9.1, so 10
+        ("1 2 3 4 5 6 7 8 9 10", 100, 10),
+        ("1 2 3", 0, 1),  # never before the first
+    ],
+)
+def test_a_quantile_is_the_first_value_that_so_many_do_not_exceed(
+    values: str, percent: int, found: int | None
+) -> None:
+    assert quantile([int(value) for value in values.split()], percent) == found
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30).map(sorted), st.integers(1, 100))
+def test_enough_values_are_not_above_a_quantile_and_no_smaller_one_would_do(
+    values: list[int], percent: int
+) -> None:
+    found = quantile(values, percent)
+    assert found in values
+    assert 100 * sum(value <= found for value in values) >= percent * len(values)
+    assert 100 * sum(value < found for value in values) < percent * len(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "index"),
+    [
+        ([], None),
+        ([0.5], None),
+        ([0.0, 0.0], None),
+        ([3.0, 3.0, 3.0], 1.0),
+        ([1.0, 0.0, 0.0, 0.0], 0.25),  # all for one of four
+        ([1.0, 3.0], 0.8),  # 16 / (2 x 10)
+    ],
+)
+def test_the_index_says_how_evenly_it_is_spread(values: list[float], index: float | None) -> None:
+    assert jain_index(values) == index

@@ -1,0 +1,306 @@
+"""The examples of docs/reference/measures.md, with the arithmetic that stands there."""
+
+import pytest
+
+from fairlead.sim.measures.summary import Ratios, Summary, ToFairness, Unstarted, Waits
+from tests.sim.measures.histories import measure, written
+
+GPU = ("gpu",)
+QUEUES: dict[str, str | None] = {"team": None, "a": "team", "b": "team"}
+
+
+def summary_of(jobs: str, story: str, end_ms: int) -> Summary:
+    summary, _ = measure(written(jobs, story), end_ms, resources=GPU, parents=QUEUES)
+    return summary
+
+
+WAITS_JOBS = """
+    job  queue  user  kind   submit  run    gpu
+    x    a      ann   train  0       20000  4
+    y    b      bob   train  0       5000   4
+    z    b      bob   serve  5000    5000   4
+"""
+WAITS_STORY = """
+    at     what      to  pods  more
+    0      capacity  -   4     -
+    0      submit    x   -     -
+    0      submit    y   -     -
+    0      start     x   1     -
+    5000   submit    z   -     -
+    20000  finish    x   1     -
+    20000  start     y   1     -
+    25000  finish    y   1     -
+"""
+
+
+@pytest.fixture(name="three_jobs")
+def _three_jobs() -> Summary:
+    """X runs at once, y waits for it, and z has not started when time is up."""
+    return summary_of(WAITS_JOBS, WAITS_STORY, 30_000)
+
+
+def test_waits_are_those_of_jobs_that_started(three_jobs: Summary) -> None:
+    assert three_jobs.of_cluster.wait == Waits(
+        jobs=2,  # x: 0 - 0 = 0; y: 20,000 - 0 = 20,000
+        total_ms=20_000,
+        mean_ms=10_000.0,  # 20,000 / 2
+        p50_ms=0,  # 50 % of 2 is rank 1
+        p90_ms=20_000,  # 90 % of 2 is 1.8, so rank 2
+        p99_ms=20_000,
+        max_ms=20_000,
+    )
+    assert three_jobs.of_cluster.unstarted == Unstarted(
+        jobs=1,
+        total_age_ms=25_000,  # z: 30,000 - 5,000
+        oldest_ms=25_000,
+    )
+    assert three_jobs.of_queues["a"].unstarted.oldest_ms is None
+
+
+def test_a_wait_is_compared_with_ten_seconds_at_least(three_jobs: Summary) -> None:
+    assert three_jobs.of_cluster.slowdown == Ratios(
+        jobs=2,  # x: 20,000 / 20,000 = 1; y: 25,000 / max(5,000, 10,000) = 2.5
+        mean=1.75,
+        p90=2.5,
+        max=2.5,
+    )
+
+
+def test_the_makespan_is_known_where_all_work_is_done(three_jobs: Summary) -> None:
+    assert three_jobs.of_queues["a"].makespan_ms == 20_000
+    assert three_jobs.of_users["ann"].makespan_ms == 20_000
+    assert three_jobs.of_queues["b"].makespan_ms is None  # z is not done
+    assert three_jobs.of_kinds["train"].makespan_ms == 25_000
+    assert three_jobs.of_cluster.makespan_ms is None
+
+
+def test_utilisation_is_the_part_of_the_cluster_that_was_held(three_jobs: Summary) -> None:
+    cluster = three_jobs.of_cluster
+    assert cluster.capacity == {"gpu": 120_000}  # 4 x 30,000
+    assert three_jobs.of_queues["a"].allocated == {"gpu": 80_000}  # 4 x 20,000
+    assert three_jobs.of_queues["b"].allocated == {"gpu": 20_000}  # 4 x 5,000
+    assert cluster.allocated == three_jobs.of_queues["team"].allocated == {"gpu": 100_000}
+    assert cluster.utilisation == {"gpu": 100 / 120}
+    assert three_jobs.of_kinds["serve"].utilisation == {"gpu": 0.0}
+
+
+def test_a_preemption_is_one_for_each_time_and_cause_with_the_work_that_it_cost() -> None:
+    jobs = """
+        job  queue  submit  run    pods  gpu
+        e    a      0       10000  3     2
+    """
+    story = """
+        at     what    to  pods  more
+        0      submit  e   -     -
+        0      start   e   3     -
+        5000   told    e   2     -
+        6000   stop    e   2     8000
+        7000   start   e   2     -
+        9000   told    e   1     -
+        13000  finish  e   3     -
+    """
+    measured = summary_of(jobs, story, 13_000).of_cluster
+    assert measured.preemptions == {"evicted": 1, "moved": 0, "node-lost": 0}
+    assert measured.preempted_pods == {"evicted": 2, "moved": 0, "node-lost": 0}
+    assert measured.lost == {"gpu": 16_000}  # 8,000 ms of pods x 2
+    # 3 pods for 13,000 ms but 2 of them not for 1,000: 37,000 ms of pods x 2
+    assert measured.allocated == {"gpu": 74_000}
+    assert measured.slowdown.mean == 1.3  # 13,000 / 10,000
+
+
+FAIR_JOBS = """
+    job  queue  submit  run  pods  gpu
+    x    a      0       -    10    1
+    y    b      0       -    10    1
+"""
+# All the time both are due 5 of 10, and both ask for 10.
+SAMPLES = """
+    at  what      to  pods  more
+    0   capacity  -   10    -
+    0   submit    x   -     -
+    0   submit    y   -     -
+    0   start     x   8     -
+    0   start     y   2     -
+    0   sample    a   -     5/10
+    0   sample    b   -     5/10
+    10  sample    a   -     5/10
+    10  sample    b   -     5/10
+    20  sample    a   -     5/10
+    20  sample    b   -     5/10
+    {}
+    30  sample    a   -     5/10
+    30  sample    b   -     5/10
+    40  sample    a   -     5/10
+    40  sample    b   -     5/10
+    {}
+    50  sample    a   -     5/10
+    50  sample    b   -     5/10
+"""
+EVEN_FROM_20 = SAMPLES.format("20 stop x 3 0\n 20 start y 3 -", "40 told x 1 -")
+TURN_AT_20 = SAMPLES.format("20 stop x 6 0\n 20 start y 6 -", "40 stop y 3 0\n 40 start x 3 -")
+
+
+def test_who_had_less_is_behind_and_shares_are_uneven() -> None:
+    """A has 8 until 20 and then 5; b has 2 and then 5. The end is at 60."""
+    summary = summary_of(FAIR_JOBS, EVEN_FROM_20, 60)
+    a, b = (summary.of_queues[name].backlogged["gpu"] for name in "ab")
+    assert (a.span_ms, a.received, a.entitled) == (60, 8 * 20 + 5 * 40, 5 * 60)  # 360 of 300
+    assert (b.span_ms, b.received, b.entitled) == (60, 2 * 20 + 5 * 40, 5 * 60)  # 240 of 300
+    assert (a.received_to_entitled, b.received_to_entitled) == (1.2, 0.8)
+    assert (a.share, b.share, b.entitled_share) == (0.6, 0.4, 0.5)  # of 10 x 60 = 600
+    assert (a.worst_deficit, b.worst_deficit) == (0, 60)  # b: (5 - 2) x 20
+    assert summary.of_cluster.worst_deficit == {"gpu": 60}
+    # (1.2 + 0.8)^2 / (2 x (1.44 + 0.64)) = 4 / 4.16
+    assert summary.of_cluster.jain["gpu"] == pytest.approx(4 / 4.16)
+    assert summary.of_queues["team"].jain["gpu"] == pytest.approx(4 / 4.16)
+    assert summary.of_queues["a"].jain == {"gpu": None}
+
+
+def test_fairness_that_comes_too_late_is_none() -> None:
+    """B is 60 behind from 20 on: at 60 that is 60 / 600 = 10 points, and time is up."""
+    summary = summary_of(FAIR_JOBS, EVEN_FROM_20, 60)
+    never = ToFairness(contentions=1, never_fair=1, longest_ms=None)
+    assert summary.of_queues["b"].backlogged["gpu"].to_fairness == never
+    assert summary.of_cluster.contended["gpu"].to_fairness == never
+    assert summary.of_cluster.contended["gpu"].span_ms == 60
+
+
+def test_the_time_to_fairness_is_until_the_share_comes_near_and_stays() -> None:
+    """They change places at 20 and have 5 each from 40 on.
+
+    b is behind by 30 at 10 (30 points), 60 at 20 (30), 30 at 30 (10), 0 at 40, 50 and 60.
+    """
+    summary = summary_of(FAIR_JOBS, TURN_AT_20, 60)
+    reached = ToFairness(contentions=1, never_fair=0, longest_ms=40)
+    b = summary.of_queues["b"].backlogged["gpu"]
+    assert b.to_fairness == reached
+    assert b.worst_deficit == 60
+    assert b.received_to_entitled == 1.0
+    assert summary.of_cluster.contended["gpu"].to_fairness == reached
+    # Their parent had all of its 10 all the time.
+    team = summary.of_queues["team"].backlogged["gpu"]
+    assert team.to_fairness == ToFairness(contentions=1, never_fair=0, longest_ms=0)
+
+
+def test_a_share_may_be_off_by_five_points_and_no_more() -> None:
+    """B lacks 1 of 20 until 10: 10 / 200 is five points exactly. With 2 it is ten."""
+    jobs = """
+        job  queue  submit  run  pods  gpu
+        y    b      0       -    20    1
+    """
+    story = """
+        at  what      to  pods  more
+        0   capacity  -   20    -
+        0   submit    y   -     -
+        0   start     y   {}    -
+        0   sample    b   -     10/21
+    """
+    for pods, longest_ms in ((9, 0), (8, None)):
+        summary = summary_of(jobs, story.format(pods), 10)
+        assert summary.of_queues["b"].backlogged["gpu"].to_fairness.longest_ms == longest_ms
+
+
+def test_the_deficit_is_at_its_worst_between_samples_too() -> None:
+    """B has 0 of 5 until 6, then 10 of 5: 30 behind at 6, 30 - 5 x 4 = 10 at the sample at 10."""
+    story = """
+        at  what      to  pods  more
+        0   capacity  -   10    -
+        0   submit    y   -     -
+        0   sample    b   -     5/20
+        6   start     y   10    -
+        10  sample    b   -     5/20
+    """
+    summary = summary_of(FAIR_JOBS, story, 10)
+    backlogged = summary.of_queues["b"].backlogged["gpu"]
+    assert backlogged.worst_deficit == 30
+    assert backlogged.entitled - backlogged.received == 10
+
+
+def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> None:
+    """4 asked for, 2 due: twice the run time. 30,000 / (10,000 x 2) = 1.5."""
+    jobs = """
+        job  queue  submit  run    gpu
+        x    a      0       10000  4
+        y    b      0       10000  4
+    """
+    story = """
+        at     what    to  pods  more
+        0      submit  x   -     -
+        0      submit  y   -     -
+        0      sample  a   -     2/4
+        0      sample  b   -     0/4
+        20000  start   x   1     -
+        30000  finish  x   1     -
+        30000  start   y   1     -
+        40000  finish  y   1     -
+    """
+    summary = summary_of(jobs, story, 40_000)
+    fairness = Ratios(jobs=1, mean=1.5, p90=1.5, max=1.5)
+    assert summary.of_queues["a"].finish_time_fairness == fairness
+    # Nothing is due to b, so there is nothing to compare y with.
+    assert summary.of_queues["b"].finish_time_fairness.mean is None
+    assert summary.of_cluster.finish_time_fairness == fairness
+
+
+@pytest.mark.parametrize(
+    ("sampled_ms", "ratio"),
+    [
+        (0, 3.0),  # the first sample of its life: 8 due, so as if alone: 30 / 10
+        (29, 3.0),
+        (30, None),  # a sample at its end is not of its life, and there is none before
+    ],
+)
+def test_what_is_due_is_told_by_the_first_sample_of_a_life(
+    sampled_ms: int, ratio: float | None
+) -> None:
+    jobs = """
+        job  queue  submit  run  gpu
+        x    a      0       10   4
+    """
+    lines = {
+        0: "0 submit x - -",
+        20: "20 start x 1 -",
+        30: "30 finish x 1 -",
+        sampled_ms + 0.5: f"{sampled_ms} sample a - 8/8",
+    }
+    story = "at what to pods more\n" + "\n".join(lines[key] for key in sorted(lines))
+    measured = summary_of(jobs, story, 30).of_cluster
+    assert measured.finish_time_fairness.mean == ratio
+
+
+def test_buckets_average_what_there_was() -> None:
+    """3 from 4 to 14: 3 x 6 = 18 in the first 10 ms and 3 x 4 = 12 in the second."""
+    story = """
+        at  what    to  pods  more
+        0   submit  x   -     -
+        4   start   x   3     -
+        14  stop    x   3     0
+    """
+    told = written(FAIR_JOBS, story)
+    _, series = measure(told, 20, resources=GPU, parents=QUEUES, most_buckets=2)
+    queue = series.of_queue("a")
+    assert series.lengths_ms() == [10, 10]
+    assert queue.allocated["gpu"] == (18, 12)
+    assert series.averages(queue.allocated["gpu"]) == [1.8, 1.2]
+    assert queue.evictions == (0, 1)
+    assert series.of_queue("team") == queue
+
+
+def test_where_nothing_happens_nothing_is_defined() -> None:
+    summary, series = measure([], 0, resources=GPU, parents=QUEUES)
+    nothing = Ratios(jobs=0, mean=None, p90=None, max=None)
+    cluster = summary.of_cluster
+    assert (cluster.wait.mean_ms, cluster.wait.p50_ms, cluster.wait.max_ms) == (None, None, None)
+    assert (cluster.slowdown, cluster.finish_time_fairness) == (nothing, nothing)
+    assert (cluster.makespan_ms, cluster.utilisation, cluster.jain) == (
+        None,
+        {"gpu": None},
+        {"gpu": None},
+    )
+    assert cluster.worst_deficit == {"gpu": None}
+    assert cluster.contended["gpu"].to_fairness.contentions == 0
+    backlogged = summary.of_queues["a"].backlogged["gpu"]
+    assert (backlogged.share, backlogged.worst_deficit) == (None, None)
+    assert (summary.of_users, summary.of_kinds) == ({}, {})
+    assert series.lengths_ms() == [0]
+    assert series.averages(series.of_queue("a").allocated["gpu"]) == [0.0]
