@@ -219,6 +219,6 @@ class RandomHistory:
         self.told.append(happening(kind, self._at_ms, job, pods, lost_ms, cause))
 
 
-KINDS = "submit submit start start start stop finish told sample sample capacity".split()
+KINDS = "submit submit start start start stop finish finish told sample sample capacity".split()
 
 histories = st.builds(RandomHistory, seed=st.integers(0, 2**32), steps=st.integers(0, 60))

@@ -34,7 +34,8 @@ class PlainMeasures:
         self.told = told
         self.end_ms = end_ms
         self.jobs = [each.job for each in told if isinstance(each, Submitted)]
-        self.samples = {e.at_ms: e for e in told if isinstance(e, EntitlementSample)}
+        samples = [each for each in told if isinstance(each, EntitlementSample)]
+        self.samples = {each.at_ms: each for each in samples if each.at_ms < end_ms}
         self.times = sorted(self.samples)
         span = range(end_ms + 1)
         self._pods = {job.name: [self._pods_at(job, t) for t in span] for job in self.jobs}

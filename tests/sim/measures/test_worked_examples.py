@@ -35,7 +35,7 @@ WAITS_STORY = """
 
 @pytest.fixture(name="three_jobs")
 def _three_jobs() -> Summary:
-    """X runs at once, y waits for it, and z has not started when time is up."""
+    """Job x runs at once, y waits for it, and z has not started when time is up."""
     return summary_of(WAITS_JOBS, WAITS_STORY, 30_000)
 
 
@@ -72,6 +72,25 @@ def test_the_makespan_is_known_where_all_work_is_done(three_jobs: Summary) -> No
     assert three_jobs.of_queues["b"].makespan_ms is None  # z is not done
     assert three_jobs.of_kinds["train"].makespan_ms == 25_000
     assert three_jobs.of_cluster.makespan_ms is None
+
+
+def test_the_makespan_lasts_until_the_last_job_of_a_group_is_done() -> None:
+    """Both x and y are of one queue, user and kind: from 3 until 30."""
+    jobs = """
+        job  queue  submit  run  gpu
+        x    a      3       5    1
+        y    a      4       5    1
+    """
+    story = """
+        at  what    to  pods  more
+        3   submit  x   -     -
+        4   submit  y   -     -
+        5   start   y   1     -
+        10  finish  y   1     -
+        20  start   x   1     -
+        30  finish  x   1     -
+    """
+    assert summary_of(jobs, story, 40).of_queues["a"].makespan_ms == 27
 
 
 def test_utilisation_is_the_part_of_the_cluster_that_was_held(three_jobs: Summary) -> None:
@@ -141,7 +160,7 @@ TURN_AT_20 = SAMPLES.format("20 stop x 6 0\n 20 start y 6 -", "40 stop y 3 0\n 4
 
 
 def test_who_had_less_is_behind_and_shares_are_uneven() -> None:
-    """A has 8 until 20 and then 5; b has 2 and then 5. The end is at 60."""
+    """Queue a has 8 until 20 and then 5; b has 2 and then 5. The end is at 60."""
     summary = summary_of(FAIR_JOBS, EVEN_FROM_20, 60)
     a, b = (summary.of_queues[name].backlogged["gpu"] for name in "ab")
     assert (a.span_ms, a.received, a.entitled) == (60, 8 * 20 + 5 * 40, 5 * 60)  # 360 of 300
@@ -157,7 +176,7 @@ def test_who_had_less_is_behind_and_shares_are_uneven() -> None:
 
 
 def test_fairness_that_comes_too_late_is_none() -> None:
-    """B is 60 behind from 20 on: at 60 that is 60 / 600 = 10 points, and time is up."""
+    """Queue b is 60 behind from 20 on: at 60 that is 60 / 600 = 10 points, and time is up."""
     summary = summary_of(FAIR_JOBS, EVEN_FROM_20, 60)
     never = ToFairness(contentions=1, never_fair=1, longest_ms=None)
     assert summary.of_queues["b"].backlogged["gpu"].to_fairness == never
@@ -183,7 +202,7 @@ def test_the_time_to_fairness_is_until_the_share_comes_near_and_stays() -> None:
 
 
 def test_a_share_may_be_off_by_five_points_and_no_more() -> None:
-    """B lacks 1 of 20 until 10: 10 / 200 is five points exactly. With 2 it is ten."""
+    """Queue b lacks 1 of 20 until 10: 10 / 200 is five points exactly. With 2 it is ten."""
     jobs = """
         job  queue  submit  run  pods  gpu
         y    b      0       -    20    1
@@ -201,7 +220,7 @@ def test_a_share_may_be_off_by_five_points_and_no_more() -> None:
 
 
 def test_the_deficit_is_at_its_worst_between_samples_too() -> None:
-    """B has 0 of 5 until 6, then 10 of 5: 30 behind at 6, 30 - 5 x 4 = 10 at the sample at 10."""
+    """Queue b has 0 of 5 until 6, then 10 of 5: 30 behind at 6, and 30 - 5 x 4 = 10 at 10."""
     story = """
         at  what      to  pods  more
         0   capacity  -   10    -
@@ -243,20 +262,19 @@ def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> No
 
 
 @pytest.mark.parametrize(
-    ("sampled_ms", "ratio"),
+    ("sampled_ms", "gpus", "ratio"),
     [
-        (0, 3.0),  # the first sample of its life: 8 due, so as if alone: 30 / 10
-        (29, 3.0),
-        (30, None),  # a sample at its end is not of its life, and there is none before
+        (0, 4, 3.0),  # the first sample of its life: 8 due, so as if alone: 30 / 10
+        (29, 4, 3.0),
+        (30, 4, None),  # a sample at its end is not of its life, and there is none before
+        (0, 0, 3.0),  # whoever asks for nothing has it
+        (30, 0, None),
     ],
 )
 def test_what_is_due_is_told_by_the_first_sample_of_a_life(
-    sampled_ms: int, ratio: float | None
+    sampled_ms: int, gpus: int, ratio: float | None
 ) -> None:
-    jobs = """
-        job  queue  submit  run  gpu
-        x    a      0       10   4
-    """
+    jobs = f"job queue submit run gpu\n x a 0 10 {gpus}"
     lines = {
         0: "0 submit x - -",
         20: "20 start x 1 -",

@@ -66,8 +66,7 @@ class JobTotals:
     def finish(self, at_ms: int, slowdown: float | None, fairness: float | None) -> None:
         """Count a job that is done; ratios are None where they are not defined."""
         self.finished += 1
-        if self.last_finish_ms is None or at_ms > self.last_finish_ms:
-            self.last_finish_ms = at_ms
+        self.last_finish_ms = at_ms  # they come in the order of time
         if slowdown is not None:
             self.slowdowns.append(slowdown)
         if fairness is not None:
