@@ -6,29 +6,29 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairlead.store.file.row_seal import DamagedRowError
-from fairlead.store.file.sealed_file import SealedFile
 from fairlead.store.file.store_problem import damaged, problem_of
+from fairlead.store.file.unchanging_file import UnchangingFile
 
 
 @contextmanager
 def one_moment(
-    path: Path, connection: sqlite3.Connection, sealed: SealedFile | None
+    path: Path, connection: sqlite3.Connection, unchanging: UnchangingFile | None
 ) -> Iterator[None]:
     """Everything that is read inside is as of one moment, whatever others write meanwhile.
 
-    Who reads first makes the moment. Raises StoreError for whatever fails, and for a *sealed* file
-    that was written to.
+    Who reads first makes the moment. Raises StoreError for whatever fails, and for an *unchanging*
+    file that was written to.
     """
-    if sealed is not None:
-        sealed.check()
+    if unchanging is not None:
+        unchanging.check()
     with told(path):
         connection.execute("BEGIN")
         try:
             yield
         finally:
             connection.rollback()
-    if sealed is not None:
-        sealed.check()
+    if unchanging is not None:
+        unchanging.check()
 
 
 @contextmanager

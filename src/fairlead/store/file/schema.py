@@ -22,20 +22,20 @@ def connect(
     path: Path,
     *,
     writes: bool,
-    is_sealed: bool = False,
+    is_unchanging: bool = False,
     migrations: Sequence[Step] = MIGRATIONS,
 ) -> sqlite3.Connection:
     """A connection to the store at *path*, of the newest version. Raises StoreError.
 
     With *writes* a file that is missing or empty is made, and an old one is brought up to date. One
-    that *is_sealed* does not change while it is read; the caller has to see to that.
+    that *is_unchanging* does not change while it is read; the caller has to see to that.
     """
     if path.is_dir():
         raise problem(path, "it is a folder", "name a file in it")
     if not writes and not path.exists():
         raise problem(path, "there is no such file", "name one that a scheduler writes")
     try:
-        connection = _opened(path, "rwc" if writes else "ro&immutable=1" if is_sealed else "ro")
+        connection = _opened(path, "rwc" if writes else "ro&immutable=1" if is_unchanging else "ro")
     except sqlite3.Error as error:
         raise problem_of(path, error) from error
     try:

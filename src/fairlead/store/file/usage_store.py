@@ -29,8 +29,8 @@ from fairlead.store.file.saved_ledger import (
     saved_ledger,
 )
 from fairlead.store.file.schema import connect
-from fairlead.store.file.sealed_file import SealedFile, sealed_file
 from fairlead.store.file.store_problem import damaged, problem
+from fairlead.store.file.unchanging_file import UnchangingFile, unchanging_file
 from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.roll_up import rolled_up
@@ -47,14 +47,14 @@ class UsageStore:
         connection: sqlite3.Connection,
         *,
         writes: bool,
-        sealed: SealedFile | None = None,
+        unchanging: UnchangingFile | None = None,
     ) -> None:
         """Use `open` instead."""
         self.path = path
         self._connection = connection
         self._let_go = finalize(self, connection.close)  # also where nobody calls `close`
         self._writes = writes
-        self._sealed = sealed
+        self._unchanging = unchanging
         self._journal = Journal(connection)
         self._checkpoints = Checkpoints(connection, self._journal)
         self._taken: TakenLedger | None = None
@@ -69,11 +69,11 @@ class UsageStore:
         folder in which this user may not write, a store can be read that nobody has open; when
         somebody writes it again, reading raises StoreError until it is opened anew.
         """
-        sealed = None if writes else sealed_file(path)
-        connection = connect(path, writes=writes, is_sealed=sealed is not None)
+        unchanging = None if writes else unchanging_file(path)
+        connection = connect(path, writes=writes, is_unchanging=unchanging is not None)
         try:
-            with one_moment(path, connection, sealed):
-                store = cls(path, connection, writes=writes, sealed=sealed)
+            with one_moment(path, connection, unchanging):
+                store = cls(path, connection, writes=writes, unchanging=unchanging)
             if writes:
                 store.ensure_resources(resources)
         except BaseException:
@@ -158,9 +158,9 @@ class UsageStore:
         moment when the first is asked for, whatever is written until the last. Raises StoreError.
         """
         # On a connection of its own, because this one may have to write before the last is read.
-        sealed = sealed_file(self.path)
-        connection = connect(self.path, writes=False, is_sealed=sealed is not None)
-        with closing(connection), one_moment(self.path, connection, sealed):
+        unchanging = unchanging_file(self.path)
+        connection = connect(self.path, writes=False, is_unchanging=unchanging is not None)
+        with closing(connection), one_moment(self.path, connection, unchanging):
             journal = Journal(connection)
             if since_ms is None:
                 numbered = journal.read(None)
@@ -279,7 +279,7 @@ class UsageStore:
 
     def _one_moment(self) -> AbstractContextManager[None]:
         """Everything that is read inside is as of one moment, whatever others write meanwhile."""
-        return one_moment(self.path, self._connection, self._sealed)
+        return one_moment(self.path, self._connection, self._unchanging)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

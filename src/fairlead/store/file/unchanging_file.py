@@ -20,8 +20,8 @@ class _Stamp(NamedTuple):
     size: int
 
 
-class SealedFile:
-    """A file as it was when it was found to be sealed."""
+class UnchangingFile:
+    """A file as it was when it was found that nobody writes."""
 
     def __init__(self, path: Path) -> None:
         """Remember what the file at *path* is like now."""
@@ -34,13 +34,13 @@ class SealedFile:
             raise problem(self._path, "it has been written to since it was opened", "open it again")
 
 
-def sealed_file(path: Path) -> SealedFile | None:
+def unchanging_file(path: Path) -> UnchangingFile | None:
     """The file at *path* if it can only be read as one that does not change; None for others."""
     target = path.resolve()  # SQLite keeps its files beside what a link leads to
     uses_effective = os.access in os.supports_effective_ids
     if _log(target).exists() or os.access(target.parent, os.W_OK, effective_ids=uses_effective):
         return None
-    return SealedFile(target) if target.exists() else None
+    return UnchangingFile(target) if target.exists() else None
 
 
 def _log(path: Path) -> Path:
