@@ -195,10 +195,34 @@ def test_a_password_in_the_address_is_used_told_and_not_shown() -> None:
     assert found.settings.source.url == "http://ann:secret@p:9090"
     assert remarks(findings) == ["warning exposed-secret $.spec.usage.prometheus.url"]
     assert "passwordFile" in next(iter(findings)).fix
-    cursor, findings = cursor_of("spec: {usage: {prometheus: {url: 'ftp://ann:secret@p:9090'}}}")
+
+
+NO_ADDRESS = {
+    "http://admin:s3/cret@prom:9090": (
+        'found "http://...@prom:9090", which is no address: its host or port cannot be one'
+    ),
+    "https://admin:s3cret@prom:99999": (
+        'found "https://...@prom:99999", which is no address: its host or port cannot be one'
+    ),
+    "admin:s3cret@prom:9090": (
+        'found "...@prom:9090", expected an address that begins with http:// or https://'
+    ),
+    "ftp://admin:s3cret@prom": (
+        'found "ftp://...@prom", expected an address that begins with http:// or https://'
+    ),
+    "http:/admin:s3cret@prom:9090": (
+        'found "http:/...@prom:9090", expected an address with a host'
+    ),
+    "http://admin:s3 cret@prom": 'found "http://...@prom", expected an address without spaces',
+}
+
+
+@pytest.mark.parametrize(("address", "message"), NO_ADDRESS.items(), ids=NO_ADDRESS.keys())
+def test_a_password_in_an_address_that_is_none_is_not_shown(address: str, message: str) -> None:
+    cursor, findings = cursor_of(f"spec: {{usage: {{prometheus: {{url: '{address}'}}}}}}")
     read_settings(cursor)
     (finding,) = findings
-    assert 'found "ftp://...@p:9090"' in finding.message
+    assert (finding.code, finding.message) == ("bad-url", message)
 
 
 KEEP_RAW = "advice ill-matched $.spec.usage.store.keepRaw"

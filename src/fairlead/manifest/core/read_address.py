@@ -1,14 +1,13 @@
 """Reads the address of a server, which must say how to reach it."""
 
-import re
 from typing import Final
 from urllib.parse import urlsplit
 
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
+from fairlead.usage.address_text import without_login
 
 SCHEMES: Final = ("http", "https")
-_USER_IN_ADDRESS: Final = re.compile(r"(?<=//)[^/]*@")
 
 
 def read_address(cursor: Cursor, key: str) -> str:
@@ -20,7 +19,7 @@ def read_address(cursor: Cursor, key: str) -> str:
     problem = address_problem(address) if address else ""
     if problem:
         fix = "write it in full, such as http://prometheus.monitoring:9090"
-        shown = quote(_USER_IN_ADDRESS.sub("...@", address))
+        shown = quote(without_login(address))
         cursor.error(key, "bad-url", f"found {shown}, {problem}", fix)
         return ""
     if urlsplit(address).password:
@@ -31,12 +30,12 @@ def read_address(cursor: Cursor, key: str) -> str:
 
 
 def address_problem(address: str) -> str:
-    """Say what is wrong with *address*; "" if nothing is."""
+    """Say what is wrong with *address*, without a word of it; "" if nothing is."""
     try:
         parts = urlsplit(address)
         port = parts.port
-    except ValueError as wrong:
-        return f"which is no address: {wrong}"
+    except ValueError:  # whose text may hold a part of a password
+        return "which is no address: its host or port cannot be one"
     if parts.scheme not in SCHEMES:
         return f"expected an address that begins with {' or '.join(f'{s}://' for s in SCHEMES)}"
     if not parts.hostname or port == 0:

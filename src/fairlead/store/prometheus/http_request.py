@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
-from urllib.parse import SplitResult, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 import msgspec
 
@@ -25,6 +25,7 @@ from fairlead.store.prometheus.tls_problem import (
     is_no_tls,
     trust_of,
 )
+from fairlead.usage.address_text import without_login
 from fairlead.usage.settings import Credentials, PrometheusSource
 
 # A sample takes some 20 bytes, so a week of 100 queues, a sample a minute, takes 20 MB and comes at
@@ -32,6 +33,7 @@ from fairlead.usage.settings import Credentials, PrometheusSource
 MAX_ANSWER_BYTES: Final = 2**25
 _PIECE_BYTES: Final = 2**20
 _SHOWN_CHARACTERS: Final = 80
+_ASCII_MARKS: Final = "".join(chr(code) for code in range(0x21, 0x7F))
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +56,9 @@ class PrometheusHttp:
         self._url = _checked(_address(source, environ))
         self._credentials = source.credentials
         self._timeout_ms = source.query_timeout_ms
-        place = self._url.netloc.rpartition("@")[2]  # without a password
-        self.name = f"{self._url.scheme}://{place}{self._url.path.rstrip('/')}"
+        place = self._url.netloc.rpartition("@")[2]
+        # What is after a slash in a mistyped password is taken for the path.
+        self.name = without_login(f"{self._url.scheme}://{place}{self._url.path.rstrip('/')}")
 
     def ask(self, path: str, fields: Mapping[str, str]) -> Reply:
         """Send a form and return the reply, whatever its status; StoreError if there is none.
@@ -65,8 +68,8 @@ class PrometheusHttp:
         however slowly the text of the answer drips. A query in the address, by which some servers
         choose whose series they show, goes along with every request, as KAI sends it.
         """
-        target, form = self._url.path.rstrip("/") + path, urlencode(fields)
-        given = self._url.query
+        target, form = _in_ascii(self._url.path.rstrip("/")) + path, urlencode(fields)
+        given = _in_ascii(self._url.query)
         reply = self._sent("POST", f"{target}?{given}" if given else target, form)
         if reply.status in (HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED):
             return self._sent(
@@ -75,7 +78,10 @@ class PrometheusHttp:
         return reply
 
     def _sent(self, method: str, target: str, form: str | None) -> Reply:
-        headers = {"Accept": "application/json", **_authorization(self._credentials, self._url)}
+        authorization = _authorization(self._credentials, self._url)
+        if not all(text.isascii() and text.isprintable() for text in authorization.values()):
+            raise self.problem("cannot be asked: the token is no single line of ASCII text")
+        headers = {"Accept": "application/json", **authorization}
         if form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         deadline_s = time.monotonic() + self._timeout_ms / 1000
@@ -133,12 +139,10 @@ class PrometheusHttp:
                 )
             case ConnectionRefusedError():
                 return "refused the connection: nothing listens there"
-            case socket.gaierror():
+            case socket.gaierror() | UnicodeError():
                 return "is not known by that name of the host"
             case http.client.IncompleteRead():
                 return f"broke off its answer after {len(problem.partial)} bytes"
-            case ValueError():
-                return "cannot be asked: the user, password or token is no single line of text"
         return f"cannot be reached ({shown(str(problem) or type(problem).__name__)})"
 
     def _server(self) -> TlsServer:
@@ -204,19 +208,23 @@ def _address(source: PrometheusSource, environ: Mapping[str, str]) -> str:
 
 
 def _checked(address: str) -> SplitResult:
-    """The parts of the address; a password in it is never shown."""
+    """The parts of the address; a login in it is never shown."""
     try:
         url = urlsplit(address)
         is_possible = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
     except ValueError:
         is_possible = False
-    if not is_possible:
-        without_user = shown(address.rpartition("@")[2])
+    if not is_possible or not address.isprintable() or " " in address:
         raise StoreError(
-            f"{without_user!r} is no address of Prometheus; one is http://host:9090 or "
-            "https://host/path"
+            f"{shown(without_login(address))!r} is no address of Prometheus; one is "
+            "http://host:9090 or https://host/path"
         )
     return url
+
+
+def _in_ascii(text: str) -> str:
+    """A path or query as it is sent: letters beyond ASCII are quoted, all else stays as it is."""
+    return quote(text, safe=_ASCII_MARKS)
 
 
 def _authorization(credentials: Credentials, url: SplitResult) -> dict[str, str]:
