@@ -21,6 +21,7 @@ def check_invariants(state: ClusterState) -> None:
     _check_nodes(state)
     _check_runs(state)
     _check_index(state)
+    _check_repelling(state)
     for queue in state.queues:
         _check_queue(state, queue)
 
@@ -30,6 +31,14 @@ def _check_capacity(state: ClusterState) -> None:
         ready = [node for node in state.nodes.values() if node.ready]
         expected = sum(node.allocatable[at] - node.occupied[at] for node in ready)
         assert state.capacity[at] == expected, f"capacity of {resource}"
+
+
+def _check_repelling(state: ClusterState) -> None:
+    sets = {name: workload.pod_sets for name, workload in state.workloads.items()}
+    repelling = {
+        name for name, each in sets.items() if any(s.constraints.pod_anti_affinity for s in each)
+    }
+    assert set(state.repelling) == repelling, "who keeps others away"
 
 
 def _check_nodes(state: ClusterState) -> None:

@@ -40,6 +40,7 @@ class ClusterState:
         self.workloads: dict[WorkloadName, Workload] = {}
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
+        self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
         self.moment = 0  # grows with every change, and with every undoing
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
@@ -298,6 +299,8 @@ class ClusterState:
 
     def _enqueue(self, workload: Workload) -> None:
         self._journal.put(self.workloads, workload.name, workload)
+        if any([each.constraints.pod_anti_affinity for each in workload.pod_sets]):
+            self._journal.put(self.repelling, workload.name, None)
         self._queued.put(workload.queue, workload.name)
         self._note_waiting(workload)
 
@@ -305,6 +308,8 @@ class ClusterState:
         self._queued.drop(workload.queue, workload.name)
         if self._waiting.has(workload.queue, workload.name):
             self._waiting.drop(workload.queue, workload.name)
+        if workload.name in self.repelling:
+            self._journal.drop(self.repelling, workload.name)
         self._journal.drop(self.workloads, workload.name)
 
     def _note_waiting(self, workload: Workload) -> None:

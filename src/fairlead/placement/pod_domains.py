@@ -176,10 +176,12 @@ class PodDomains:
             self._wake()
 
     def _has_repelling_pod(self, node: str) -> bool:
-        workloads = self._state.workloads
-        for (name, pod), _ in pods_on_node(self._state, node):
-            if workloads[name].pod_sets[pod.pod_set].constraints.pod_anti_affinity:
-                return True
+        workloads, repelling = self._state.workloads, self._state.repelling
+        if repelling:  # most clusters have none, and nodes many pods
+            for (name, pod), _ in pods_on_node(self._state, node):
+                asked = workloads[name].pod_sets[pod.pod_set].constraints
+                if name in repelling and asked.pod_anti_affinity:
+                    return True
         facts = self._state.nodes.get(node)
         return facts is not None and any(each.pod_anti_affinity for each in facts.foreign)
 
