@@ -9,7 +9,8 @@
     ├── StateError           an event contradicts what is known; nothing was changed
     ├── ClusterError         a cluster did not do what was asked; may say when to try again
     ├── UsageError           a record of use contradicts itself; nothing was changed
-    └── StoreError           usage could not be saved or loaded
+    ├── StoreError           usage could not be saved or loaded
+    └── SimulationError      a scenario asks for what cannot be simulated
 
 A caller who catches `FairleadError` has caught every mistake that is not a defect of ours. A
 workload that does not fit is a decision with a reason, never an exception.
@@ -81,3 +82,7 @@ class UsageError(FairleadError):
 
 class StoreError(FairleadError):
     """Usage could not be written or read back."""
+
+
+class SimulationError(FairleadError):
+    """A scenario, a trace or a source of work asks for what cannot be simulated."""

@@ -19,6 +19,10 @@ class Policy(Protocol):
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*."""
 
+    @property
+    def looked_at_the_clock(self) -> bool:
+        """Whether the last plan might have been another one at another time."""
+
 
 def make_policy(settings: Settings) -> Policy:
     """Return the policy that *settings* are for."""

@@ -46,6 +46,11 @@ class ElasticQuotaPolicy:
         self._last = _Planned(state, state.moment, knowledge, refusals, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=decisions)
 
+    @property
+    def looked_at_the_clock(self) -> bool:
+        """Whether the last plan might have been another one at another time."""
+        return self._last is not None and self._last.taken_ms is not None
+
     def _known(
         self, state: ClusterState, last: "_Planned | None"
     ) -> tuple[NodeKnowledge, Refusals]:

@@ -34,6 +34,11 @@ class KaiPolicy:
         self._last = _Planned(state, state.moment, finder, outlook.decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=outlook.decisions)
 
+    @property
+    def looked_at_the_clock(self) -> bool:
+        """Whether the last plan might have been another one at another time."""
+        return self._last is not None and self._last.taken_ms is not None
+
 
 class _Planned(NamedTuple):
     """The last state that was planned for, and what came of it."""

@@ -50,6 +50,11 @@ class KueuePolicy:
             last = self._last = _Planned(state, state.moment, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=last.decisions)
 
+    @property
+    def looked_at_the_clock(self) -> bool:
+        """Whether the last plan might have been another one at another time."""
+        return self._last is not None and self._last.taken_ms is not None
+
     def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 

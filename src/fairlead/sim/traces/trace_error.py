@@ -1,9 +1,9 @@
 """A trace, or what was asked of it, that cannot be used."""
 
-from fairlead.errors import FairleadError
+from fairlead.errors import SimulationError
 
 
-class TraceError(FairleadError):
+class TraceError(SimulationError):
     """The trace was refused; the message names the file, what was found and what helps."""
 
 

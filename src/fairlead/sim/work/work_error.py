@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from fairlead.errors import FairleadError
+from fairlead.errors import SimulationError
 
 Real: TypeAlias = int | Decimal
 """A number that need not be whole; exact, as it was written."""
@@ -16,7 +16,7 @@ Real: TypeAlias = int | Decimal
 _MAX_DIGITS: Final = 30
 
 
-class WorkError(FairleadError):
+class WorkError(SimulationError):
     """A description of work means nothing; says which field, what was found and expected."""
 
     def __init__(self, field: str, problem: str) -> None:

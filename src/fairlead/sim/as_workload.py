@@ -1,0 +1,94 @@
+"""A job as a workload of the rule set that it meets."""
+
+from collections.abc import Mapping
+
+from fairlead.errors import SimulationError
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import (
+    ElasticPods,
+    KaiJob,
+    KueueWorkload,
+    PodConstraints,
+    PodSet,
+    Workload,
+    WorkloadExtension,
+)
+from fairlead.policy.names import PolicyName
+from fairlead.sim.job import Job
+
+
+class WorkloadMaker:
+    """Makes workloads for one state under one rule set."""
+
+    def __init__(self, state: ClusterState, policy: PolicyName) -> None:
+        """Look up through which LocalQueue a ClusterQueue is reached, where there are any."""
+        self._state = state
+        self._policy = policy
+        self._doors: dict[str, tuple[str, str, QueueName]] = {}  # namespace, name, ClusterQueue
+        for _, local in sorted(state.catalogue.local_queues.items()):
+            door = local.namespace, local.name, local.cluster_queue
+            self._doors[f"{local.namespace}/{local.name}"] = door
+            self._doors.setdefault(local.cluster_queue, door)
+
+    def workload(self, job: Job) -> Workload:
+        """Return *job* as the rule set knows it, or raise SimulationError.
+
+        Under Kueue the queue of a job is a LocalQueue as NAMESPACE/NAME, or a ClusterQueue: then it
+        comes through the first LocalQueue that leads there.
+        """
+        namespace, queue, extension = self._address(job)
+        pod_set = PodSet(
+            name="main",
+            count=job.pods,
+            min_count=job.min_pods,
+            requests=self._requests(job),
+            constraints=PodConstraints(node_selector=tuple(sorted(job.node_labels.items()))),
+        )
+        return Workload(
+            name=WorkloadName(job.name),
+            queue=queue,
+            namespace=namespace,
+            pod_sets=(pod_set,),
+            min_count=job.min_pods,
+            priority=job.priority,
+            preemptible=job.preemptible,
+            created_ms=job.submit_ms,
+            extension=extension,
+        )
+
+    def _address(self, job: Job) -> tuple[str, QueueName, WorkloadExtension]:
+        match self._policy:
+            case "kai":
+                return "", self._known_queue(job), KaiJob()
+            case "elastic-quota":
+                return job.queue, QueueName(job.queue), ElasticPods()
+            case "kueue":
+                door = self._doors.get(job.queue)
+                if door is None:
+                    raise SimulationError(
+                        f"job {job.name} is for queue {job.queue}, "
+                        "which is neither a LocalQueue nor a ClusterQueue with one"
+                    )
+                namespace, name, queue = door
+                return namespace, queue, KueueWorkload(local_queue=name)
+
+    def _known_queue(self, job: Job) -> QueueName:
+        queue = QueueName(job.queue)
+        if queue not in self._state.queues:
+            raise SimulationError(f"job {job.name} is for queue {queue}, which does not exist")
+        return queue
+
+    def _requests(self, job: Job) -> tuple[int, ...]:
+        return requests_on(self._state.resources, job.requests, job.name)
+
+
+def requests_on(resources: tuple[str, ...], asked: Mapping[str, int], name: str) -> tuple[int, ...]:
+    """Return *asked* on *resources*; raise SimulationError for one that the cluster has not."""
+    unknown = [resource for resource in asked if resource not in resources]
+    if unknown:
+        raise SimulationError(
+            f"job {name} asks for {', '.join(sorted(unknown))}, which no node has; "
+            f"there is {', '.join(resources)}"
+        )
+    return tuple(asked.get(resource, 0) for resource in resources)

@@ -1,0 +1,190 @@
+"""The engine on a virtual clock.
+
+The policy is asked in cycles, as on a live cluster: when something changed, but not more often than
+the rules say, or at a fixed period. What it decides is carried out, and everything that happens is
+told to a listener. Nothing is remembered of jobs that are done, so memory is bounded by the work
+that is alive.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+from fairlead.model.axes import QueueName
+from fairlead.model.events import NodeAdded, NodeRemoved
+from fairlead.model.plan import Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.make_policy import Policy
+from fairlead.sim.as_workload import WorkloadMaker
+from fairlead.sim.event_queue import EventQueue, Rank
+from fairlead.sim.happenings import CapacityChanged
+from fairlead.sim.job import Job
+from fairlead.sim.live_jobs import Listener, LiveJobs
+from fairlead.sim.past_use import PastUse
+from fairlead.sim.simulation_rules import NodeChange, SimulationRules
+
+Sampler: TypeAlias = Callable[[int, ClusterState], None]
+"""Is shown the state at regular times, after what happened then and before the cycle."""
+
+
+class Work(Protocol):
+    """Where jobs come from."""
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield jobs in the order in which they are submitted."""
+
+    def on_started(self, job: Job, at_ms: int) -> Iterable[Job]:
+        """Return what is submitted because *job* has started."""
+
+    def on_finished(self, job: Job, at_ms: int) -> Iterable[Job]:
+        """Return what is submitted because *job* is done."""
+
+
+class Simulation:
+    """One run of one policy over some work."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        policy: Policy,
+        maker: WorkloadMaker,
+        work: Work,
+        rules: SimulationRules,
+        listener: Listener,
+        *,
+        past_use: PastUse | None = None,
+        node_changes: Sequence[NodeChange] = (),
+        sampler: Sampler | None = None,
+    ) -> None:
+        """Begin at the start, with *state* as it is then; it is changed as time goes by."""
+        self.state = state
+        self.now_ms = rules.start_ms
+        self.cycles = 0
+        self._policy = policy
+        self._work = work
+        self._rules = rules
+        self._listener = listener
+        self._past_use = past_use
+        self._sampler = sampler
+        self._events = EventQueue()
+        self._jobs = LiveJobs(state, maker, rules, self._events, listener, self._changed)
+        self._jobs.on_started = lambda at_ms, job: self._submit_all(work.on_started(job, at_ms))
+        self._jobs.on_finished = lambda at_ms, job: self._submit_all(work.on_finished(job, at_ms))
+        self._last_cycle_ms: int | None = None
+        self._cycle_at_ms: int | None = None  # when the next one is due; None: not known
+        self._to_come = 0  # submissions and changes of the cluster
+        self._arrivals = work.jobs()
+        self._begin(node_changes)
+
+    def run(self) -> None:
+        """Let time pass until the end, or until nothing more can happen."""
+        until_ms = self._rules.until_ms
+        while (next_ms := self._events.next_ms()) is not None:
+            if until_ms is not None and next_ms >= until_ms:
+                self.now_ms = until_ms
+                return
+            if until_ms is None and self._is_over():
+                return
+            self.now_ms = next_ms
+            self._events.step()
+
+    def _is_over(self) -> bool:
+        """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""
+        return not self._to_come and not self._jobs.running and self._cycle_at_ms is None
+
+    def _begin(self, node_changes: Sequence[NodeChange]) -> None:
+        start_ms = self._rules.start_ms
+        self._tell_capacity(start_ms)
+        for change in node_changes:
+            self._to_come += 1
+            self._events.push(change.at_ms, Rank.CLUSTER, self._change_nodes, change)
+        if self._past_use is not None:
+            self._past_use.begin(start_ms)
+            self._events.push(start_ms, Rank.USAGE, self._tell_usage, None)
+        if self._sampler is not None:
+            self._events.push(start_ms, Rank.SAMPLE, self._sample, None)
+        if self._rules.every_ms is not None:
+            self._hold_cycle_at(start_ms)
+        self._await_arrival()
+
+    def _await_arrival(self) -> None:
+        job = next(self._arrivals, None)
+        if job is not None:
+            self._submit_all([job], self._arrive)
+
+    def _arrive(self, now_ms: int, job: Job) -> None:
+        self._submit(now_ms, job)
+        self._await_arrival()
+
+    def _submit_all(
+        self, jobs: Iterable[Job], call: Callable[[int, Job], None] | None = None
+    ) -> None:
+        for job in jobs:
+            self._to_come += 1
+            self._events.push(job.submit_ms, Rank.SUBMIT, call or self._submit, job)
+
+    def _submit(self, now_ms: int, job: Job) -> None:
+        self._to_come -= 1
+        self._jobs.submit(now_ms, job)
+
+    def _change_nodes(self, now_ms: int, change: NodeChange) -> None:
+        self._to_come -= 1
+        for name in change.lost:
+            self._jobs.lose_node(now_ms, name)
+            self.state.apply(NodeRemoved(name))
+        for node in change.added:
+            self.state.apply(NodeAdded(node))
+        self._tell_capacity(now_ms)
+        if self._past_use is not None:
+            self._past_use.write_capacity(now_ms)
+        self._wake(now_ms)
+
+    def _tell_capacity(self, now_ms: int) -> None:
+        capacity = dict(zip(self.state.resources, self.state.capacity, strict=True))
+        self._listener(CapacityChanged(at_ms=now_ms, capacity=capacity))
+
+    def _changed(self, now_ms: int, queue: QueueName) -> None:
+        """Take notice that *queue* holds or wants more or less."""
+        if self._past_use is not None:
+            self._past_use.write(now_ms, queue)
+        self._wake(now_ms)
+
+    def _tell_usage(self, now_ms: int, _: None) -> None:
+        assert self._past_use is not None
+        self._past_use.tell(now_ms)
+        self._events.push(now_ms + self._past_use.every_ms, Rank.USAGE, self._tell_usage, None)
+        if self.state.waited_for():
+            self._wake(now_ms)
+
+    def _sample(self, now_ms: int, _: None) -> None:
+        assert self._sampler is not None
+        assert self._rules.sample_every_ms is not None
+        self._sampler(now_ms, self.state)
+        self._events.push(now_ms + self._rules.sample_every_ms, Rank.SAMPLE, self._sample, None)
+
+    def _wake(self, now_ms: int) -> None:
+        """Let there be a cycle soon, because something changed."""
+        if self._rules.every_ms is None:
+            at_ms = now_ms
+            if self._last_cycle_ms is not None:
+                at_ms = max(now_ms, self._last_cycle_ms + self._rules.at_most_every_ms)
+            self._hold_cycle_at(at_ms)
+
+    def _hold_cycle_at(self, at_ms: int) -> None:
+        if self._cycle_at_ms is None or at_ms < self._cycle_at_ms:
+            self._cycle_at_ms = at_ms
+            self._events.push(at_ms, Rank.CYCLE, self._cycle, None)
+
+    def _cycle(self, now_ms: int, _: None) -> None:
+        if now_ms != self._cycle_at_ms:
+            return  # an earlier one was held in its place
+        self._cycle_at_ms = None
+        self._last_cycle_ms = now_ms
+        self.cycles += 1
+        decisions = self._policy.plan(self.state, now_ms).decisions
+        self._jobs.carry_out(now_ms, decisions)
+        if self._rules.every_ms is not None:
+            self._hold_cycle_at(now_ms + self._rules.every_ms)
+        elif any(not isinstance(each, Wait) for each in decisions):
+            self._wake(now_ms)
+        elif decisions and self._policy.looked_at_the_clock:
+            self._hold_cycle_at(now_ms + self._rules.look_again_ms)

@@ -1,0 +1,209 @@
+"""What happens when, on small clusters that can be worked out by hand."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from fairlead.errors import SimulationError
+from fairlead.model.invariants import check_invariants
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.sim.as_workload import WorkloadMaker
+from fairlead.sim.happenings import (
+    CapacityChanged,
+    Finished,
+    Happening,
+    Started,
+    Stopped,
+    Submitted,
+    ToldToLeave,
+)
+from fairlead.sim.job import KEEPS_ALL, Job
+from fairlead.sim.job_progress import Delays
+from fairlead.sim.simulation import Simulation
+from fairlead.sim.simulation_rules import NodeChange, SimulationRules
+from tests.sim.small_cluster import (
+    DEVICE,
+    GPU,
+    SECOND,
+    FixedWork,
+    cluster,
+    job,
+    node,
+    queue,
+)
+
+TWO_HALVES = (queue("a", gpus=1), queue("b", gpus=1))
+"""Each of two queues owns one GPU."""
+
+
+def simulate(
+    state: ClusterState,
+    jobs: Sequence[Job],
+    rules: SimulationRules | None = None,
+    changes: Sequence[NodeChange] = (),
+) -> tuple[list[str], Simulation]:
+    """What happened, a line each; the state is looked over after everything that happens."""
+    told: list[str] = []
+
+    def listen(happening: Happening) -> None:
+        check_invariants(state)
+        if not isinstance(happening, CapacityChanged):
+            told.append(line(happening))
+
+    simulation = Simulation(
+        state,
+        KaiPolicy(KaiSettings()),
+        WorkloadMaker(state, "kai"),
+        FixedWork(jobs),
+        rules or SimulationRules(),
+        listen,
+        node_changes=changes,
+    )
+    simulation.run()
+    return told, simulation
+
+
+def line(happening: Happening) -> str:
+    at = f"{happening.at_ms / SECOND:g}"
+    match happening:
+        case Submitted():
+            return f"{at} {happening.job.name} comes"
+        case Started():
+            return f"{at} {happening.job.name} starts {happening.pods}"
+        case ToldToLeave():
+            whom = happening.beneficiary or happening.cause
+            return f"{at} {happening.job.name} is to leave for {whom}"
+        case Stopped():
+            return f"{at} {happening.job.name} stops and loses {happening.lost_ms / SECOND:g}"
+        case Finished():
+            held = happening.held_ms / SECOND
+            return f"{at} {happening.job.name} is done, held {held:g}"
+        case CapacityChanged():
+            return f"{at} the cluster has {happening.capacity[GPU] // DEVICE}"
+
+
+def lines(text: str) -> list[str]:
+    return [each.strip() for each in text.strip().splitlines()]
+
+
+def test_a_job_starts_when_another_ends() -> None:
+    state = cluster([queue("a")], {"n": 2})
+    jobs = [job(f"j{i}", "a", gpus=1, at=i, run=10) for i in range(3)]
+    told, simulation = simulate(state, jobs)
+    assert told == lines("""
+        0 j0 comes
+        0 j0 starts 1
+        1 j1 comes
+        1 j1 starts 1
+        2 j2 comes
+        10 j0 is done, held 10
+        10 j2 starts 1
+        11 j1 is done, held 10
+        20 j2 is done, held 10
+    """)
+    assert simulation.now_ms == 20 * SECOND
+    assert not state.workloads
+
+
+def test_a_claim_takes_a_gpu_back_and_who_gave_way_starts_anew() -> None:
+    state = cluster(TWO_HALVES, {"n": 2})
+    jobs = [
+        job("a1", "a", gpus=1, run=20),
+        job("a2", "a", gpus=1, run=20),
+        job("b1", "b", gpus=1, at=5, run=30),
+    ]
+    told, _ = simulate(state, jobs, SimulationRules(grace_ms=3 * SECOND))
+    assert told[4:] == lines("""
+        5 b1 comes
+        5 a2 is to leave for b1
+        8 a2 stops and loses 5
+        8 b1 starts 1
+        20 a1 is done, held 20
+        20 a2 starts 1
+        38 b1 is done, held 30
+        40 a2 is done, held 28
+    """)
+
+
+def test_what_a_checkpoint_keeps_is_not_done_again() -> None:
+    state = cluster(TWO_HALVES, {"n": 2})
+    jobs = [
+        job("a1", "a", gpus=1, run=20),
+        msgspec.structs.replace(job("a2", "a", gpus=1, run=20), checkpoint_ms=KEEPS_ALL),
+        job("b1", "b", gpus=1, at=5, run=30),
+    ]
+    rules = SimulationRules(delays=Delays(restart_ms=2 * SECOND))
+    told, _ = simulate(state, jobs, rules)
+    assert told[4:] == lines("""
+        5 b1 comes
+        5 a2 is to leave for b1
+        5 a2 stops and loses 0
+        6 b1 starts 1
+        20 a1 is done, held 20
+        20 a2 starts 1
+        36 b1 is done, held 30
+        37 a2 is done, held 22
+    """)  # 5 were done before: 15 are left, and 2 to begin again
+
+
+def test_cycles_keep_their_distance() -> None:
+    state = cluster([queue("a")], {"n": 4})
+    jobs = [job(f"j{i}", "a", gpus=1, at=i, run=100) for i in range(4)]
+    told, simulation = simulate(state, jobs, SimulationRules(at_most_every_ms=10 * SECOND))
+    assert [each for each in told if "starts" in each] == lines("""
+        0 j0 starts 1
+        10 j1 starts 1
+        10 j2 starts 1
+        10 j3 starts 1
+    """)
+    assert simulation.cycles < 12  # ends that free nothing anybody wants are looked at once
+
+
+def test_cycles_can_have_a_fixed_period() -> None:
+    state = cluster([queue("a")], {"n": 1})
+    rules = SimulationRules(every_ms=7 * SECOND, until_ms=50 * SECOND)
+    told, simulation = simulate(state, [job("j", "a", gpus=1, at=1, run=10)], rules)
+    assert told == ["1 j comes", "7 j starts 1", "17 j is done, held 10"]
+    assert simulation.cycles == 8  # at 0, 7, ... 49
+    assert simulation.now_ms == 50 * SECOND
+
+
+def test_a_gang_that_loses_a_node_begins_anew_elsewhere() -> None:
+    state = cluster([queue("a")], {"m": 1, "n": 1})
+    gang = msgspec.structs.replace(job("g", "a", gpus=1, run=10), pods=2, min_pods=2)
+    changes = [
+        NodeChange(at_ms=4 * SECOND, lost=("n",)),
+        NodeChange(at_ms=6 * SECOND, added=(node("o", 1),)),
+    ]
+    told, _ = simulate(state, [gang], changes=changes)
+    assert told == lines("""
+        0 g comes
+        0 g starts 2
+        4 g is to leave for node-lost
+        4 g stops and loses 8
+        6 g starts 2
+        16 g is done, held 28
+    """)
+
+
+def test_it_ends_where_nothing_can_happen_any_more() -> None:
+    state = cluster([queue("a")], {"n": 1})
+    told, simulation = simulate(state, [job("j", "a", gpus=2, run=1)])
+    assert told == ["0 j comes"]
+    assert simulation.cycles == 1
+
+
+def test_a_job_for_a_queue_that_is_not_there_is_refused() -> None:
+    state = cluster([queue("a")], {"n": 1})
+    with pytest.raises(SimulationError, match="job j is for queue z, which does not exist"):
+        simulate(state, [job("j", "z", gpus=1)])
+
+
+def test_a_job_that_asks_for_what_no_node_has_is_refused() -> None:
+    state = cluster([queue("a")], {"n": 1})
+    odd = msgspec.structs.replace(job("j", "a", gpus=1), requests={"tpu": 1})
+    with pytest.raises(SimulationError, match="job j asks for tpu, which no node has"):
+        simulate(state, [odd])
