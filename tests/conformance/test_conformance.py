@@ -36,7 +36,11 @@ BUILT = [
 
 @pytest.mark.parametrize(("name", "kinds"), BUILT)
 def test_every_recorded_answer_that_is_built_is_ours(name: str, kinds: dict[str, int]) -> None:
-    outcomes = [outcome for outcome in check_file(VECTORS / name) if outcome.kind in kinds]
+    def is_of_these(case: Json) -> bool:
+        return case.get("kind", "") in kinds or "kind" not in case
+
+    found = check_file(VECTORS / name, is_of_these)
+    outcomes = [outcome for outcome in found if outcome.kind in kinds]
     assert [outcome for outcome in outcomes if outcome.status != "passed"] == []
     assert Counter(outcome.kind for outcome in outcomes) == kinds
 

@@ -26,6 +26,8 @@ from tests.conformance import (
     kueue_targets,
     published_division,
     published_kueue,
+    published_sharing,
+    published_traces,
     published_usage,
 )
 from tests.conformance.outcome import Outcome
@@ -45,7 +47,12 @@ PUBLISHED_KINDS: dict[str, Check] = {
     "shareWeight": published_division.check,
     "drs": published_kueue.check,
     "decay": published_kueue.check,
+    "burst": published_sharing.check,
     "portion": published_usage.check,
+    "replay": published_traces.check,
+    "steady": published_sharing.check,
+    "trace": published_traces.check,
+    "turns": published_sharing.check,
     "usage": published_usage.check,
 }
 
@@ -54,13 +61,14 @@ class VectorError(Exception):
     """The file is not one of recorded answers; the message says why."""
 
 
-def check_file(path: Path) -> list[Outcome]:
-    """Compare every case of a file, in its order."""
+def check_file(path: Path, wanted: Callable[[Any], bool] | None = None) -> list[Outcome]:
+    """Compare every case of a file that is *wanted*, in its order."""
     content = _read(path)
     schema = content.get("schema")
     cases = content.get("cases", content.get("entries", []))
     if not isinstance(cases, list):
         raise VectorError(f"{path}: found no list of cases")
+    cases = [case for case in cases if wanted is None or wanted(case)]
     match schema:
         case "kai-oracle/1":
             return _flat(_check_kind(case, str(content.get("kind")), KAI_KINDS) for case in cases)
