@@ -7,6 +7,7 @@ from fairlead.explain.division_result import division_result
 from fairlead.explain.division_viewpoint import DivisionViewpoint
 from fairlead.explain.explain_leftovers import explain_leftovers
 from fairlead.explain.explanation import Section
+from fairlead.explain.k_text import k_text
 from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, RoundEntry, RoundStep
 
 
@@ -105,7 +106,7 @@ def _usage_remarks(view: DivisionViewpoint, step: RoundStep) -> list[str]:
     if view.division.k > 0:
         remarks.append(
             "PART counts past usage: in proportion to w + k(w - usage), or 0 where that is less; "
-            f"w is the part of the weights here, k = {float(view.division.k):g}."
+            f"w is the part of the weights here, k = {k_text(view.division.k)}."
         )
     if step.share_weight_total == 0:
         remarks.append("Past usage outweighs every claim, so this priority gets no more.")

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.explain.k_text import k_text
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Axis, QueueName
@@ -89,7 +90,7 @@ def past_use_text(past: PastUse) -> str:
     effect = "" if vector.usage is not None else "; it does not count"
     return (
         f"past use: {vector.state}{age}{effect}; window: {_window_text(rules.window)}; "
-        f"half-life: {fades}; charge: {rules.charge}; k = {float(past.k):g}"
+        f"half-life: {fades}; charge: {rules.charge}; k = {k_text(past.k)}"
     )
 
 
