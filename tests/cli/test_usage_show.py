@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from matplotlib.font_manager import fontManager
 
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.past_store import NOW, capacity, held, write_past
@@ -107,3 +108,16 @@ def test_objects_of_two_rule_sets_are_still_refused(tmp_path: Path) -> None:
     ran = run_cli("usage", "show", "-f", file, "--store", write_past(tmp_path, PAST))
     assert (ran.exit_code, ran.out) == (1, "")
     assert "mixed-families" in ran.err
+
+
+def test_letters_that_a_picture_cannot_show_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = [font for font in fontManager.ttflist if font.name.startswith("DejaVu")]
+    monkeypatch.setattr(fontManager, "ttflist", usual)
+    past = write_past(tmp_path, (capacity(10, 10), held(10, "漢", 8), held(0, "漢", 0)))
+    file = tmp_path / "usage.png"
+    ran = run_cli("usage", "show", "--store", past, "--now", NOW, "--plot", str(file))
+    note, drawn = ran.err.splitlines()
+    assert note.startswith("note: no installed font has 漢, so the picture has boxes there: ")
+    assert (ran.exit_code, drawn) == (0, f"drawn: {file}")

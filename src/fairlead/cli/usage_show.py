@@ -190,5 +190,7 @@ def _draw(
     if queue is not None:
         only = {name: points for name, points in held.queues.items() if name == queue}
         held = msgspec.structs.replace(held, queues=only)
-    draw_usage(held, store.resources, file)
+    boxes = draw_usage(held, store.resources, file)
+    if boxes is not None:
+        click.echo(f"note: {boxes}", err=True)
     click.echo(f"drawn: {file}", err=True)

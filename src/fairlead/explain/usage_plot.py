@@ -4,7 +4,6 @@ The library that draws is an extra, and slow to load, so it is loaded only here.
 """
 
 import io
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from datetime import UTC
@@ -44,12 +43,12 @@ Line = tuple[str, str, Points]
 """A name, a colour, and the points."""
 
 
-def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> None:
+def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> str | None:
     """Draw averages into *file*, whose ending says whether as SVG or PNG.
 
     Resources that nobody held are left out. Raises FairleadError if the library is missing or the
     file cannot be written, and leaves what was there. Equal input gives equal pictures. Letters
-    that no installed font has are boxes in a PNG, which is noted on standard error.
+    that no installed font has are boxes in a PNG: then the text to tell of it is returned.
     """
     try:
         from matplotlib import rc_context, rcParams
@@ -78,11 +77,12 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> No
             panels[0].set_axis_off()
         data = _drawn(figure, file)
     write_whole(file, [data])
-    if missing and _form(file) != "svg":  # whose text the viewer draws, with fonts of its own
-        sys.stderr.write(
-            f"note: no installed font has {short_name(missing, LABEL_COLUMNS)}, so the picture has "
-            "boxes there: install one, or draw an .svg\n"
-        )
+    if not missing or _form(file) == "svg":  # whose text the viewer draws, with fonts of its own
+        return None
+    return (
+        f"no installed font has {short_name(missing, LABEL_COLUMNS)}, so the picture has boxes "
+        "there: install one, or draw an .svg"
+    )
 
 
 def lines_of(held: HeldOverTime, place: int) -> list[Line]:
