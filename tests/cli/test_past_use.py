@@ -293,3 +293,23 @@ def test_queues_of_the_record_that_are_not_among_the_objects_are_told(tmp_path: 
     ran = queues(tmp_path, options=("--usage-source", past))
     assert ran.exit_code == 0
     assert ran.err == "note: past use is known of 1 queue not among the objects: team-a\n"
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://eve:hunter2@p", "http://eve:hunter2@:9090", "http:/eve:hunter2@p:9090"]
+)
+def test_a_login_in_a_wrong_source_is_not_shown(tmp_path: Path, address: str) -> None:
+    ran = queues(tmp_path, options=("--usage-source", address))
+    assert ran.exit_code == 2
+    assert "...@" in ran.err
+    assert "hunter2" not in ran.err
+    assert "eve" not in ran.err
+
+
+@pytest.mark.parametrize("k", ["1234567", "0.12345678"])
+def test_k_is_shown_as_it_was_written(tmp_path: Path, k: str) -> None:
+    past = write_past(tmp_path, PAST)
+    own = settings(f"{{k: {k}, store: {{path: {past}}}}}")
+    assert f"; k = {k}\n" in queues(tmp_path, own, options=("--usage",)).out
+    asked = ("-f", str(tmp_path / "c.yaml"), "--now", NOW, "--usage")
+    assert f"k = {k}." in " ".join(run_cli("explain", "a", *asked).out.split())

@@ -26,6 +26,7 @@ from fairlead.manifest.core.read_address import address_problem
 from fairlead.model.axes import QueueName
 from fairlead.model.events import UsageChanged
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.usage.address_text import without_login
 from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings, UsageSource
 
 if TYPE_CHECKING:
@@ -200,10 +201,11 @@ def _check_source(text: str) -> None:
     if _is_address(text):
         problem = address_problem(text)
         if problem:
-            raise click.BadParameter(f"found {text!r}, {problem}", param_hint=hint)
+            shown = without_login(text)
+            raise click.BadParameter(f"found {shown!r}, {problem}", param_hint=hint)
     elif not Path(text).is_file():
         raise click.BadParameter(
-            f"there is no file {text!r}; an address begins with http:// or https://",
+            f"there is no file {without_login(text)!r}; an address begins with http:// or https://",
             param_hint=hint,
         )
 
