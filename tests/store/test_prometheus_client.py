@@ -133,6 +133,127 @@ def test_a_piece_that_is_too_long_for_us_is_halved(monkeypatch: pytest.MonkeyPat
         assert [at_ms for at_ms, _ in series.samples] == list(range(START, START + 70_000, 1000))
 
 
+def test_a_piece_for_which_the_server_is_too_slow_is_halved_and_so_are_all_later_ones() -> None:
+    """12,000 points, of which the server does 5,000 in its time: 11,000, 5,500, then 2,750."""
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        if asked[-1] > 5000:
+            return failure("timeout", "query timed out in expression evaluation", 503)
+        return range_of({A: lambda _: 1}, request)
+
+    with serving(answer) as url:
+        client = client_of(url)
+        [series] = whole(client, "held", START, START + 11_999_000, 1000).series
+        assert asked == [11_000, 5500, 2750, 2750, 2750, 2750, 1000]
+        assert len(series.samples) == 12_000
+        asked.clear()
+        whole(client, "another", START, START + 2_999_000, 1000)
+    assert asked == [2750, 250]
+
+
+def test_a_piece_that_comes_too_late_is_halved() -> None:
+    """4,000 points, of which only 2,000 come within the timeout."""
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        if asked[-1] > 2000:
+            time.sleep(2)
+        return range_of({}, request)
+
+    with serving(answer) as url:
+        whole(client_of(url, timeout_ms=500), "held", START, START + 3_999_000, 1000)
+    assert asked == [4000, 2000, 2000]
+
+
+def test_a_server_that_is_always_too_slow_is_given_up_after_three_halvings() -> None:
+    """And asked only once by the next query, because the size is kept."""
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        return failure("timeout", "query timed out in expression evaluation", 503)
+
+    with serving(answer) as url:
+        client = client_of(url)
+        for sizes in ([11_000, 5500, 2750, 1375], [1375]):
+            asked.clear()
+            with pytest.raises(StoreError, match="reports an error: query timed out in expression"):
+                whole(client, "held", START, START + 19_999_000, 1000)
+            assert asked == sizes
+
+
+def test_a_server_that_cannot_be_reached_in_time_is_not_asked_for_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[object] = []
+
+    def unreachable(address: object, *_: object) -> None:
+        tried.append(address)
+        raise TimeoutError
+
+    monkeypatch.setattr("socket.create_connection", unreachable)
+    with pytest.raises(StoreError, match="did not answer within 10 s"):
+        whole(client_of("http://h:1"), "held", START, START + 9_999_000, 1000)
+    assert tried == [("h", 1)]
+
+
+def test_a_moment_that_cannot_be_had_does_not_make_later_pieces_small() -> None:
+    """Else all that is asked for next would come point by point."""
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        if request.fields["query"] == "huge":
+            return failure("execution", "query processing would load too many samples", 422)
+        return range_of({}, request)
+
+    with serving(answer) as url:
+        client = client_of(url)
+        with pytest.raises(StoreError, match="too many samples"):
+            whole(client, "huge", START, START + 3000, 1000)
+        whole(client, "small", START, START + 3000, 1000)
+    assert asked == [4, 2, 1, 4]
+
+
+OTHER_TIMES = {
+    "the piece before": [START - 1000],
+    "a moment too early": [START - 1, START],
+    "a moment too late": [START, START + 1001],
+    "an early one in between": [START, START - 1000, START + 1000],
+    "backwards": [START + 1000, START],
+    "one moment twice": [START, START],
+}
+
+
+@pytest.mark.parametrize("moments", OTHER_TIMES.values(), ids=OTHER_TIMES.keys())
+def test_samples_of_another_time_than_was_asked_about_are_refused(moments: list[int]) -> None:
+    values = [[at_ms / 1000, "1"] for at_ms in moments]
+    answer = success({"resultType": "matrix", "result": [{"metric": {}, "values": values}]})
+    with (
+        serving(lambda _: answer) as url,
+        pytest.raises(StoreError, match="answered about another time than it was asked about"),
+    ):
+        whole(client_of(url), "held", START, START + 1000, 1000)
+
+
+def test_a_cache_that_answers_every_piece_with_the_first_is_found_out() -> None:
+    """Its samples are all within the whole time, but not within the second piece."""
+    kept: list[Response] = []
+
+    def answer(request: Request) -> Response:
+        kept.append(range_of({A: lambda _: 1}, request))
+        return kept[0]
+
+    with serving(answer) as url:
+        pieces = client_of(url).range("held", START, START + MAX_POINTS * 1000, 1000)
+        assert len(next(pieces).series[0].samples) == MAX_POINTS
+        with pytest.raises(StoreError, match="something between it and us that keeps old answers"):
+            next(pieces)
+
+
 def test_one_moment_that_is_too_long_is_told_with_what_to_ask_instead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -333,6 +454,17 @@ def test_a_query_in_the_address_goes_along_with_every_request_and_is_not_shown()
     )
     assert get.path == "/p/api/v1/query_range"
     assert (get.fields["tenant"], get.fields["dedup"], get.fields["query"]) == ("a b", "true", "up")
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"), [("timeout", "query timed out"), ("execution", "too many samples")]
+)
+def test_an_error_in_the_place_of_the_time_is_told(kind: str, error: str) -> None:
+    with (
+        serving(lambda _: failure(kind, error, 503)) as url,
+        pytest.raises(StoreError, match=f"Prometheus at {url} reports an error: {error}"),
+    ):
+        client_of(url).clock_ms()
 
 
 @pytest.mark.parametrize("text", ["NaN", "+Inf", "-1", "1e99999999"])

@@ -26,6 +26,10 @@ class TooManySamplesError(AnswerError):
     """The server would have to load more samples than it may; ask for a shorter time."""
 
 
+class TimedOutError(AnswerError):
+    """The server was not done with the query in its time; ask for a shorter one."""
+
+
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The samples of one set of labels, in the order of time."""
 
@@ -143,6 +147,8 @@ def _body(reply: Reply) -> _Body:
         text = f"reports an error: {shown(body.error or body.status)}"
         if "too many samples" in body.error:
             raise TooManySamplesError(text)
+        if body.error_type == "timeout":
+            raise TimedOutError(text)
         raise AnswerError(text)
     return body
 

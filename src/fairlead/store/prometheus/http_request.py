@@ -48,6 +48,10 @@ class TooLongAnswerError(StoreError):
     """The answer would not fit into memory; ask for a shorter time."""
 
 
+class LateAnswerError(StoreError):
+    """No answer came in time; one about a shorter time may."""
+
+
 class PrometheusHttp:
     """One server, with how it knows us and how long it is waited for."""
 
@@ -88,13 +92,19 @@ class PrometheusHttp:
         connection = self._connection()
         try:
             connection.request(method, target, form, headers)
-            return _read(connection, deadline_s)
+            return self._reply(connection, deadline_s)
         except _TooLongError as problem:
             raise self._too_long(problem.content_type) from None
         except (OSError, http.client.HTTPException, ValueError) as problem:
             raise self.problem(self._in_words(problem)) from problem
         finally:
             connection.close()
+
+    def _reply(self, connection: http.client.HTTPConnection, deadline_s: float) -> Reply:
+        try:
+            return _read(connection, deadline_s)
+        except TimeoutError as problem:  # a server that cannot be reached in time is another matter
+            raise LateAnswerError(str(self.problem(self._in_words(problem)))) from problem
 
     def problem(self, text: str) -> StoreError:
         """An error that says which server it is about."""
