@@ -170,7 +170,6 @@ def test_only_the_window_is_fetched(url: str) -> None:
     found = told_by(source, rules, now_ms)
     assert found.problems == ()
     assert found.newest_ms == now_ms
-    assert found.resources == ("cpu", "memory", "nvidia.com/gpu")
     assert min(entry.at_ms for entry in found.entries) == now_ms - 128 * MINUTE
 
 

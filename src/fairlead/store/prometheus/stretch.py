@@ -1,0 +1,170 @@
+"""One stretch of time, asked about resource by resource, and what is odd about the answers.
+
+Series that are missing, have no usable number or belong to nobody leave an answer that can be
+used, and a reader who wonders; each is noted here in words, with the query that shows it.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Final, NamedTuple
+
+from fairlead.errors import StoreError
+from fairlead.model.axes import QueueName
+from fairlead.store.prometheus.changes import Change, SeriesChanges, largest
+from fairlead.store.prometheus.client import PrometheusClient
+from fairlead.store.prometheus.http_request import shown
+from fairlead.store.prometheus.level_sweep import Subject, Told
+from fairlead.store.prometheus.queries import QUEUE_LABEL, ResourceQueries
+from fairlead.usage.settings import UsageRules
+
+SHOWN_PROBLEMS: Final = 5
+
+
+class _Answered(NamedTuple):
+    """What is told in answer to one query, and whether any of it is a number that counts."""
+
+    told: list[Told]
+    has_amounts: bool
+    no_amount: str  # the first sample that is no amount, for people; "": all are
+
+
+class Stretch:
+    """Asks about one stretch of time and notes what is odd about the answers."""
+
+    def __init__(
+        self, client: PrometheusClient, rules: UsageRules, begin_ms: int, end_ms: int
+    ) -> None:
+        """Ask nothing yet about the samples from *begin_ms* to *end_ms*, both included."""
+        self._client = client
+        self._rules = rules
+        self._begin_ms = begin_ms
+        self._end_ms = end_ms
+        self._odd: dict[str, None] = {}
+        self._has_answers = False
+        self._no_amount = ""  # what queues held, in a sample that is no amount
+
+    def ask(self, place: int, queries: ResourceQueries) -> Iterator[Told]:
+        """What is told of one resource."""
+        held = self._told(place, Subject.HELD, queries.allocated, queries.scale)
+        capacity = self._told(place, Subject.CAPACITY, queries.capacity, queries.scale)
+        self._judge(queries, held, capacity)
+        yield from capacity.told
+        yield from held.told
+        if self._rules.charge == "over-quota" and held.has_amounts:
+            guaranteed = self._told(place, Subject.GUARANTEED, queries.guaranteed, queries.scale)
+            if not guaranteed.has_amounts:
+                what = f"what is guaranteed to queues of {queries.resource} ({queries.guaranteed})"
+                raise StoreError(
+                    f"Prometheus at {self._client.name} {_lacks(what, guaranteed.no_amount)}, and "
+                    "charge: over-quota needs one; scrape it, name another, or use charge: all"
+                )
+            yield from guaranteed.told
+
+    def problems(self) -> tuple[str, ...]:
+        """What is odd, in the order in which it was found; not all if there is much."""
+        odd = list(self._odd)
+        if not self._has_answers:
+            begin, end = _moment(self._begin_ms), _moment(self._end_ms)
+            text = _lacks(f"what queues held between {begin} and {end}", self._no_amount)
+            where = "is it the right server, and is KAI scraped?"
+            if self._no_amount:
+                where = "look at what is scraped"
+            return (f"Prometheus at {self._client.name} {text}; {where}",)
+        more = len(odd) - SHOWN_PROBLEMS
+        return (*odd[:SHOWN_PROBLEMS], *([f"and {more} more like these"] if more > 0 else []))
+
+    def _told(self, place: int, subject: Subject, query: str, scale: int) -> _Answered:
+        by_queue: dict[QueueName, list[list[Change]]] = {}
+        no_amount = ""
+        for labels, found in self._followed(query, subject, scale).items():
+            queue = QueueName(dict(labels).get(QUEUE_LABEL, ""))
+            if not queue and subject is not Subject.CAPACITY:
+                self._note(f"has series without the label {QUEUE_LABEL} in {query}; left out")
+                continue
+            odd = self._note_odd(query, queue, found)
+            no_amount = no_amount or odd
+            by_queue.setdefault(queue, []).append(found.changes)
+        return _Answered(
+            told=[
+                told
+                for queue, several in by_queue.items()
+                for told in _as_told(largest(several), place, subject, queue)
+            ],
+            has_amounts=any(map(_has_amount, chain.from_iterable(by_queue.values()))),
+            no_amount=no_amount,
+        )
+
+    def _followed(
+        self, query: str, subject: Subject, scale: int
+    ) -> dict[tuple[tuple[str, str], ...], SeriesChanges]:
+        """Follow each series, by its labels, through the pieces of the answer, one at a time."""
+        step_ms = self._rules.resolution_ms
+        followed: dict[tuple[tuple[str, str], ...], SeriesChanges] = {}
+        for answer in self._client.range(query, self._begin_ms, self._end_ms, step_ms):
+            for warning in answer.warnings:
+                self._note(f"warns that its answer may be partial: {warning}")
+            for series in answer.series:
+                labels = tuple(sorted(series.labels.items()))
+                if labels not in followed:
+                    followed[labels] = SeriesChanges(
+                        step_ms=step_ms,
+                        scale=scale,
+                        may_be_negative=subject is Subject.GUARANTEED,
+                    )
+                followed[labels].take(series.samples)
+        for each in followed.values():
+            each.finish(self._end_ms)
+        return followed
+
+    def _judge(self, queries: ResourceQueries, held: _Answered, capacity: _Answered) -> None:
+        self._has_answers = self._has_answers or held.has_amounts
+        self._no_amount = self._no_amount or held.no_amount
+        if capacity.has_amounts and not held.has_amounts:
+            what = f"what queues held of {queries.resource} ({queries.allocated})"
+            self._note(f"{_lacks(what, held.no_amount)}; nothing is known of its use")
+        if not capacity.has_amounts and any(each.amount for each in held.told):
+            what = f"the capacity of {queries.resource} ({queries.capacity})"
+            lack = _lacks(what, capacity.no_amount)
+            self._note(f"{lack}; what queues held of it cannot be counted")
+
+    def _note_odd(self, query: str, queue: QueueName, found: SeriesChanges) -> str:
+        """Note the first number of a series that is no amount, and return it; "" if all are."""
+        if found.odd is None:
+            return ""
+        at_ms, number = found.odd
+        whose = f" for queue {shown(queue)}" if queue else ""
+        said = f"{shown(str(number))}{whose} at {_moment(at_ms)}"
+        then = "the amount before it was kept"
+        if not _has_amount(found.changes):
+            then = "nothing else is told there"
+        self._note(f"says {said} in {query}, which is no amount; {then}")
+        return said
+
+    def _note(self, text: str) -> None:
+        self._odd[f"Prometheus at {self._client.name} {text}"] = None
+
+
+def _as_told(
+    changes: list[Change], place: int, subject: Subject, queue: QueueName
+) -> Iterator[Told]:
+    for at_ms, amount in changes:
+        if subject is not Subject.GUARANTEED:
+            yield Told(at_ms, place, subject, queue, amount)
+        elif amount is not None:  # else it is absent, and what was guaranteed holds on
+            yield Told(at_ms, place, subject, queue, None if amount < 0 else amount)
+
+
+def _lacks(what: str, no_amount: str) -> str:
+    """Say that there is no number of *what*, be it that nothing is there or nothing usable."""
+    if no_amount:
+        return f"has samples of {what}, but no usable number among them, only such as {no_amount}"
+    return f"has no series of {what}"
+
+
+def _has_amount(changes: list[Change]) -> bool:
+    return any(change.amount is not None for change in changes)
+
+
+def _moment(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
