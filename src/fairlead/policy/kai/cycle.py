@@ -18,7 +18,8 @@ from fairlead.policy.kai.claim_round import ClaimRound
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
-from fairlead.policy.kai.pending_jobs import NOBODY
+from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
+from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.stale_gangs import awaits_staleness, stale_gangs
 from fairlead.policy.kai.start_job import JobStarter
@@ -56,8 +57,7 @@ class KaiCycle:
         self.state = state
         self.settings = settings
         self.record = self.view.record
-        self.jobs = self.view.waiting("allocate")
-        self.race = self.view.race(self.jobs)
+        self.jobs, self.race = self._line_up()
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self._held_back = held_back
         self._spared = spared
@@ -68,6 +68,23 @@ class KaiCycle:
 
         First those that have no turn at all, then action by action, turn by turn.
         """
+        if not self.view.is_idle:
+            self._tell_who_has_no_turn()
+        for action in self.settings.actions:
+            match action:
+                case "stalegangeviction":
+                    self._evict_stale_gangs()
+                case _ if not self.state.waited_for():
+                    pass  # nobody wants anything, or all have got it
+                case "allocate":
+                    self._allocate(listener)
+                case "consolidation" | "reclaim" | "preempt":
+                    claims = ClaimRound(self.view, action, self._spared)
+                    claims.run()
+                    self.looked_at_the_clock |= claims.looked_at_the_clock
+        return self.record.decisions()
+
+    def _tell_who_has_no_turn(self) -> None:
         record = self.record
         for name, reason in misplaced(self.state, self.view.leaves):
             record.wait(name, reason)
@@ -82,17 +99,10 @@ class KaiCycle:
             for name in (*self.jobs.names(), *self.jobs.beyond_depth):
                 queue = self.state.workloads[name].queue
                 record.wait(name, Reason(code=ALLOCATE_IS_OFF, queue=queue))
-        for action in self.settings.actions:
-            match action:
-                case "allocate":
-                    self._allocate(listener)
-                case "consolidation" | "reclaim" | "preempt":
-                    claims = ClaimRound(self.view, action, self._spared)
-                    claims.run()
-                    self.looked_at_the_clock |= claims.looked_at_the_clock
-                case "stalegangeviction":
-                    self._evict_stale_gangs()
-        return record.decisions()
+
+    def _line_up(self) -> tuple[PendingJobs, QueueRace]:
+        jobs = self.view.waiting("allocate")
+        return jobs, self.view.race(jobs)
 
     def _allocate(self, listener: Listener | None) -> None:
         """Give idle room to jobs, each turn to the first job of the queue that is next.
@@ -103,8 +113,7 @@ class KaiCycle:
         level, and the search for nodes.
         """
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
-            self.jobs = self.view.waiting("allocate")
-            self.race = self.view.race(self.jobs)
+            self.jobs, self.race = self._line_up()
         jobs, race = self.jobs, self.race
         starter = JobStarter(self.state, self.view.finder, self.view.now_ms)
         while (queue := race.leader()) is not None:

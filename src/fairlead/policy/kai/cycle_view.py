@@ -6,9 +6,9 @@ starts or gives way.
 
 from collections.abc import Mapping, Set
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
@@ -17,10 +17,10 @@ from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.queue_order import queue_numbers
+from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.shares import KaiShare, KaiShares
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -36,18 +36,31 @@ class CycleView:
         finder: NodeFinder | None,
         held_back: Mapping[WorkloadName, Set[PodId]],
     ) -> None:
-        """Divide the cluster. The caller has put *state* on trial."""
+        """Divide the cluster, if anybody waits. The caller has put *state* on trial."""
         self.state = state
         self.settings = settings
         self.now_ms = now_ms
-        total = state.total()
-        self.shares = {row.queue: row for row in KaiShares(state, total, settings.k).rows()}
-        self.numbers = {name: queue_numbers(state, row, total) for name, row in self.shares.items()}
-        self.leaves = {name: None for name in self.numbers if not state.children(name)}.keys()
+        self.is_idle = not state.waited_for()  # nobody waits, so nobody asks for a share
+        self._known = None if self.is_idle else _divide(state, settings)
         self.finder = node_finder(state, settings) if finder is None else finder
         self.record = CycleRecord(state)
         self.away = {name: set(pods) for name, pods in held_back.items()}  # pods that do not wait
         self._gangs: dict[WorkloadName, Gang] = {}
+
+    @property
+    def shares(self) -> dict[QueueName, KaiShare]:
+        """What each queue that hangs on the top level is entitled to."""
+        return self._division().shares
+
+    @property
+    def numbers(self) -> dict[QueueName, QueueNumbers]:
+        """What the order of service looks at, parents before children."""
+        return self._division().numbers
+
+    @property
+    def leaves(self) -> Set[QueueName]:
+        """The queues that may have jobs."""
+        return self._division().leaves
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
@@ -71,13 +84,35 @@ class CycleView:
         jobs = PendingJobs(self.state, depth, self._gangs, self.away)
         for name, pods in claims.items():
             jobs.claim(name, pods)
-        for leaf in self.leaves:
+        for leaf in () if self.is_idle else self.leaves:
             jobs.add_queue(leaf)
         return jobs
 
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
-        return QueueRace(self.state, self.numbers, jobs.next_request)
+        numbers = {} if self.is_idle else self.numbers
+        return QueueRace(self.state, numbers, jobs.next_request)
+
+    def _division(self) -> "_Division":
+        if self._known is None:
+            self._known = _divide(self.state, self.settings)
+        return self._known
+
+
+class _Division(NamedTuple):
+    """What follows from dividing the cluster once, when a cycle begins."""
+
+    shares: dict[QueueName, KaiShare]
+    numbers: dict[QueueName, QueueNumbers]
+    leaves: Set[QueueName]
+
+
+def _divide(state: ClusterState, settings: KaiSettings) -> _Division:
+    total = state.total()
+    shares = {row.queue: row for row in KaiShares(state, total, settings.k).rows()}
+    numbers = {name: queue_numbers(state, row, total) for name, row in shares.items()}
+    leaves = {name: None for name in numbers if not state.children(name)}.keys()
+    return _Division(shares, numbers, leaves)
 
 
 def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
