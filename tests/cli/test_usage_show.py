@@ -7,6 +7,8 @@ import pytest
 import yaml
 from matplotlib.font_manager import fontManager
 
+from fairlead.model.axes import QueueName
+from fairlead.usage.entries import Guarantee
 from tests.cli.manifests import NODE, kai_queue, write
 from tests.cli.past_store import NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
@@ -46,6 +48,17 @@ def test_use_above_guarantees_that_nobody_told_is_refused(tmp_path: Path, form: 
     assert (ran.exit_code, ran.out) == (1, "")
     assert "it tells of no queue what was guaranteed to it" in ran.err
     assert "or use charge: all" in ran.err
+
+
+def test_a_resource_of_which_nothing_is_guaranteed_is_told(tmp_path: Path) -> None:
+    """To a 2 cores are guaranteed; that no GPU is, nobody may have meant to say."""
+    cores = Guarantee(at_ms=PAST[0].at_ms, queue=QueueName("a"), amounts=(2000, 0, 0))
+    past = write_past(tmp_path, (*PAST, cores))
+    own = settings(tmp_path, f"{{charge: over-quota, store: {{path: {past}}}}}")
+    ran = run_cli("usage", "show", "-f", own, "--now", NOW)
+    assert ran.exit_code == 0
+    (note,) = [line for line in ran.err.splitlines() if "guaranteed" in line]
+    assert note.startswith(f"note: usage store {past} tells of no queue that any nvidia.com/gpu ")
 
 
 def test_settings_alone_say_where_the_record_is_and_how_to_count(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from fairlead.explain.printable import printable
 from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, parse_duration
-from fairlead.store.feed.guarantees_told import GuaranteesTold
-from fairlead.store.feed.reading import standing
+from fairlead.store.feed.reading import Reading, standing
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.csv_line import csv_line
@@ -72,7 +71,8 @@ def show(
     record = find_record(store, files)
     rules = _rules(record.settings.rules, window, half_life)
     with opened(record, writes=False) as opened_store:
-        report = _report(opened_store, record, rules, now, by_user=by == "user")
+        reading = stored_reading(opened_store, rules, now, keeps_plain=True)
+        report = _report(reading, record, now, by_user=by == "user")
         if queue is not None:
             _check_known(queue, report)
             report = only_queue(report, queue)
@@ -82,6 +82,9 @@ def show(
     if report.until_ms < report.now_ms:
         end = moment_text(report.until_ms)
         click.echo(f"note: nobody looked after {end}; what was used since is not known", err=True)
+    if reading.newest_ms is not None:  # else the table says that there is nothing
+        for problem in reading.problems:
+            click.echo(printable(f"note: {problem}"), err=True)
     if report.unknown and report.rows:
         names = ", ".join(report.unknown)
         click.echo(f"note: the capacity of {names} was never told in this window", err=True)
@@ -108,13 +111,9 @@ def _length_ms(option: str, text: str) -> int:
         raise click.BadParameter(str(wrong), param_hint=option) from wrong
 
 
-def _report(
-    store: UsageStore, record: Record, rules: UsageRules, now_ms: int, *, by_user: bool
-) -> UsageReport:
+def _report(reading: Reading, record: Record, now_ms: int, *, by_user: bool) -> UsageReport:
     """Report what is known: after the last look, nobody can say who held what."""
-    reading = stored_reading(store, rules, now_ms, keeps_plain=True)
-    if rules.charge == "over-quota" and reading.newest_ms is not None:
-        GuaranteesTold().check(store, now_ms)
+    rules = reading.rules
     looked_ms = now_ms if reading.newest_ms is None else reading.newest_ms
     reading = msgspec.structs.replace(reading, newest_ms=looked_ms)
     is_stale = now_ms - looked_ms > rules.staleness_ms

@@ -1,42 +1,148 @@
-"""Whether a file can tell what was above a guarantee: only if it tells of guarantees at all.
+"""Whether a file can tell what was above a guarantee: only if it told of guarantees in the window.
 
 Where none is told, all use would count as above it, and nobody would learn that it was not asked
-what was guaranteed. So that is refused, as it is where a server has no series of it.
+what was guaranteed. So that is refused, as it is where a server has no series of it. An entry has
+an amount of every resource, 0 of those that nobody named: where other amounts stand beside it, a 0
+may be the truth or not. There all use counts as above, and that is told.
 """
 
+from collections.abc import Iterable
+from contextlib import closing
 from itertools import takewhile
+from pathlib import Path
 
+from fairlead.errors import StoreError
+from fairlead.model.axes import Limits, QueueName
+from fairlead.store.file.checkpoints import Checkpoints
+from fairlead.store.file.journal import Journal
+from fairlead.store.file.journal_key import first_key
+from fairlead.store.file.one_moment import one_moment
+from fairlead.store.file.schema import connect
 from fairlead.store.file.store_problem import problem
+from fairlead.store.file.unchanging_file import unchanging_file
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.usage.entries import Guarantee
+from fairlead.usage.entries import Entry, Guarantee, Removed, Renamed
+from fairlead.usage.ledger import Ledger
+from fairlead.usage.settings import UsageRules
+from fairlead.usage.window import begins_at
+
+
+class UntoldGuaranteesError(StoreError):
+    """A file tells nothing of guarantees; to open it again would not help."""
 
 
 class GuaranteesTold:
-    """What was found out about one file: once told is told, and nothing is looked through twice."""
+    """What was found out about one file, by one set of rules: nothing is looked through twice."""
 
     def __init__(self) -> None:
         """Nothing is known yet."""
-        self._is_told = False
-        self._looked_until_ms: int | None = None
+        self._ledger: Ledger | None = None
+        self._levels = _GuaranteeLevels()
 
-    def check(self, store: UsageStore, until_ms: int) -> None:
-        """Raise StoreError if *store* tells of no queue what was guaranteed to it by *until_ms*.
+    def check(
+        self, store: UsageStore, rules: UsageRules, ledger: Ledger, until_ms: int
+    ) -> tuple[str, ...]:
+        """What to tell of the guarantees during the window of *rules* that ends at *until_ms*.
 
-        Cost: what was written before the first guarantee, which a scheduler tells when it begins;
-        asked again, what was written since.
+        Of each resource that was used, somebody must have been guaranteed some, or told that it is
+        none. Raises UntoldGuaranteesError if no guarantee at all was in force. Law: who follows a
+        file is told what who begins with it is. Cost: O(queues) where the *ledger* of the store
+        shows that guarantees counted; else that of what was written during the window; asked again
+        about the same ledger, that of what is new.
         """
-        if not self._is_told:
-            self._is_told = _tells_any(store, self._looked_until_ms, until_ms)
-            self._looked_until_ms = until_ms
-        if not self._is_told:
-            raise problem(
+        doubtful = _all_above(ledger, until_ms)
+        if not doubtful:
+            return ()
+        begin_ms = begins_at(rules.window, until_ms)
+        self._follow(store, ledger, begin_ms, until_ms)
+        told = self._levels.told_since(begin_ms)
+        if not told:
+            found = problem(
                 store.path,
                 "it tells of no queue what was guaranteed to it, and charge: over-quota needs that",
                 "import entries of the type guarantee, let a scheduler record them, or use "
                 "charge: all, which counts the same where nothing is guaranteed",
             )
+            raise UntoldGuaranteesError(str(found))
+        return tuple(
+            f"usage store {store.path} tells of no queue that any {ledger.resources[place]} was "
+            "guaranteed to it in this window, so all use of it counts as above that"
+            for place in doubtful
+            if place not in told
+        )
+
+    def _follow(self, store: UsageStore, ledger: Ledger, begin_ms: int, until_ms: int) -> None:
+        """Take what is new, or all that is needed if the ledger is another one.
+
+        A store goes on with the same one exactly while nothing is written before what that took.
+        """
+        newest_ms = self._levels.newest_ms
+        if ledger is self._ledger and newest_ms is not None:
+            # Taken again, what is of that very moment changes nothing.
+            self._levels.take_all(_until(store.entries(newest_ms), until_ms))
+            return
+        self._ledger = ledger
+        self._levels = _GuaranteeLevels()
+        self._levels.take_all(_known_before(store.path, begin_ms))
+        self._levels.take_all(_until(store.entries(begin_ms), until_ms))
 
 
-def _tells_any(store: UsageStore, since_ms: int | None, until_ms: int) -> bool:
-    until = takewhile(lambda entry: entry.at_ms <= until_ms, store.entries(since_ms))
-    return any(isinstance(entry, Guarantee) for entry in until)
+class _GuaranteeLevels:
+    """Which guarantees are in force, and until when others were."""
+
+    def __init__(self) -> None:
+        self.newest_ms: int | None = None  # of all that was taken
+        self._levels: dict[QueueName, Limits] = {}
+        self._ended_ms: dict[int, int] = {}  # by the place of a resource
+
+    def take_all(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            match entry:
+                case Guarantee():
+                    self._end(entry.queue, entry.at_ms)
+                    self._levels[entry.queue] = entry.amounts
+                case Removed():
+                    self._end(entry.queue, entry.at_ms)
+                case Renamed() if entry.queue in self._levels:
+                    self._levels[entry.name] = self._levels.pop(entry.queue)
+            self.newest_ms = entry.at_ms
+
+    def told_since(self, begin_ms: int) -> set[int]:
+        """The places of resources of which a guarantee was in force after *begin_ms*."""
+        told = {place for place, end_ms in self._ended_ms.items() if end_ms > begin_ms}
+        return told.union(*map(_places_told, self._levels.values()))
+
+    def _end(self, queue: QueueName, at_ms: int) -> None:
+        amounts = self._levels.pop(queue, None)
+        if amounts is not None:
+            self._ended_ms.update(dict.fromkeys(_places_told(amounts), at_ms))
+
+
+def _all_above(ledger: Ledger, until_ms: int) -> list[int]:
+    """The places of resources that were used, with no use at all below a guarantee."""
+    queues = ledger.usage(until_ms).queues.values()
+    return [
+        place
+        for place in range(len(ledger.resources))
+        if any(use.all[place] > 0 for use in queues)
+        and all(use.all[place] == use.above_guarantee[place] for use in queues)
+    ]
+
+
+def _places_told(amounts: Limits) -> set[int]:
+    """Of which resources *amounts* tell something: if of none, that there is none of any."""
+    some = {place for place, amount in enumerate(amounts) if amount != 0}
+    return some or set(range(len(amounts)))
+
+
+def _known_before(path: Path, begin_ms: int) -> list[Entry]:
+    """What held just before a moment, and who was told to have none, whom `entries` leaves out."""
+    unchanging = unchanging_file(path)
+    connection = connect(path, writes=False, is_unchanging=unchanging is not None)
+    with closing(connection), one_moment(path, connection, unchanging):
+        checkpoints = Checkpoints(connection, Journal(connection))
+        return checkpoints.levels_until(first_key(begin_ms) - 1).all_known(begin_ms)
+
+
+def _until(entries: Iterable[Entry], until_ms: int) -> Iterable[Entry]:
+    return takewhile(lambda entry: entry.at_ms <= until_ms, entries)

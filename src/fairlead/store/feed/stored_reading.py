@@ -1,5 +1,6 @@
 """What our own file knows until a moment, and until when somebody looked."""
 
+from fairlead.store.feed.guarantees_told import GuaranteesTold
 from fairlead.store.feed.reading import Act, Reading, without_fading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
@@ -10,14 +11,21 @@ from fairlead.usage.window import begins_at
 
 
 def stored_reading(
-    store: UsageStore, rules: UsageRules, until_ms: int, *, keeps_plain: bool = False
+    store: UsageStore,
+    rules: UsageRules,
+    until_ms: int,
+    *,
+    keeps_plain: bool = False,
+    guarantees: GuaranteesTold | None = None,
 ) -> Reading:
     """All that *store* knows until *until_ms*; what is later is left out.
 
     Known is what was so when somebody last looked, or last wrote a level down: an act says nothing
-    of what queues hold. With *keeps_plain* there is a ledger without fading, too. Cost: that of
-    `UsageStore.ledger`; if rules fade and both are wanted, that of what the window holds. Raises
-    StoreError or UsageError.
+    of what queues hold. With *keeps_plain* there is a ledger without fading, too. Who reads again
+    gives the same *guarantees*, which know what was looked through. Cost: that of
+    `UsageStore.ledger`; if rules fade and both are wanted, that of what the window holds; where
+    only use above guarantees is charged, that of `GuaranteesTold.check`, too. Raises StoreError or
+    UsageError.
     """
     # Asked for first: what is written meanwhile is then known to be later.
     newest_ms = _looked_ms(store, until_ms)
@@ -32,6 +40,9 @@ def stored_reading(
     else:
         ledger = store.ledger(rules, taken_ms)
         plain = ledger if keeps_plain else None
+    if rules.charge == "over-quota" and newest_ms is not None:
+        guarantees = guarantees or GuaranteesTold()
+        problems = guarantees.check(store, rules, ledger, taken_ms)
     return Reading(
         ledger=ledger,
         plain=plain,

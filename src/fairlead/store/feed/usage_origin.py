@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import msgspec
 
 from fairlead.errors import FairleadError
-from fairlead.store.feed.guarantees_told import GuaranteesTold
+from fairlead.store.feed.guarantees_told import GuaranteesTold, UntoldGuaranteesError
 from fairlead.store.feed.reading import Reading
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
@@ -45,18 +45,6 @@ class StoredOrigin:
 
     def read(self, now_ms: int) -> Reading:
         """Take the ledger of the file; entries later than *now_ms* do not count yet."""
-        reading = self._read(now_ms)
-        if self._rules.charge == "over-quota" and reading.newest_ms is not None:
-            self._guarantees.check(self._opened(), now_ms)
-        return reading
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._store is not None:
-            self._store.close()
-        self._store = None
-
-    def _read(self, now_ms: int) -> Reading:
         which = _which_file(self._path)
         if which != self._which:
             self.close()  # somebody put another file in its place
@@ -64,13 +52,26 @@ class StoredOrigin:
             self._guarantees = GuaranteesTold()
         is_first = self._store is None
         try:
-            store = self._opened()
-            return stored_reading(store, self._rules, now_ms, keeps_plain=self._keeps_plain)
+            return stored_reading(
+                self._opened(),
+                self._rules,
+                now_ms,
+                keeps_plain=self._keeps_plain,
+                guarantees=self._guarantees,
+            )
+        except UntoldGuaranteesError:
+            raise
         except FairleadError:
             self.close()
             if is_first:
                 raise
-        return self._read(now_ms)  # what was open may be the problem
+        return self.read(now_ms)  # what was open may be the problem
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._store is not None:
+            self._store.close()
+        self._store = None
 
     def _opened(self) -> UsageStore:
         if self._store is None:
