@@ -1,6 +1,7 @@
 """``--usage`` on queues, plan and explain: what is read, what is shown, and what never changes."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import msgspec
 import pytest
 import yaml
 
+from fairlead.cli.past_use import PastUseReader, UsageWish
+from fairlead.manifest.load import load
 from fairlead.store.file.usage_store import UsageStore
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
-from tests.cli.past_store import NOW, capacity, held, write_past
+from tests.cli.past_store import NOW, NOW_MS, capacity, held, write_past
 from tests.cli.run_cli import Ran, run_cli
 from tests.shared_folder import ROOT
 
@@ -313,3 +316,43 @@ def test_k_is_shown_as_it_was_written(tmp_path: Path, k: str) -> None:
     assert f"; k = {k}\n" in queues(tmp_path, own, options=("--usage",)).out
     asked = ("-f", str(tmp_path / "c.yaml"), "--now", NOW, "--usage")
     assert f"k = {k}." in " ".join(run_cli("explain", "a", *asked).out.split())
+
+
+def reader_of(past: str) -> PastUseReader:
+    wish = UsageWish(usage=True, source=past, now_ms=0, compares_clocks=False)
+    return PastUseReader(wish)
+
+
+def test_what_is_stale_is_said_once_however_old_it_becomes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six, seven and eight minutes old, where five are fresh."""
+    past = write_past(tmp_path, PAST)
+    file = write(tmp_path, "c.yaml", *CLUSTER)
+    said = []
+    with closing(reader_of(past)) as reader:
+        for minutes in (6, 7, 8):
+            assembled = load([file], policy=None, strict=False).assembled
+            assert assembled is not None
+            reader.let_count(assembled, NOW_MS + minutes * 60_000)
+            said.append(capsys.readouterr().err)
+    assert "what is known of past use is 360 s old" in said[0]
+    assert said[1:] == ["", ""]
+
+
+def test_another_queue_that_is_not_among_the_objects_is_news(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whose name differs by a digit only: first team-1 is left out of the objects, then team-2."""
+    used = [held(5, "team-1", 1), held(5, "team-2", 1), held(0, "team-1", 0), held(0, "team-2", 0)]
+    past = write_past(tmp_path, (*PAST, *used))
+    said = []
+    with closing(reader_of(past)) as reader:
+        for known in ("team-2", "team-1", "team-1"):
+            file = write(tmp_path, "c.yaml", *CLUSTER, kai_queue(known))
+            assembled = load([file], policy=None, strict=False).assembled
+            assert assembled is not None
+            reader.let_count(assembled, NOW_MS)
+            said.append(capsys.readouterr().err)
+    note = "note: past use is known of 1 queue not among the objects: "
+    assert said == [f"{note}team-1\n", f"{note}team-2\n", ""]

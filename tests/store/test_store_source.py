@@ -99,8 +99,9 @@ def test_a_store_that_is_not_there_or_empty_is_missing_use(tmp_path: Path) -> No
     UsageStore.open(path).close()
     empty = UsageFeed(RULES, StoreSource(path=str(path)), {})
     empty.refresh(START)
+    text = f"usage store {path} is empty"
     assert empty.vector(START, PARENTS, ("gpu",)) == UsageVector(
-        usage=None, state="missing", problem=f"usage store {path} is empty"
+        usage=None, state="missing", problem=text, turn=text
     )
 
 

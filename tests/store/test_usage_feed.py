@@ -190,7 +190,8 @@ def test_only_what_is_new_is_fetched_and_not_before_the_interval_is_over(script:
 
 def test_before_anything_was_read_it_is_missing() -> None:
     vector = ask(UsageFeed(RULES, PrometheusSource(url="http://h"), {}), START)
-    assert vector == UsageVector(usage=None, state="missing", problem="nothing was read yet")
+    text = "nothing was read yet"
+    assert vector == UsageVector(usage=None, state="missing", problem=text, turn=text)
 
 
 MISSING: dict[str, tuple[Callable[[Script], None], str]] = {
@@ -387,13 +388,14 @@ def test_another_problem_is_another_turn_and_its_age_is_not(
     caplog.set_level(logging.INFO, logger="fairlead.store.feed.usage_feed")
     feed = script.feed()
     script.refresh(feed, START + HOUR)
-    for minute, error in enumerate(("disk on fire", "disk on fire", "disk is full", None)):
+    errors = ("disk 1 on fire", "disk 1 on fire", "disk 2 on fire", "disk 2 is full", None)
+    for minute, error in enumerate(errors):
         script.response = failure("internal", error, 500) if error else None
         script.refresh(feed, START + HOUR + (minute + 1) * MINUTE)
         ask(feed, START + HOUR + (minute + 1) * MINUTE)
     for minute in range(20, 23):  # stale, and older each time
         ask(feed, START + HOUR + minute * MINUTE)
-    words = ("on fire", "is full", "past use is fresh", "past use is stale")
+    words = ("1 on fire", "2 on fire", "is full", "past use is fresh", "past use is stale")
     told = [next(word for word in words if word in each.getMessage()) for each in caplog.records]
     assert told == list(words)
 
@@ -415,3 +417,25 @@ def test_an_axis_of_which_nothing_is_recorded_is_told(script: Script) -> None:
     assert vector.usage is not None
     assert vector.usage[A] == (250_000_000, 0)
     assert vector.problem == "of example.com/fpga no use is recorded; it counts as none"
+
+
+def test_a_clock_that_drifts_and_moments_that_pass_are_no_other_turn(
+    script: Script, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="fairlead.store.feed.usage_feed")
+    feed = script.feed()
+    for minute in range(3):
+        script.ahead_ms = (5 + minute) * MINUTE
+        script.refresh(feed, START + HOUR + minute * MINUTE)
+        ask(feed, START + HOUR + minute * MINUTE)
+    script.ahead_ms = 0
+    script.held.clear()
+    texts, turns = set(), set()
+    for minute in range(10, 13):
+        other = script.feed()
+        script.refresh(other, START + HOUR + minute * MINUTE)
+        vector = ask(other, START + HOUR + minute * MINUTE)
+        texts.add(vector.problem)
+        turns.add(vector.turn)
+    assert sum("a clock that is" in each.getMessage() for each in caplog.records) == 1
+    assert (len(texts), len(turns)) == (3, 1)  # they name the stretch of time that was asked about

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,9 +17,9 @@ import msgspec
 from click.core import ParameterSource
 
 from fairlead.cli.options import Command
+from fairlead.cli.say_news import SayNews
 from fairlead.errors import FairleadError
 from fairlead.explain.first_few import first_few
-from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.core.read_address import address_problem
 from fairlead.model.axes import QueueName
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from fairlead.store.feed.followed_usage import FollowedUsage
 
 NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
-_NUMBER: Final = re.compile(r"\d+")
 
 
 class UsageWish(NamedTuple):
@@ -93,7 +91,7 @@ class PastUseReader:
         self._wish = wish
         self._sums = sums
         self._followed: FollowedUsage | None = None
-        self._said: frozenset[str] = frozenset()
+        self._say = SayNews()
 
     def let_count(self, assembled: Assembled, now_ms: int) -> PastUse | None:
         """Read past use into the state of *assembled*; None: not asked for, or it has no effect.
@@ -104,16 +102,16 @@ class PastUseReader:
         settings = assembled.settings
         if not isinstance(settings, KaiSettings):
             note = f"note: past use has no effect under the rules of {assembled.policy} yet"
-            self._say([note] if self._wish.usage else [])
+            self._say({note: note} if self._wish.usage else {})
             return None
         if not self._wish.usage:
             is_set_up = settings.usage is not None and settings.k > 0
-            self._say([NOT_READ] if is_set_up else [])
+            self._say({NOT_READ: NOT_READ} if is_set_up else {})
             return None
         past = self._read(assembled, settings, now_ms)
         usage = past.vector.usage or {}
         known = assembled.state.queues
-        self._say([*_warnings(past), *_strangers([name for name in usage if name not in known])])
+        self._say(_warnings(past) | _strangers([name for name in usage if name not in known]))
         assembled.state.apply(
             UsageChanged({name: use for name, use in usage.items() if name in known})
         )
@@ -153,28 +151,22 @@ class PastUseReader:
             )
         return self._followed
 
-    def _say(self, texts: Sequence[str]) -> None:
-        # Ages and moments are others each time, and tell of nothing new.
-        turns = {_NUMBER.sub("0", text): text for text in texts}
-        for turn, text in turns.items():
-            if turn not in self._said:
-                click.echo(printable(text), err=True)
-        self._said = frozenset(turns)
 
-
-def _warnings(past: PastUse) -> list[str]:
+def _warnings(past: PastUse) -> dict[str, str]:
     vector = past.vector
     if vector.problem is None:
-        return []
-    return [f"warning: past use is {vector.state}: {vector.problem}"]
+        return {}
+    key = f"{vector.state}: {vector.turn}"
+    return {key: f"warning: past use is {vector.state}: {vector.problem}"}
 
 
-def _strangers(names: Sequence[QueueName]) -> list[str]:
+def _strangers(names: Sequence[QueueName]) -> dict[str, str]:
     """Tell of queues that used something and are not among the objects: maybe they are misspelt."""
     if not names:
-        return []
+        return {}
     queues = "1 queue" if len(names) == 1 else f"{len(names)} queues"
-    return [f"note: past use is known of {queues} not among the objects: {first_few(names)}"]
+    text = f"note: past use is known of {queues} not among the objects: {first_few(names)}"
+    return {text: text}
 
 
 def _source(configured: UsageSource | None, text: str | None) -> UsageSource:

@@ -84,7 +84,7 @@ def show(
         click.echo(f"note: nobody looked after {end}; what was used since is not known", err=True)
     if reading.newest_ms is not None:  # else the table says that there is nothing
         for problem in reading.problems:
-            click.echo(printable(f"note: {problem}"), err=True)
+            click.echo(printable(f"note: {problem.text}"), err=True)
     if report.unknown and report.rows:
         names = ", ".join(report.unknown)
         click.echo(f"note: the capacity of {names} was never told in this window", err=True)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.model.axes import QueueName
+from fairlead.store.feed.problem import Problem
 from fairlead.usage.entries import Forgiven, Gap, Granted, Held, Removed, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
@@ -30,7 +31,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     newest_ms: int | None  # until when all is told; None: nothing is
     ahead_ms: int = 0  # how far the clock behind the ledger is ahead of the clock of who asks
     whole: frozenset[QueueName] = frozenset()  # queues told with all that is below them
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

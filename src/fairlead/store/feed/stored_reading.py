@@ -1,6 +1,7 @@
 """What our own file knows until a moment, and until when somebody looked."""
 
 from fairlead.store.feed.guarantees_told import GuaranteesTold
+from fairlead.store.feed.problem import problem_of
 from fairlead.store.feed.reading import Act, Reading, without_fading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Guarantee, Held
@@ -49,7 +50,7 @@ def stored_reading(
         acts=_acts(store, taken_ms, until_ms),
         rules=rules,
         newest_ms=newest_ms,
-        problems=problems,
+        problems=tuple(map(problem_of, problems)),
     )
 
 

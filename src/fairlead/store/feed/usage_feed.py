@@ -6,12 +6,13 @@ raises for what is outside, and nothing turns "unknown" into "nothing was used" 
 """
 
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Final
 
 from fairlead.errors import FairleadError
+from fairlead.model.axes import QueueName
+from fairlead.store.feed.problem import Problem, problem_of
 from fairlead.store.feed.reading import Onward, Reading, Standing, standing
 from fairlead.store.feed.uncounted import uncounted
 from fairlead.store.feed.usage_origin import PrometheusOrigin, StoredOrigin, UsageOrigin
@@ -25,12 +26,12 @@ from fairlead.store.feed.usage_vector import (
     sums_on_axes,
     usage_on_axes,
 )
+from fairlead.usage.queue_use import Sums
 from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSource
 
 RETRY_MS: Final = 1000  # how long to wait between two tries for the first answer
 
 _LOG: Final = logging.getLogger(__name__)
-_NUMBER: Final = re.compile(r"\d+")
 
 
 class UsageFeed:
@@ -56,7 +57,7 @@ class UsageFeed:
         self._keeps_sums = keeps_sums
         self._origin: UsageOrigin | None = None
         self._reading: Reading | None = None
-        self._failure: str | None = "nothing was read yet"
+        self._failure: Problem | None = problem_of("nothing was read yet")
         self._tried_ms: int | None = None
         self._standings: dict[Onward, Standing] = {}  # of what was read
         self._logged: tuple[Freshness, str] = ("fresh", "")
@@ -74,7 +75,7 @@ class UsageFeed:
                 self._origin = self._make_origin()
             self._reading = self._origin.read(now_ms)
         except FairleadError as problem:
-            self._failure = str(problem)
+            self._failure = problem_of(str(problem))
             return
         self._standings = {}
         self._failure = None
@@ -148,27 +149,23 @@ class UsageFeed:
         reading, failure = self._reading, self._failure
         if reading is None or reading.newest_ms is None:
             problems = [failure] if failure else list(reading.problems if reading else ())
-            return UsageVector(usage=None, state="missing", problem="; ".join(problems))
+            return _vector_of(None, "missing", None, problems)
         age_ms = max(0, now_ms - reading.newest_ms)
         is_stale = self._is_stale(reading, now_ms)
         usage = None
         problems = [failure] if failure else list(reading.problems)
         if is_stale:
-            problems.insert(0, self._stale_text(age_ms))
+            problems.insert(0, self._staleness(age_ms))
         if not (is_stale and self._rules.on_stale == "drop"):
             try:
                 found, as_of_ms = self._as_of(reading, now_ms)
                 tree = self._tree(reading, parents)
                 usage = usage_on_axes(found.ledger, as_of_ms, axes, tree)
-                problems.extend(uncounted(axes, found.ledger, as_of_ms))
+                problems.extend(map(problem_of, uncounted(axes, found.ledger, as_of_ms)))
             except FairleadError as problem:
-                problems.append(str(problem))
-        return UsageVector(
-            usage=usage,
-            state="stale" if is_stale else "fresh" if usage is not None else "missing",
-            age_ms=age_ms,
-            problem="; ".join(problems) or None,
-        )
+                problems.append(problem_of(str(problem)))
+        state: Freshness = "stale" if is_stale else "fresh" if usage is not None else "missing"
+        return _vector_of(usage, state, age_ms, problems)
 
     def _as_of(self, reading: Reading, now_ms: int) -> tuple[Standing, int]:
         """What to ask, and about which moment: fresh ledgers about now, all held as before."""
@@ -187,16 +184,17 @@ class UsageFeed:
     def _tree(self, reading: Reading, parents: Parents) -> CountedTree:
         return counted_tree(parents, reading.whole, self._rules.charge)
 
-    def _stale_text(self, age_ms: int) -> str:
+    def _staleness(self, age_ms: int) -> Problem:
         effect = {
             "hold": "the last numbers count as they were",
             "decay": "the last numbers grow older as if nobody used anything since",
             "drop": "history does not count",
         }[self._rules.on_stale]
         longest_s = self._rules.staleness_ms // 1000
-        return (
+        return Problem(
             f"what is known of past use is {age_ms // 1000} s old, more than {longest_s} s: "
-            f"{effect}; staleness (stalenessPeriod) and onStale say so"
+            f"{effect}; staleness (stalenessPeriod) and onStale say so",
+            turn="stale",
         )
 
     def _is_due(self, now_ms: int) -> bool:
@@ -218,11 +216,25 @@ class UsageFeed:
 
     def _log(self, vector: UsageVector) -> None:
         """Once for every turn of things, not in every cycle."""
-        # Ages and moments are others each time, and tell of nothing new.
-        turn = vector.state, _NUMBER.sub("0", vector.problem or "")
+        turn = vector.state, vector.turn
         if turn != self._logged:
             self._logged = turn
             if vector.problem is None:
                 _LOG.info("past use is %s", vector.state)
             else:
                 _LOG.warning("past use is %s: %s", vector.state, vector.problem)
+
+
+def _vector_of(
+    usage: dict[QueueName, Sums] | None,
+    state: Freshness,
+    age_ms: int | None,
+    problems: Sequence[Problem],
+) -> UsageVector:
+    return UsageVector(
+        usage=usage,
+        state=state,
+        age_ms=age_ms,
+        problem="; ".join(each.text for each in problems) or None,
+        turn="; ".join(each.turn for each in problems),
+    )

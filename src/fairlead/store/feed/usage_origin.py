@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.store.feed.guarantees_told import GuaranteesTold, UntoldGuaranteesError
+from fairlead.store.feed.problem import Problem, problem_of
 from fairlead.store.feed.reading import Reading
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
@@ -102,14 +103,15 @@ class PrometheusOrigin:
     def read(self, now_ms: int) -> Reading:
         """Fetch what is new. If the server's clock is another one, its own time is what counts."""
         ahead_ms = self._client.clock_ms() - now_ms if self._compares_clocks else 0
-        problems: tuple[str, ...] = ()
+        problems: tuple[Problem, ...] = ()
         if abs(ahead_ms) <= CLOCKS_APART_MS:
             ahead_ms = 0
         else:
             way = "ahead of" if ahead_ms > 0 else "behind"
             seconds = abs(ahead_ms) // 1000
             text = f"has a clock that is {seconds} s {way} ours; its own time was used"
-            problems = (f"Prometheus at {self._client.name} {text}",)
+            text = f"Prometheus at {self._client.name} {text}"
+            problems = (Problem(text, turn=f"clock {way} ours"),)
         fetched = self._history.fetch(now_ms + ahead_ms)
         return Reading(
             ledger=self._history.ledger,
@@ -118,7 +120,7 @@ class PrometheusOrigin:
             newest_ms=None if fetched.newest_ms is None else fetched.newest_ms - ahead_ms,
             ahead_ms=ahead_ms,
             whole=self._history.queues,
-            problems=(*problems, *fetched.problems),
+            problems=(*problems, *map(problem_of, fetched.problems)),
         )
 
     def close(self) -> None:

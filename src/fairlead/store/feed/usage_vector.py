@@ -24,6 +24,7 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     state: Freshness
     age_ms: int | None = None  # of what is known; None: nothing is
     problem: str | None = None
+    turn: str = ""  # the problem without ages and moments: while it is the same, nothing is new
 
 
 class UsageSums(msgspec.Struct, frozen=True, kw_only=True):
