@@ -115,6 +115,7 @@ def test_nothing_allocated_is_nothing() -> None:
 
 
 BAD_LINES = {
+    job("100", "200", name=""): "found no JobID, expected one such as 4107 or 4104_1",
     job("yesterday", "Unknown"): "found the time 'yesterday', expected 2026-11-16T09:00:00",
     job("2026-11-09T08:00:00", "2026-11-09T07:59:59"): "which is before the start",
     job("1969-12-31T23:59:59", "Unknown"): "expected one in the years 1970 to 2200",
@@ -152,6 +153,30 @@ def test_a_missing_column_is_named_with_the_command_that_has_it(head: str, missi
     with pytest.raises(StoreError, match="fix: use sacct --allusers --parsable2") as raised:
         read(head=head)
     assert f"old.txt:1: found no column {missing} in the first line" in str(raised.value)
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    with pytest.raises(StoreError, match="found the column User twice in the first line"):
+        read("7|lab|ann|100|200|cpu=2|bob", head="JobID|Account|User|Start|End|AllocTRES|User")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        job("2026-11-09T08:00:00", "2026-11-20T00:00:00"),
+        job("2026-11-20T00:00:00", "Unknown"),
+        job("2026-11-19T23:00:00", "Unknown", elapsed="3600"),
+    ],
+    ids=["end", "start", "elapsed"],
+)
+def test_a_job_of_the_future_is_refused_and_named(line: str) -> None:
+    """Each of them ends on the 20th, which is the first moment that is too late."""
+    limit_ms = moment("2026-11-20T00:00:00")
+    lines = [f"{each}\n" for each in (HEAD, line)]
+    assert len(read_sacct(lines, "old.txt", UTC_ZONE, until_ms=limit_ms + 1).jobs) == 1
+    told = "old.txt:2: found the time .* is 2026-11-20T00:00:00Z and more than a day from now"
+    with pytest.raises(StoreError, match=told):
+        read_sacct(lines, "old.txt", UTC_ZONE, until_ms=limit_ms)
 
 
 def test_the_older_name_of_the_column_will_do() -> None:

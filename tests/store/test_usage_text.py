@@ -14,7 +14,7 @@ from fairlead.store.text.csv_line import csv_line
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import TextForm, read_usage, usage_lines
 from fairlead.store.text.whole_number import MOST_DIGITS
-from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held
+from fairlead.usage.entries import Entry, Forgiven, Gap, Granted, Guarantee, Held, Removed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
 from tests.store.entry_lists import BEGIN_MS, RESOURCES, entry_lists
@@ -110,14 +110,25 @@ def test_an_empty_record_has_a_head_only(form: TextForm) -> None:
 
 BAD_JSON_LINES = {
     "{": "found no JSON: Expecting property name",
+    '{"type":"gap': "found no JSON: Invalid control character at column 13",
+    '{"type":"removed","at_ms":1,"queue":7}': "found a number as queue, expected a text",
+    '{"type":"removed","at_ms":1,"queue":null}': "found null as queue, expected a text",
+    '{"type":"capacity","at_ms":1,"amounts":["1",2]}': (
+        "found a text in amounts, expected a list of whole numbers"
+    ),
+    '{"type":"capacity","at_ms":1,"amounts":[null,2]}': "found null in amounts",
+    '{"type":"capacity","at_ms":1,"amounts":{}}': "found an object as amounts, expected a list",
+    '{"type":"guarantee","at_ms":1,"queue":"a","amounts":[[],2]}': (
+        "found a list in amounts, expected a list of whole numbers and null"
+    ),
     "[1]": "found no object",
     "[" * 100_000: "found brackets within brackets",
     '{"type":"hold","at_ms":1}': "found the type 'hold', expected one of held, capacity",
     '{"type":"gap","at_ms":5,"since_ms":4,"x":1}': "found 'x', expected only at_ms, since_ms",
-    '{"type":"gap","at_ms":5}': "missing required field `since_ms`",
+    '{"type":"gap","at_ms":5}': "found no since_ms, which an entry of type gap needs",
     '{"type":"gap","at_ms":5.0,"since_ms":4}': "found the number 5.0, expected a whole one",
     '{"type":"gap","at_ms":NaN,"since_ms":4}': "found the number NaN",
-    '{"type":"gap","at_ms":true,"since_ms":4}': "Expected `int`, got `bool`",
+    '{"type":"gap","at_ms":true,"since_ms":4}': "found true or false as at_ms, expected a whole",
     '{"type":"gap","at_ms":4,"since_ms":5}': "a gap begins at 5 ms, after its end",
     '{"type":"gap","at_ms":-1,"since_ms":-1}': "found the time -1",
     '{"type":"removed","at_ms":99999999999999,"queue":"a"}': "in the years 1970 to 2200",
@@ -125,7 +136,7 @@ BAD_JSON_LINES = {
     '{"type":"removed","at_ms":1,"queue":"\\ud800"}': "found \\ud800, which is half a character",
     f'{{"type":"gap","at_ms":{"9" * 5000},"since_ms":4}}': "found a number of 5,000 digits, expect",
     f'{{"type":"gap","at_ms":0.{"9" * 5000},"since_ms":4}}': "99999, expected a whole one",
-    '{"type":"capacity","at_ms":1,"amounts":[1]}': "an entry has 1 amounts, but there are 2",
+    '{"type":"capacity","at_ms":1,"amounts":[1]}': "found 1 amount, expected 2, one for each of",
     '{"type":"capacity","at_ms":1,"amounts":[1,-1]}': "-1 of a resource is less than nothing",
 }
 
@@ -138,7 +149,7 @@ BAD_CSV_LINES = {
     "gap,\u0665,4,,,,,,,": "expected a whole number",
     "capacity,5,,,,,,,1.5,1": "found '1.5', expected a whole number",
     f"gap,{'9' * 5000},4,,,,,,,": "found a number of 5,000 digits, expected at most 40",
-    "capacity,5,,,,,,,unlimited,1": "Expected `int`, got `null`",
+    "capacity,5,,,,,,,unlimited,1": "found 'unlimited', expected a whole number",
     "capacity,5,,,,,,,-1,1": "-1 of a resource is less than nothing",
     'gap,5,4,"x"y,,,,,,': "found no CSV: ',' expected after",
 }
@@ -168,10 +179,16 @@ def test_a_bad_line_is_told_with_its_place_and_cure(form: TextForm, line: str, t
     ("form", "text", "told"),
     [
         ("jsonl", "", "found no JSON"),
-        ("jsonl", '{"type":"usage","version":2,"resources":["cpu"]}', 'expected {"type":"usage"'),
+        ("jsonl", '{"type":"usage","version":0,"resources":["cpu"]}', 'expected {"type":"usage"'),
+        (
+            "jsonl",
+            '{"type":"usage","version":2,"resources":["cpu"]}',
+            "found version 2, which a newer Fairlead wrote, expected 1: import it with that one",
+        ),
+        ("jsonl", '{"type":"usage","version":1,"resources":["cpu",7]}', 'expected {"type":"usage"'),
         ("jsonl", '{"type":"usage","version":1,"resources":[]}', "found no resources"),
         ("jsonl", '{"type":"usage","version":1,"resources":["a","a"]}', "'a' twice"),
-        ("jsonl", '{"type":"usage","version":1}', "Expected `array`, got `null`"),
+        ("jsonl", '{"type":"usage","version":1}', 'expected {"type":"usage"'),
         ("csv", "", "expected the columns type,at_ms"),
         ("csv", "a,b\n1,2\n", "expected the columns type,at_ms"),
         ("csv", CSV.splitlines()[0].removesuffix(",cpu,nvidia.com/gpu"), "found no resources"),
@@ -194,7 +211,11 @@ def test_a_last_look_that_is_no_time_is_refused(form: TextForm) -> None:
 @pytest.mark.parametrize(
     ("form", "line", "told"),
     [
-        ("jsonl", HEADS["jsonl"].replace("}", ',"observed_ms":"7"}'), "x:1: Expected `int | null`"),
+        (
+            "jsonl",
+            HEADS["jsonl"].replace("}", ',"observed_ms":"7"}'),
+            "x:1: found an observed_ms that is no number",
+        ),
         ("csv", HEADS["csv"] + "\nobserved,soon,,,,,,,,", "x:2: found 'soon', expected a whole"),
         ("csv", HEADS["csv"] + "\nobserved,7", "x:2: found 2 cells, expected 10"),
         ("csv", HEADS["csv"] + "\nobserved,7,,a,,,,,,", "x:2: found more than a time"),
@@ -205,6 +226,28 @@ def test_a_bad_last_look_is_told(form: TextForm, line: str, told: str) -> None:
     with pytest.raises(StoreError) as raised:
         read_usage(form, lines_of(line), "x")
     assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_moments_of_the_future_are_refused_and_named(form: TextForm) -> None:
+    """An entry of 4000 ms, in line 4 of CSV because the last look is told in line 2."""
+    head = TextHead(resources=RESOURCES, observed_ms=3999)
+    removed: list[Entry] = [
+        Removed(at_ms=at_ms, queue=QueueName("a")) for at_ms in (3999, 4000, 9000)
+    ]
+    text = "".join(usage_lines(form, head, removed))
+    assert read_usage(form, lines_of(text), "x", until_ms=9001).entries == removed
+    with pytest.raises(StoreError) as raised:
+        read_usage(form, lines_of(text), "x", until_ms=4000)
+    told = str(raised.value).splitlines()
+    line = 3 if form == "jsonl" else 4
+    assert told[0] == "nothing was imported: 2 lines of x cannot be read"
+    assert told[1].startswith(
+        f"x:{line}: found the time 4000, which is 1970-01-01T00:00:04Z and more than a day from now"
+    )
+    line = 1 if form == "jsonl" else 2
+    with pytest.raises(StoreError, match=f"x:{line}: found the time 3999, which is 1970-"):
+        read_usage(form, lines_of(text), "x", until_ms=3999)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -39,8 +39,13 @@ def csv_lines(head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
         yield csv_line([*cells, *(UNLIMITED if each is None else each for each in amounts)])
 
 
-def read_csv(lines: Iterable[str], bad: BadLines) -> tuple[TextHead, Iterator[tuple[int, Entry]]]:
-    """Return the head, and the entries with the numbers of their lines, read as asked for."""
+def read_csv(
+    lines: Iterable[str], bad: BadLines, until_ms: int
+) -> tuple[TextHead, Iterator[tuple[int, Entry]]]:
+    """Return the head, and the entries with the numbers of their lines, read as asked for.
+
+    The last look must be before *until_ms*.
+    """
     rows = _rows(lines)
     line, names = next(rows, (1, []))
     second = next(rows, (2, []))
@@ -48,11 +53,11 @@ def read_csv(lines: Iterable[str], bad: BadLines) -> tuple[TextHead, Iterator[tu
     head = TextHead(resources=())
     try:
         head = TextHead(resources=_resources(names))
-        check_head(head)
+        check_head(head, until_ms)
         line, cells = second
         if isinstance(cells, list) and cells[:1] == [OBSERVED]:
             head = msgspec.structs.replace(head, observed_ms=_observed_ms(cells, head.resources))
-            check_head(head)
+            check_head(head, until_ms)
             rest = rows
     except ValueError as wrong:
         bad.add(line, str(wrong), _CURE)
@@ -119,7 +124,10 @@ def _plain(cells: _Row, count: int) -> dict[str, object]:
     amounts = cells[len(COLUMNS) :]
     field = next((each for each in AMOUNT_FIELDS if each in fields), "")
     if field:
-        plain[field] = [None if cell == UNLIMITED else whole_number(cell) for cell in amounts]
+        may_be_all = given["type"] == "guarantee"
+        plain[field] = [
+            None if may_be_all and cell == UNLIMITED else whole_number(cell) for cell in amounts
+        ]
     elif any(amounts):
         raise ValueError(f"found amounts, expected none for an entry of type {given['type']}")
     return plain

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 
 import msgspec
 
@@ -25,13 +25,17 @@ def json_lines(head: TextHead, entries: Iterable[Entry]) -> Iterator[str]:
 
 
 def read_json_lines(
-    lines: Iterable[str], bad: BadLines
+    lines: Iterable[str], bad: BadLines, until_ms: int
 ) -> tuple[TextHead, Iterator[tuple[int, Entry]]]:
-    """Return the head, and the entries with the numbers of their lines, read as asked for."""
+    """Return the head, and the entries with the numbers of their lines, read as asked for.
+
+    The last look must be before *until_ms*.
+    """
     numbered = enumerate(lines, start=1)
     head = TextHead(resources=())
     try:
         head = _head(next(numbered, (1, ""))[1])
+        check_head(head, until_ms)
     except ValueError as wrong:
         bad.add(1, str(wrong), _CURE)
         bad.raise_if_any()  # without resources no amount means anything
@@ -45,16 +49,25 @@ def _line(plain: object) -> str:
 
 def _head(line: str) -> TextHead:
     plain = _plain(line)
-    if plain.get("type") != "usage" or plain.get("version") != VERSION:
+    version = plain.get("version")
+    if plain.get("type") == "usage" and isinstance(version, int) and version > VERSION:
         raise ValueError(
-            f'expected {{"type":"usage","version":{VERSION},"resources":[...]}} in the first line'
+            f"found version {version}, which a newer Fairlead wrote, expected {VERSION}: import it "
+            "with that one"
         )
-    head = TextHead(
-        resources=msgspec.convert(plain.get("resources"), tuple[str, ...]),
-        observed_ms=msgspec.convert(plain.get("observed_ms"), int | None),
-    )
-    check_head(head)
-    return head
+    resources, observed_ms = plain.get("resources"), plain.get("observed_ms")
+    if plain.get("type") != "usage" or version != VERSION or not _are_names(resources):
+        raise ValueError(
+            f'expected {{"type":"usage","version":{VERSION},"resources":["cpu",...]}} in the first '
+            "line"
+        )
+    if observed_ms is not None and type(observed_ms) is not int:
+        raise ValueError("found an observed_ms that is no number, expected a time in milliseconds")
+    return TextHead(resources=tuple(resources), observed_ms=observed_ms)
+
+
+def _are_names(found: object) -> TypeGuard[list[str]]:
+    return isinstance(found, list) and all(isinstance(name, str) for name in found)
 
 
 def _entries(numbered: Iterable[tuple[int, str]], bad: BadLines) -> Iterator[tuple[int, Entry]]:
@@ -83,7 +96,8 @@ def _plain(line: str) -> dict[str, object]:
         half = f"\\u{ord(wrong.object[wrong.start]):04x}"
         raise ValueError(f"found {half}, which is half a character, expected text") from wrong
     except json.JSONDecodeError as wrong:
-        raise ValueError(f"found no JSON: {wrong.msg} at column {wrong.colno}") from wrong
+        what = wrong.msg.removesuffix(" at")  # as some of its texts end
+        raise ValueError(f"found no JSON: {what} at column {wrong.colno}") from wrong
     except RecursionError as wrong:
         raise ValueError("found brackets within brackets without end") from wrong
     if not isinstance(plain, dict):

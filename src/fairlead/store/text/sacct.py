@@ -23,6 +23,7 @@ from fairlead.store.text.sacct_fields import (
     run_ms,
     start_ms,
 )
+from fairlead.store.text.text_head import END_OF_TIME_MS, check_moment
 from fairlead.usage.entries import Held
 
 NEEDED: Final = ("JobID", "Account", "User", "Start", "End")
@@ -56,11 +57,14 @@ class SacctHistory(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, int]
 
 
-def read_sacct(lines: Iterable[str], name: str, time_zone: ZoneInfo) -> SacctHistory:
+def read_sacct(
+    lines: Iterable[str], name: str, time_zone: ZoneInfo, *, until_ms: int = END_OF_TIME_MS
+) -> SacctHistory:
     """Read all of a text, or raise StoreError that tells of each bad line where, what and the cure.
 
     Times without a zone of their own are those of *time_zone*. Of a job that is there twice with
-    the same start, as in two texts put together, the line that knows the end counts.
+    the same start, as in two texts put together, the line that knows the end counts. Jobs that
+    begin, or held something, from *until_ms* on are refused.
     """
     bad = BadLines(name)
     jobs: dict[tuple[str, int], SacctJob] = {}
@@ -68,7 +72,7 @@ def read_sacct(lines: Iterable[str], name: str, time_zone: ZoneInfo) -> SacctHis
     for number, row in _rows(lines, bad):
         try:
             why = _why_left_out(row)
-            job = None if why else _job(row, time_zone)
+            job = None if why else _job(row, time_zone, until_ms)
         except ValueError as wrong:
             bad.add(number, str(wrong), "correct or remove this line")
             continue
@@ -132,9 +136,12 @@ def _rows(lines: Iterable[str], bad: BadLines) -> Iterator[tuple[int, dict[str, 
     missing = [name for name in NEEDED if name not in names]
     if not any(name in names for name in ALLOCATED):
         missing.append(ALLOCATED[0])
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        bad.add(1, f"found the column {twice[0]} twice in the first line", f"use {COMMAND}")
     if missing:
         bad.add(1, f"found no column {', '.join(missing)} in the first line", f"use {COMMAND}")
-        bad.raise_if_any()
+    bad.raise_if_any()
     for number, line in numbered:
         cells = line.rstrip("\r\n").split("|")
         if cells == [""]:
@@ -157,8 +164,10 @@ def _why_left_out(row: Mapping[str, str]) -> str:
     return ""
 
 
-def _job(row: Mapping[str, str], time_zone: ZoneInfo) -> SacctJob | None:
+def _job(row: Mapping[str, str], time_zone: ZoneInfo, until_ms: int) -> SacctJob | None:
     """Return the job; None if it ended the moment it began."""
+    if not row["JobID"]:
+        raise ValueError("found no JobID, expected one such as 4107 or 4104_1")
     lasted_ms = elapsed_ms(row.get("ElapsedRaw", ""))
     begins_ms, ends_ms = run_ms(row["Start"], row["End"], lasted_ms, time_zone)
     allocated = next(row[name] for name in ALLOCATED if name in row)
@@ -170,6 +179,7 @@ def _job(row: Mapping[str, str], time_zone: ZoneInfo) -> SacctJob | None:
         elapsed_ms=lasted_ms,
         amounts=allocated_amounts(allocated),
     )
+    check_moment(_known_until_ms(job), until_ms)
     return None if ends_ms == begins_ms else job
 
 

@@ -14,7 +14,8 @@ from fairlead.errors import UsageError
 from fairlead.store.text.bad_lines import BadLines
 from fairlead.store.text.csv_form import csv_lines, read_csv
 from fairlead.store.text.json_lines import json_lines, read_json_lines
-from fairlead.store.text.text_head import TextHead, check_moment
+from fairlead.store.text.plain_entry import AMOUNT_FIELDS
+from fairlead.store.text.text_head import END_OF_TIME_MS, TextHead, check_moment
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
@@ -40,19 +41,22 @@ def usage_lines(form: TextForm, head: TextHead, entries: Iterable[Entry]) -> Ite
     return write(head, entries)
 
 
-def read_usage(form: TextForm, lines: Iterable[str], name: str) -> UsageText:
+def read_usage(
+    form: TextForm, lines: Iterable[str], name: str, *, until_ms: int = END_OF_TIME_MS
+) -> UsageText:
     """Read all of a text, or raise StoreError that tells of each bad line where, what and the cure.
 
     *lines* keep their ends. What is read is checked as a ledger would: order of time, amounts that
-    are not negative, one for each resource.
+    are not negative, one for each resource. Moments from *until_ms* on are refused: an entry of the
+    far future would be the newest of a record for good.
     """
     bad = BadLines(name)
     read = read_json_lines if form == "jsonl" else read_csv
-    head, numbered = read(lines, bad)
+    head, numbered = read(lines, bad, until_ms)
     ledger = Ledger(head.resources, _SOME_WINDOW)
     entries: list[Entry] = []
     for line, entry in numbered:
-        found = _impossible(entry, ledger)
+        found = _impossible(entry, ledger, until_ms)
         if found:
             bad.add(line, found, "correct this line, or export it again")
         entries.append(entry)
@@ -60,10 +64,11 @@ def read_usage(form: TextForm, lines: Iterable[str], name: str) -> UsageText:
     return UsageText(head=head, entries=entries)
 
 
-def _impossible(entry: Entry, ledger: Ledger) -> str:
+def _impossible(entry: Entry, ledger: Ledger, until_ms: int) -> str:
     """Why the entry cannot be taken after those before it; "" if it can."""
     try:
-        check_moment(entry.at_ms)
+        check_moment(entry.at_ms, until_ms)
+        _check_count(entry, ledger.resources)
     except ValueError as wrong:
         return str(wrong)
     if getattr(entry, "queue", None) == "":
@@ -73,3 +78,11 @@ def _impossible(entry: Entry, ledger: Ledger) -> str:
     except UsageError as wrong:
         return str(wrong)
     return ""
+
+
+def _check_count(entry: Entry, resources: tuple[str, ...]) -> None:
+    amounts = next((getattr(entry, each) for each in AMOUNT_FIELDS if hasattr(entry, each)), None)
+    if amounts is not None and len(amounts) != len(resources):
+        found = "1 amount" if len(amounts) == 1 else f"{len(amounts)} amounts"
+        names = ", ".join(resources)
+        raise ValueError(f"found {found}, expected {len(resources)}, one for each of {names}")
