@@ -101,7 +101,8 @@ class Simulation:
             self._past_use.begin(start_ms)
             self._events.push(start_ms, Rank.USAGE, self._tell_usage, None)
         if self._sampler is not None:
-            self._events.push(start_ms, Rank.SAMPLE, self._sample, None)
+            sample_ms = start_ms + self._rules.sample_from_ms
+            self._events.push(sample_ms, Rank.SAMPLE, self._sample, None)
         if self._rules.every_ms is not None:
             self._hold_cycle_at(start_ms)
         self._await_arrival()
