@@ -185,6 +185,23 @@ def test_a_server_that_is_always_too_slow_is_given_up_after_three_halvings() -> 
             assert asked == sizes
 
 
+@pytest.mark.parametrize(
+    ("points", "sizes"), [(2000, [2000, 1000]), (1999, [1999, 1000]), (1998, [1998]), (1, [1])]
+)
+def test_who_is_too_slow_is_asked_for_no_less_than_a_thousand_points(
+    points: int, sizes: list[int]
+) -> None:
+    asked: list[int] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(len(moments_ms(request.fields)))
+        return failure("timeout", "query timed out", 503)
+
+    with serving(answer) as url, pytest.raises(StoreError, match="query timed out"):
+        whole(client_of(url), "held", START, START + (points - 1) * 1000, 1000)
+    assert asked == sizes
+
+
 def test_a_server_that_cannot_be_reached_in_time_is_not_asked_for_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
