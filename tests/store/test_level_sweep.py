@@ -198,6 +198,13 @@ CHANGES = {
         4          .
         -Infinity  .
     """,
+    "who never said an amount does not fall silent": """
+        sample  changes
+        NaN     .
+        -       .
+        NaN     .
+        -       .
+    """,
     "a negative amount is none": """
         sample  changes
         -1      .

@@ -2,7 +2,7 @@
 
 A week of samples a minute apart says the same thing ten thousand times. Where a sample is absent,
 nothing was told then; a number that is no amount (NaN, Inf, less than nothing) tells of no change
-either, and what was told before it holds on.
+either, and what was told before it holds on, also from one stretch of time to the next.
 """
 
 from collections.abc import Sequence
@@ -22,46 +22,89 @@ class Change(NamedTuple):
     amount: int | None
 
 
+class LastTold(NamedTuple):
+    """The number that a series has at the end of a stretch, and when its next sample is due."""
+
+    due_ms: int
+    number: Decimal
+
+
+class Odd(NamedTuple):
+    """A number that is no amount, and whether there was one before it, which holds on."""
+
+    at_ms: int
+    number: Decimal
+    follows_amount: bool
+
+
 class SeriesChanges:
     """When one series changed, in whole base units, and the first number of it that is no amount.
 
-    Law: taking samples in pieces, in the order of time, gives the same as taking all at once.
+    Law: taking samples in pieces, in the order of time, gives the same as taking all at once; and
+    so does going on with what another one has *last*, but that its amount is told once more.
     """
 
-    def __init__(self, *, step_ms: int, scale: int, may_be_negative: bool = False) -> None:
-        """Know no sample yet of those that should be *step_ms* apart.
+    def __init__(
+        self,
+        *,
+        step_ms: int,
+        scale: int,
+        may_be_negative: bool = False,
+        before: LastTold | None = None,
+    ) -> None:
+        """Know no sample yet of those that should be *step_ms* apart, the first of them now.
 
         A guarantee *may be negative*, which is KAI's way to write that there is no limit.
         """
         self.changes: list[Change] = []
-        self.odd: tuple[int, Decimal] | None = None  # when, and what it said
+        self.odd: Odd | None = None
         self._step_ms = step_ms
         self._scale = scale
         self._may_be_negative = may_be_negative
         self._due_ms: int | None = None  # when the next sample should be
         self._number: Decimal | None = None
+        if before is not None:
+            self._due_ms, self._number = before
+            self._change(before.due_ms, base_units(before.number, scale))
+
+    @property
+    def last(self) -> LastTold | None:
+        """What the next stretch begins with; None if nothing is told at the end of this one."""
+        if self._due_ms is None or self._number is None:
+            return None
+        return LastTold(self._due_ms, self._number)
 
     def take(self, samples: Samples) -> None:
         """Keep of *samples* those that differ from the one before. Cost: O(samples)."""
         for at_ms, value in samples:
             if at_ms != self._due_ms and self._due_ms is not None:
-                self.changes.append(Change(self._due_ms, None))
-                self._number = None
+                self._fall_silent(self._due_ms)
             self._due_ms = at_ms + self._step_ms
             # Equal numbers are mostly one object, which spares the comparison.
             if value is self._number or value == self._number:
                 continue
             amount = base_units(value, self._scale)
             if amount is None or (amount < 0 and not self._may_be_negative):
-                self.odd = self.odd or (at_ms, value)
+                self.odd = self.odd or Odd(at_ms, value, self._number is not None)
             else:
                 self._number = value
-                self.changes.append(Change(at_ms, amount))
+                self._change(at_ms, amount)
 
     def finish(self, end_ms: int) -> None:
         """Say that nothing is told any more after the last sample, if one is due by *end_ms*."""
         if self._due_ms is not None and self._due_ms <= end_ms:
-            self.changes.append(Change(self._due_ms, None))
+            self._fall_silent(self._due_ms)
+
+    def _fall_silent(self, at_ms: int) -> None:
+        if self._number is not None:
+            self._number = None
+            self._change(at_ms, None)
+
+    def _change(self, at_ms: int, amount: int | None) -> None:
+        """Note a change, in the place of what was only supposed to go on at that moment."""
+        if self.changes and self.changes[-1].at_ms == at_ms:
+            self.changes.pop()
+        self.changes.append(Change(at_ms, amount))
 
 
 def largest(several: Sequence[list[Change]]) -> list[Change]:

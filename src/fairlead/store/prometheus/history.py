@@ -12,7 +12,7 @@ from fairlead.store.feed.reading import without_fading
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.level_sweep import LevelSweep
 from fairlead.store.prometheus.queries import RESOURCES, queries_of
-from fairlead.store.prometheus.stretch import Stretch
+from fairlead.store.prometheus.stretch import LastSamples, Stretch
 from fairlead.usage.entries import Entry
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import PrometheusSource, UsageRules
@@ -31,7 +31,8 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 class PrometheusHistory:
     """A sampled ledger that follows a server.
 
-    Law: fetching in many steps gives the same ledger as fetching at once.
+    Law: fetching in many steps gives the same ledger as fetching at once, if both begin at the same
+    moment. Who begins later does not know what was told before, where that would hold on.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class PrometheusHistory:
             unfading = without_fading(self._rules)
             self.plain = self.ledger if unfading == self._rules else new_ledger(unfading)
         self._sweep = LevelSweep(len(RESOURCES))
+        self._last: LastSamples = {}
         self._end_ms: int | None = None
         self._problems: tuple[str, ...] = ()
 
@@ -78,15 +80,20 @@ class PrometheusHistory:
         begin_ms = self._begin_ms(now_ms)
         entries: list[Entry] = []
         if begin_ms <= end_ms:
-            stretch = Stretch(self._client, self._rules, begin_ms, end_ms)
+            stretch = Stretch(
+                self._client, self._rules, begin_ms=begin_ms, end_ms=end_ms, before=self._last
+            )
             told = [
                 each
                 for place, queries in enumerate(self._queries)
-                for each in stretch.ask(place, queries)
+                for each in stretch.ask(
+                    place, queries, knows_guarantee=self._sweep.knows_guarantee(place)
+                )
             ]
             entries = self._sweep.extend(told, begin_ms=begin_ms, end_ms=end_ms, step_ms=step_ms)
             self._take(entries)
             self._end_ms = end_ms
+            self._last = stretch.last
             self._problems = stretch.problems()
         return Fetched(
             entries=entries,

@@ -43,6 +43,7 @@ class LevelSweep:
         self._capacity: list[int | None] = [None] * count
         self._held: list[dict[QueueName, int]] = [{} for _ in range(count)]
         self._guaranteed: dict[QueueName, list[int | None]] = {}
+        self._knows_guarantee = [False] * count
         self._known = [False] * count
         self._ever_known = [False] * count
         self._last_capacity: Amounts = (0,) * count
@@ -54,14 +55,18 @@ class LevelSweep:
         """All that have entries."""
         return frozenset(self._last_held)
 
+    def knows_guarantee(self, place: int) -> bool:
+        """Whether it was ever told what is guaranteed to anybody of that resource: it holds on."""
+        return self._knows_guarantee[place]
+
     def extend(
         self, told: Iterable[Told], *, begin_ms: int, end_ms: int, step_ms: int
     ) -> list[Entry]:
         """Entries for the samples at begin, begin + step, ... end, from what they told.
 
         *told* may be in any order, but for two of the same series. Whoever was told of before and
-        is not at *begin_ms* is absent. Cost: O(n log n) of what is told, and O(queues) where a
-        resource falls silent.
+        is not told of again at *begin_ms* is absent. Cost: O(n log n) of what is told, and
+        O(queues) where a resource falls silent.
         """
         entries: list[Entry] = []
         in_order = sorted([*self._absent(begin_ms), *told], key=lambda each: each.at_ms)
@@ -102,6 +107,7 @@ class LevelSweep:
             case Subject.GUARANTEED:
                 amounts = self._guaranteed.setdefault(told.queue, [0] * self._count)
                 amounts[told.place] = told.amount
+                self._knows_guarantee[told.place] = True
         return told.queue
 
     def _update_known(self) -> bool:

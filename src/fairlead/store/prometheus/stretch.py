@@ -7,11 +7,11 @@ used, and a reader who wonders; each is noted here in words, with the query that
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
-from fairlead.store.prometheus.changes import Change, SeriesChanges, largest
+from fairlead.store.prometheus.changes import Change, LastTold, SeriesChanges, largest
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.http_request import shown
 from fairlead.store.prometheus.level_sweep import Subject, Told
@@ -19,6 +19,10 @@ from fairlead.store.prometheus.queries import QUEUE_LABEL, ResourceQueries
 from fairlead.usage.settings import UsageRules
 
 SHOWN_PROBLEMS: Final = 5
+
+_SortedLabels: TypeAlias = tuple[tuple[str, str], ...]
+LastSamples: TypeAlias = dict[tuple[int, Subject, _SortedLabels], LastTold]
+"""What each series has at the end of a stretch, by resource, subject and labels."""
 
 
 class _Answered(NamedTuple):
@@ -33,27 +37,42 @@ class Stretch:
     """Asks about one stretch of time and notes what is odd about the answers."""
 
     def __init__(
-        self, client: PrometheusClient, rules: UsageRules, begin_ms: int, end_ms: int
+        self,
+        client: PrometheusClient,
+        rules: UsageRules,
+        *,
+        begin_ms: int,
+        end_ms: int,
+        before: LastSamples,
     ) -> None:
-        """Ask nothing yet about the samples from *begin_ms* to *end_ms*, both included."""
+        """Ask nothing yet about the samples from *begin_ms* to *end_ms*, both included.
+
+        What the stretch *before* ended with goes on, if this one begins where that one ended.
+        """
+        self.last: LastSamples = {}
         self._client = client
         self._rules = rules
         self._begin_ms = begin_ms
         self._end_ms = end_ms
+        self._before = before
         self._odd: dict[str, None] = {}
         self._has_answers = False
         self._no_amount = ""  # what queues held, in a sample that is no amount
 
-    def ask(self, place: int, queries: ResourceQueries) -> Iterator[Told]:
-        """What is told of one resource."""
+    def ask(self, place: int, queries: ResourceQueries, *, knows_guarantee: bool) -> Iterator[Told]:
+        """What is told of one resource.
+
+        StoreError if use above a guarantee is charged and nobody *knows* one, from before or now.
+        """
         held = self._told(place, Subject.HELD, queries.allocated, queries.scale)
         capacity = self._told(place, Subject.CAPACITY, queries.capacity, queries.scale)
         self._judge(queries, held, capacity)
         yield from capacity.told
         yield from held.told
-        if self._rules.charge == "over-quota" and held.has_amounts:
+        if self._rules.charge == "over-quota":
+            # Also while nobody holds any: what is told now is what counts when somebody does.
             guaranteed = self._told(place, Subject.GUARANTEED, queries.guaranteed, queries.scale)
-            if not guaranteed.has_amounts:
+            if held.has_amounts and not (knows_guarantee or guaranteed.has_amounts):
                 what = f"what is guaranteed to queues of {queries.resource} ({queries.guaranteed})"
                 raise StoreError(
                     f"Prometheus at {self._client.name} {_lacks(what, guaranteed.no_amount)}, and "
@@ -77,7 +96,7 @@ class Stretch:
     def _told(self, place: int, subject: Subject, query: str, scale: int) -> _Answered:
         by_queue: dict[QueueName, list[list[Change]]] = {}
         no_amount = ""
-        for labels, found in self._followed(query, subject, scale).items():
+        for labels, found in self._followed(place, subject, query, scale).items():
             queue = QueueName(dict(labels).get(QUEUE_LABEL, ""))
             if not queue and subject is not Subject.CAPACITY:
                 self._note(f"has series without the label {QUEUE_LABEL} in {query}; left out")
@@ -96,11 +115,11 @@ class Stretch:
         )
 
     def _followed(
-        self, query: str, subject: Subject, scale: int
-    ) -> dict[tuple[tuple[str, str], ...], SeriesChanges]:
+        self, place: int, subject: Subject, query: str, scale: int
+    ) -> dict[_SortedLabels, SeriesChanges]:
         """Follow each series, by its labels, through the pieces of the answer, one at a time."""
         step_ms = self._rules.resolution_ms
-        followed: dict[tuple[tuple[str, str], ...], SeriesChanges] = {}
+        followed: dict[_SortedLabels, SeriesChanges] = {}
         for answer in self._client.range(query, self._begin_ms, self._end_ms, step_ms):
             for warning in answer.warnings:
                 self._note(f"warns that its answer may be partial: {warning}")
@@ -111,11 +130,18 @@ class Stretch:
                         step_ms=step_ms,
                         scale=scale,
                         may_be_negative=subject is Subject.GUARANTEED,
+                        before=self._told_before(place, subject, labels),
                     )
                 followed[labels].take(series.samples)
-        for each in followed.values():
+        for labels, each in followed.items():
             each.finish(self._end_ms)
+            if each.last is not None:
+                self.last[place, subject, labels] = each.last
         return followed
+
+    def _told_before(self, place: int, subject: Subject, labels: _SortedLabels) -> LastTold | None:
+        last = self._before.get((place, subject, labels))
+        return last if last is not None and last.due_ms == self._begin_ms else None
 
     def _judge(self, queries: ResourceQueries, held: _Answered, capacity: _Answered) -> None:
         self._has_answers = self._has_answers or held.has_amounts
@@ -132,11 +158,14 @@ class Stretch:
         """Note the first number of a series that is no amount, and return it; "" if all are."""
         if found.odd is None:
             return ""
-        at_ms, number = found.odd
+        odd = found.odd
         whose = f" for queue {shown(queue)}" if queue else ""
-        said = f"{shown(str(number))}{whose} at {_moment(at_ms)}"
-        then = "the amount before it was kept"
-        if not _has_amount(found.changes):
+        said = f"{shown(str(odd.number))}{whose} at {_moment(odd.at_ms)}"
+        if odd.follows_amount:
+            then = "the amount before it was kept"
+        elif _has_amount(found.changes):
+            then = "nothing counts there until it says one"
+        else:
             then = "nothing else is told there"
         self._note(f"says {said} in {query}, which is no amount; {then}")
         return said
