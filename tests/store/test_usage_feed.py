@@ -38,11 +38,14 @@ class Script:
         self.compares_clocks = True
         self.ahead_ms = 0
         self.now_ms = START
+        self.stopwatch_ms = 0
+        self.takes_ms = 0  # each request, by the stopwatch
         self.more: dict[str, object] = {}
         self.asked: list[Request] = []
 
     def answer(self, request: Request) -> Response:
         self.asked.append(request)
+        self.stopwatch_ms += self.takes_ms
         query = request.fields["query"]
         if self.response is not None:
             return self.response
@@ -76,6 +79,7 @@ class Script:
             {"PROMETHEUS": self.url},
             compares_clocks=self.compares_clocks,
             keeps_sums=keeps_sums,
+            stopwatch_ms=lambda: self.stopwatch_ms,
         )
 
     def refresh(self, feed: UsageFeed, now_ms: int) -> None:
@@ -186,6 +190,32 @@ def test_only_what_is_new_is_fetched_and_not_before_the_interval_is_over(script:
         request.fields["start"] for request in script.asked[first:] if "start" in request.fields
     }
     assert begins == {f"{(START + HOUR + MINUTE) // 1000}.000"}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_interval_is_counted_from_the_end_of_a_try(script: Script, fails: bool) -> None:
+    """A try of three minutes, or more, is not due again at once where that is the interval."""
+    script.takes_ms = 3 * MINUTE
+    if fails:
+        script.response = failure("timeout", "query timed out", 503)
+    feed = script.feed(fetch_interval_ms=3 * MINUTE)
+    script.refresh(feed, START + HOUR)
+    first = len(script.asked)
+    end_ms = START + HOUR + script.stopwatch_ms
+    assert end_ms >= START + HOUR + 3 * MINUTE
+    for now_ms in (end_ms - MINUTE, end_ms - 1, end_ms, end_ms + 3 * MINUTE - 1):
+        script.refresh(feed, now_ms)
+        assert feed.due_in_ms(now_ms) == end_ms + 3 * MINUTE - now_ms
+    assert len(script.asked) == first
+    script.refresh(feed, end_ms + 3 * MINUTE)
+    assert len(script.asked) > first
+
+
+def test_a_clock_that_was_set_back_far_does_not_stop_the_asking(script: Script) -> None:
+    feed = script.feed(fetch_interval_ms=MINUTE)
+    script.refresh(feed, START + HOUR)
+    assert feed.due_in_ms(START + HOUR - MINUTE) == 2 * MINUTE
+    assert feed.due_in_ms(START + HOUR - MINUTE - 1) == 0
 
 
 def test_before_anything_was_read_it_is_missing() -> None:

@@ -6,14 +6,15 @@ raises for what is outside, and nothing turns "unknown" into "nothing was used" 
 """
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairlead.errors import FairleadError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.problem import Problem, problem_of
-from fairlead.store.feed.reading import Onward, Reading, Standing, standing
+from fairlead.store.feed.reading import Onward, Reading, Standing, detached, standing
 from fairlead.store.feed.uncounted import uncounted
 from fairlead.store.feed.usage_origin import PrometheusOrigin, StoredOrigin, UsageOrigin
 from fairlead.store.feed.usage_vector import (
@@ -34,6 +35,18 @@ RETRY_MS: Final = 1000  # how long to wait between two tries for the first answe
 _LOG: Final = logging.getLogger(__name__)
 
 
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 10**6
+
+
+class _Known(NamedTuple):
+    """What is known, replaced as a whole: who asks meanwhile sees all of it, or all of before."""
+
+    reading: Reading | None
+    failure: Problem | None  # of the last try
+    standings: dict[Onward, Standing]  # of the reading, as far as they were asked for
+
+
 class UsageFeed:
     """Follows a source of past use. Any thread may ask, but one at a time: a file stays open."""
 
@@ -45,10 +58,14 @@ class UsageFeed:
         *,
         compares_clocks: bool = True,
         keeps_sums: bool = False,
+        is_asked_meanwhile: bool = False,
+        stopwatch_ms: Callable[[], int] = _monotonic_ms,
     ) -> None:
         """Read nothing yet. Who asks about a moment in the past does not compare clocks.
 
-        Who *keeps sums* may ask for them, and has two ledgers of use that fades.
+        Who *keeps sums* may ask for them, and has two ledgers of use that fades. One that *is asked
+        meanwhile* may be refreshed by one thread while another asks: what was read last is then
+        kept apart from what is being read, which costs a copy for each reading.
         """
         self._rules = rules
         self._source = source
@@ -56,29 +73,41 @@ class UsageFeed:
         self._compares_clocks = compares_clocks
         self._keeps_sums = keeps_sums
         self._origin: UsageOrigin | None = None
-        self._reading: Reading | None = None
-        self._failure: Problem | None = problem_of("nothing was read yet")
-        self._tried_ms: int | None = None
-        self._standings: dict[Onward, Standing] = {}  # of what was read
+        self._is_asked_meanwhile = is_asked_meanwhile
+        self._stopwatch_ms = stopwatch_ms
+        self._known = _Known(None, problem_of("nothing was read yet"), {})
+        self._tried_ms: int | None = None  # when the last try ended
         self._logged: tuple[Freshness, str] = ("fresh", "")
 
     def refresh(self, now_ms: int) -> None:
-        """Read what is new, if the last try is longer ago than fetchInterval.
+        """Read what is new, if the last try ended longer ago than fetchInterval.
 
         What cannot be read is told by the next `vector`, and raises nothing here.
         """
-        if not self._is_due(now_ms):
+        if self.due_in_ms(now_ms):
             return
-        self._tried_ms = now_ms
+        begun_ms = self._stopwatch_ms()
         try:
             if self._origin is None:
                 self._origin = self._make_origin()
-            self._reading = self._origin.read(now_ms)
+            reading = self._origin.read(now_ms)
+            if self._is_asked_meanwhile:
+                reading = detached(reading)
+            self._known = _Known(reading, None, {})
         except FairleadError as problem:
-            self._failure = problem_of(str(problem))
-            return
-        self._standings = {}
-        self._failure = None
+            self._known = self._known._replace(failure=problem_of(str(problem)))
+        # Counted from its begin, a try that takes longer than that would be due again at once.
+        self._tried_ms = now_ms + self._stopwatch_ms() - begun_ms
+
+    def due_in_ms(self, now_ms: int) -> int:
+        """How long the next `refresh` will not do anything; a file may be read at any time."""
+        if self._tried_ms is None or not isinstance(self._source, PrometheusSource):
+            return 0
+        interval_ms = self._source.fetch_interval_ms
+        since_ms = now_ms - self._tried_ms
+        if since_ms < -interval_ms:
+            return 0  # the clock was set back
+        return max(0, interval_ms - since_ms)
 
     def wait_for_first(self, clock_ms: Callable[[], int], pause: Callable[[int], None]) -> bool:
         """Try until something is known, for as long as waitTimeout says; whether it is.
@@ -92,7 +121,8 @@ class UsageFeed:
         while True:
             self._tried_ms = None
             self.refresh(clock_ms())
-            if self._reading is not None and self._reading.newest_ms is not None:
+            reading = self._known.reading
+            if reading is not None and reading.newest_ms is not None:
                 return True
             if clock_ms() - begin_ms >= wait_ms:
                 return False
@@ -115,12 +145,13 @@ class UsageFeed:
         what is known contradicts itself, and `vector` says why. Only for who keeps sums.
         """
         assert self._keeps_sums, "whoever asks for sums says so at the start"
-        reading = self._reading
+        known = self._known
+        reading = known.reading
         if reading is None or reading.newest_ms is None:
             return None
         tree = self._tree(reading, parents)
         try:
-            found, as_of_ms = self._as_of(reading, now_ms)
+            found, as_of_ms = self._as_of(reading, known.standings, now_ms)
             assert found.plain is not None, "kept from the start"
             return UsageSums(
                 raw=sums_on_axes(found.plain, as_of_ms, axes, tree),
@@ -146,7 +177,7 @@ class UsageFeed:
         self.close()
 
     def _vector(self, now_ms: int, parents: Parents, axes: Sequence[str]) -> UsageVector:
-        reading, failure = self._reading, self._failure
+        reading, failure, standings = self._known
         if reading is None or reading.newest_ms is None:
             problems = [failure] if failure else list(reading.problems if reading else ())
             return _vector_of(None, "missing", None, problems)
@@ -158,7 +189,7 @@ class UsageFeed:
             problems.insert(0, self._staleness(age_ms))
         if not (is_stale and self._rules.on_stale == "drop"):
             try:
-                found, as_of_ms = self._as_of(reading, now_ms)
+                found, as_of_ms = self._as_of(reading, standings, now_ms)
                 tree = self._tree(reading, parents)
                 usage = usage_on_axes(found.ledger, as_of_ms, axes, tree)
                 problems.extend(map(problem_of, uncounted(axes, found.ledger, as_of_ms)))
@@ -167,14 +198,16 @@ class UsageFeed:
         state: Freshness = "stale" if is_stale else "fresh" if usage is not None else "missing"
         return _vector_of(usage, state, age_ms, problems)
 
-    def _as_of(self, reading: Reading, now_ms: int) -> tuple[Standing, int]:
+    def _as_of(
+        self, reading: Reading, standings: dict[Onward, Standing], now_ms: int
+    ) -> tuple[Standing, int]:
         """What to ask, and about which moment: fresh ledgers about now, all held as before."""
         onward: Onward = "as before"
         if self._is_stale(reading, now_ms):
             onward = "decay" if self._rules.on_stale == "decay" else "hold"
-        found = self._standings.get(onward)
+        found = standings.get(onward)
         if found is None:
-            found = self._standings[onward] = standing(reading, onward)
+            found = standings[onward] = standing(reading, onward)
         return found, found.as_of_ms(now_ms + reading.ahead_ms)
 
     def _is_stale(self, reading: Reading, now_ms: int) -> bool:
@@ -196,12 +229,6 @@ class UsageFeed:
             f"{effect}; staleness (stalenessPeriod) and onStale say so",
             turn="stale",
         )
-
-    def _is_due(self, now_ms: int) -> bool:
-        if self._tried_ms is None or not isinstance(self._source, PrometheusSource):
-            return True
-        since_ms = now_ms - self._tried_ms
-        return since_ms < 0 or since_ms >= self._source.fetch_interval_ms
 
     def _make_origin(self) -> UsageOrigin:
         if isinstance(self._source, PrometheusSource):
