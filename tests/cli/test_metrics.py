@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -195,28 +196,30 @@ def test_other_rule_sets_say_that_history_has_no_effect(policy: str, tmp_path: P
     assert (ran.exit_code, ran.out, ran.err) == (0, plain.out, plain.err + note)
 
 
-def test_plans_and_metrics_see_the_same_past(tmp_path: Path) -> None:
-    """Also where it does not count, which the file's own numbers must not hide."""
+@pytest.mark.parametrize(("minute", "counts"), [("04", True), ("10", False)])
+def test_plans_and_metrics_see_the_same_past(tmp_path: Path, minute: str, counts: bool) -> None:
+    """Also where it does not count, which the file's own numbers must not hide.
+
+    At 8:00 it was last told what a queue holds, and five minutes are fresh.
+    """
     store = record(tmp_path, NOW_MS)
     file = str(ROOT / "examples" / "share-simulation")
     with UsageStore.open(Path(store)) as writer:
         writer.append([Held(at_ms=NOW_MS, queue=QueueName("training"), amounts=(0, 0, 9_000))])
-    for now in ("2027-01-15T08:04:00Z", "2027-01-15T08:10:00Z"):
-        asked = ("-f", file, "--usage-source", store, "--now", now)
-        shares = json.loads(run_cli("queues", *asked, "-o", "json").out)
-        ran = run_cli("metrics", *asked)
-        gpus = {
-            each["name"]: float(each["resources"]["gpu"]["fairShare"]) for each in shares["queues"]
-        }
-        label = "queue_metadata_name"
-        assert by_label(ran.out, "kai_queue_fair_share_gpu", label) == gpus
-        used = {each["name"]: each["resources"]["gpu"]["usage"] for each in shares["queues"]}
-        if shares["usage"]["counts"]:
-            assert used["training"] > 0
-            assert by_label(ran.out, "kai_queue_gpu_usage", label) == used
-        else:
-            assert set(used.values()) == {None}
-            assert "kai_queue_gpu_usage" not in scraped(ran.out)
+    asked = ("-f", file, "--usage-source", store, "--now", f"2027-01-15T08:{minute}:00Z")
+    shares = json.loads(run_cli("queues", *asked, "-o", "json").out)
+    assert shares["usage"]["counts"] is counts
+    ran = run_cli("metrics", *asked)
+    gpus = {each["name"]: float(each["resources"]["gpu"]["fairShare"]) for each in shares["queues"]}
+    label = "queue_metadata_name"
+    assert by_label(ran.out, "kai_queue_fair_share_gpu", label) == gpus
+    used = {each["name"]: each["resources"]["gpu"]["usage"] for each in shares["queues"]}
+    if counts:
+        assert used["training"] > 0
+        assert by_label(ran.out, "kai_queue_gpu_usage", label) == used
+    else:
+        assert set(used.values()) == {None}
+        assert "kai_queue_gpu_usage" not in scraped(ran.out)
 
 
 @contextmanager
@@ -287,6 +290,50 @@ def test_a_store_that_cannot_be_read_any_more_is_survived_and_told_once(tmp_path
         assert scraped(scrape(url))[degraded] == {(): 0}
     (told_once,) = [line for line in log.read_text().splitlines() if "past use" in line]
     assert "usage.db" in told_once
+
+
+def test_a_store_is_let_go_of_before_the_metrics_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads them from a pipe may take its time."""
+    closed: list[Path] = []
+    original = UsageStore.close
+
+    def noting(store: UsageStore) -> None:
+        closed.append(store.path)
+        original(store)
+
+    store = record(tmp_path, NOW_MS)
+    monkeypatch.setattr(UsageStore, "close", noting)
+    ran = run_cli("metrics", "-f", write(tmp_path, "c.yaml", *TWO), "--usage-source", store)
+    assert ran.exit_code == 0
+    assert closed == [Path(store)]
+
+
+def test_a_server_that_never_answers_keeps_no_scrape_waiting(tmp_path: Path) -> None:
+    """It takes the connection and is silent, and the timeout is an hour."""
+    log = tmp_path / "log"
+    usage = "{prometheus: {url: 'http://127.0.0.1:PORT', fetchInterval: 5s, queryTimeout: 1h}}"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        own = SETTINGS.format(usage=usage.replace("PORT", str(silent.getsockname()[1])))
+        with served("-f", write(tmp_path, "c.yaml", *TWO, own), "--usage", log=log) as url:
+            for _ in range(3):
+                told = scraped(scrape(url))
+                assert told["fairlead_usage_store_degraded"] == {(): 1}
+                assert "kai_queue_gpu_usage" not in told
+                assert told["fairlead_input_errors"] == {(): 0}
+    (said,) = [line for line in log.read_text().splitlines() if "past use" in line]
+    assert said == "warning: past use is missing: nothing was read yet"
+
+
+def test_what_the_stated_capacity_leaves_out_is_noted_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    file = write(tmp_path, "c.yaml", *CLUSTER[1:])
+    with served("-f", file, "--capacity", "gpu=3", log=log) as url:
+        for _ in range(3):
+            assert by_label(scrape(url), "kai_queue_fair_share_gpu", "queue_name") == {"a": 3}
+    notes = [line for line in log.read_text().splitlines() if "--capacity" in line]
+    assert notes == ["note: --capacity leaves out cpu, memory, so there is none to share"]
 
 
 def test_a_store_that_the_settings_name_may_come_later(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """``fairlead metrics``: the state of the queues in the form that Prometheus reads."""
 
+import io
 import time
 from collections.abc import Callable
+from contextlib import closing, redirect_stderr
 from typing import Any, Final
 
 import click
@@ -16,10 +18,12 @@ from fairlead.cli.options import (
     states_or_exit,
 )
 from fairlead.cli.past_use import PastUseReader, usage_options, usage_wish
+from fairlead.cli.say_news import SayNews
 from fairlead.errors import FairleadError, ManifestError
 from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
+from fairlead.model.axes import Amounts
 from fairlead.store.metrics.family import Family
 from fairlead.store.metrics.of_state import state_families
 
@@ -82,22 +86,31 @@ def command(
 
     if listen is not None:
         _check_serving((*files, *more_files), context)
-    past = PastUseReader(usage_wish(usage, usage_source, now))
+    wish = usage_wish(usage, usage_source, now)
+    say = SayNews()
 
     def families(assembled: Assembled, now_ms: int) -> list[Family]:
-        given = read_capacity(capacity, assembled)
+        given = _given_capacity(capacity, assembled, say)
         of_usage = _let_past_count(past, assembled, now_ms)
         return [*state_families(assembled.state, assembled.settings, given), *of_usage]
 
-    (assembled,) = states_or_exit(load())
-    first = families(assembled, now)
-    if listen is None:
-        from fairlead.store.metrics.exposition import exposition
+    with closing(PastUseReader(wish, in_background=listen is not None)) as past:
+        (assembled,) = states_or_exit(load())
+        first = families(assembled, now)
+        if listen is not None:
+            _serve(listen, first, lambda: _read_again(load, families))
+            return
+    from fairlead.store.metrics.exposition import exposition
 
-        past.close()
-        click.echo(exposition(first).decode(), nl=False)
-        return
-    _serve(listen, first, lambda: _read_again(load, families))
+    click.echo(exposition(first).decode(), nl=False)
+
+
+def _given_capacity(text: str | None, assembled: Assembled, say: SayNews) -> Amounts | None:
+    """Read ``--capacity``, and say what there is to say about it once, not at every scrape."""
+    with redirect_stderr(io.StringIO()) as notes:
+        given = read_capacity(text, assembled)
+    say({line: line for line in notes.getvalue().splitlines()})
+    return given
 
 
 def _let_past_count(past: PastUseReader, assembled: Assembled, now_ms: int) -> list[Family]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -30,6 +31,7 @@ from fairlead.usage.settings import PrometheusSource, StoreSource, UsageSettings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage_report import PastUse
+    from fairlead.store.feed.background_usage import BackgroundUsage
     from fairlead.store.feed.followed_usage import FollowedUsage
 
 NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
@@ -86,11 +88,15 @@ class PastUseReader:
     What there is to say about that is said on standard error when it is new, not each time.
     """
 
-    def __init__(self, wish: UsageWish, *, sums: bool = False) -> None:
-        """Read nothing yet. *sums* asks for resource-time too, of the same reading."""
+    def __init__(self, wish: UsageWish, *, sums: bool = False, in_background: bool = False) -> None:
+        """Read nothing yet. *sums* asks for resource-time too, of the same reading.
+
+        Who reads *in background* is never kept waiting for long, and counts what was read last.
+        """
         self._wish = wish
         self._sums = sums
-        self._followed: FollowedUsage | None = None
+        self._in_background = in_background
+        self._followed: FollowedUsage | BackgroundUsage | None = None
         self._say = SayNews()
 
     def let_count(self, assembled: Assembled, now_ms: int) -> PastUse | None:
@@ -140,16 +146,27 @@ class PastUseReader:
             sums=feed.sums(now_ms, parents, axes) if self._sums else None,
         )
 
-    def _following(self) -> FollowedUsage:
+    def _following(self) -> FollowedUsage | BackgroundUsage:
         if self._followed is None:
+            from fairlead.store.feed.background_usage import BackgroundUsage
             from fairlead.store.feed.followed_usage import FollowedUsage
 
             # What the feed logs for a service is told here on standard error, once.
             logging.getLogger("fairlead").addHandler(logging.NullHandler())
-            self._followed = FollowedUsage(
-                os.environ, compares_clocks=self._wish.compares_clocks, keeps_sums=self._sums
-            )
+            compares_clocks = self._wish.compares_clocks
+            if self._in_background:
+                self._followed = BackgroundUsage(
+                    os.environ, _clock_ms, compares_clocks=compares_clocks, keeps_sums=self._sums
+                )
+            else:
+                self._followed = FollowedUsage(
+                    os.environ, compares_clocks=compares_clocks, keeps_sums=self._sums
+                )
         return self._followed
+
+
+def _clock_ms() -> int:
+    return time.time_ns() // 10**6
 
 
 def _warnings(past: PastUse) -> dict[str, str]:
