@@ -2,12 +2,13 @@
 
 import getpass
 import os
-from collections.abc import Callable, Collection
+import time
+import unicodedata
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 import click
 
-from fairlead.cli.options import now_option
 from fairlead.cli.usage_amounts import read_resource_time
 from fairlead.cli.usage_record import (
     find_record,
@@ -16,11 +17,17 @@ from fairlead.cli.usage_record import (
     opened,
     write_act,
 )
+from fairlead.cli.usage_stub import refuse_stub
+from fairlead.cli.usage_when import dated
+from fairlead.errors import FairleadError
+from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.explain.resource_hours import hours_text, hours_unit
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName
+from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Forgiven, Granted
+from fairlead.usage.settings import DAY_MS
 
 GRANT_EPILOG = """\b
 Examples:
@@ -30,19 +37,26 @@ Examples:
 """
 FORGIVE_EPILOG = """\b
 Examples:
-  fairlead usage forgive --queue research --reason "move to the new cluster"
+  fairlead usage forgive --queue research -f cluster/ --reason "move to the new cluster"
   fairlead usage forgive --all --reason "new year"
 """
+
+WHEN = "When it is done, such as 2026-11-16T09:00:00Z; by default now."
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _text(_context: click.Context, option: click.Parameter, given: str | None) -> str | None:
-    """Refuse what cannot be written down: bytes that are no text, and a queue without a name."""
+    """Refuse what cannot be written down: bytes that are no text, and names that nobody can have.
+
+    A reason may have several lines.
+    """
     if any("\ud800" <= letter <= "\udfff" for letter in given or ""):
         raise click.BadParameter("found bytes that are no text in UTF-8")
     if given == "" and option.name == "queue":
         raise click.BadParameter("found no name")
+    if option.name != "reason" and any(unicodedata.category(each) == "Cc" for each in given or ""):
+        raise click.BadParameter(f"found {given!r}, expected a name without control characters")
     return given
 
 
@@ -67,6 +81,7 @@ def _is_audited(command: Command) -> Command:
     return command
 
 
+@dated(WHEN)
 @click.command(epilog=GRANT_EPILOG)
 @click.argument("amounts", nargs=-1, required=True, metavar="RESOURCE=[AMOUNT*]TIME...")
 @click.option(
@@ -77,7 +92,6 @@ def _is_audited(command: Command) -> Command:
 )
 @_is_audited
 @names_record
-@now_option
 def grant(
     amounts: tuple[str, ...],
     queue: str,
@@ -94,7 +108,10 @@ def grant(
     granted fades, and leaves the window, as use does.
     """
     name, why = _who(who), _reason(reason)
-    with opened(find_record(store, files), writes=True) as record:
+    found = find_record(store, files)
+    refuse_stub(found.path)
+    with opened(found, writes=True) as record:
+        at_ms = _moment(record, now)
         times = read_resource_time(amounts, record.resources)
         _note_unknown("queue", queue, record.queue_names())
         for resource in times:
@@ -103,7 +120,7 @@ def grant(
         write_act(
             record,
             Granted(
-                at_ms=moment_to_write(record, now),
+                at_ms=at_ms,
                 queue=QueueName(queue),
                 user=user,
                 resource_time=tuple(-times.get(each, 0) for each in record.resources),
@@ -118,12 +135,12 @@ def grant(
         click.echo(printable(f"{done} {whom}: {hours}"))
 
 
+@dated(WHEN)
 @click.command(epilog=FORGIVE_EPILOG)
 @click.option("--queue", metavar="QUEUE", callback=_text, help="Whose past use is forgiven.")
 @click.option("--all", "everybody", is_flag=True, help="Forgive every queue: begin anew.")
 @_is_audited
 @names_record
-@now_option
 def forgive(
     queue: str | None,
     everybody: bool,
@@ -135,20 +152,62 @@ def forgive(
 ) -> None:
     """Let past use of a queue, or of all, be as if never.
 
-    Past grants are gone with it. Nothing is deleted: the log and an export still show what was
-    there.
+    With the objects of -f, what queues below it used is forgiven, too. Past grants are gone with
+    it. Nothing is deleted: the log and an export still show what was there.
     """
     if everybody == (queue is not None):
         raise click.UsageError("say whose past use is forgiven: either --queue QUEUE or --all")
     name, why = _who(who), _reason(reason)
-    with opened(find_record(store, files), writes=True) as record:
+    found = find_record(store, files)
+    refuse_stub(found.path)
+    with opened(found, writes=True) as record:
+        at_ms = _moment(record, now)
+        whose: list[QueueName | None] = [None]
         if queue is not None:
-            _note_unknown("queue", queue, record.queue_names())
-        whose = None if queue is None else QueueName(queue)
-        at_ms = moment_to_write(record, now)
-        write_act(record, Forgiven(at_ms=at_ms, queue=whose, who=name, reason=why))
-    whom = "all queues" if queue is None else f"queue {queue}"
-    click.echo(printable(f"forgiven: past use of {whom}"))
+            whose = [*_with_those_below(QueueName(queue), found.parents, record.queue_names())]
+        record.append([Forgiven(at_ms=at_ms, queue=each, who=name, reason=why) for each in whose])
+    for each in whose:
+        whom = "all queues" if each is None else f"queue {each}"
+        below = "" if each in (None, queue) else f", which is below {queue}"
+        click.echo(printable(f"forgiven: past use of {whom}{below}"))
+
+
+def _moment(record: UsageStore, now_ms: int) -> int:
+    """Return when to write a change; refuse a moment in the middle of a record that is right.
+
+    There it would be as if it had been done then, and mostly without any effect now.
+    """
+    newest_ms = record.newest_ms
+    clock_ms = time.time_ns() // 10**6
+    if newest_ms is not None and now_ms + DAY_MS < newest_ms <= clock_ms + DAY_MS:
+        raise FairleadError(
+            f"nothing was changed: the record has entries up to {moment_text(newest_ms)}, and "
+            f"{moment_text(now_ms)} is more than a day before that; leave out --now"
+        )
+    return moment_to_write(record, now_ms)
+
+
+def _with_those_below(
+    queue: QueueName, parents: Mapping[QueueName, QueueName | None], known: Collection[QueueName]
+) -> list[QueueName]:
+    """Return *queue* and all queues below it that have a record; say so where nobody can know."""
+    below = sorted(each for each in known if queue in _above(each, parents))
+    if not below:
+        _note_unknown("queue", queue, known)
+    if queue not in parents:
+        why = "without the objects of -f" if not parents else "the objects of -f lack it, so"
+        what = f"which queues are below {queue}: only its own use is forgiven"
+        click.echo(printable(f"note: {why} nobody knows {what}"), err=True)
+    return [queue, *below]
+
+
+def _above(queue: QueueName, parents: Mapping[QueueName, QueueName | None]) -> set[QueueName]:
+    found: set[QueueName] = set()
+    parent = parents.get(queue)
+    while parent is not None and parent not in found:
+        found.add(parent)
+        parent = parents.get(parent)
+    return found - {queue}
 
 
 def _who(given: str | None) -> str:
