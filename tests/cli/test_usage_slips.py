@@ -36,7 +36,8 @@ def store(tmp_path: Path) -> str:
 
 
 def usage(verb: str, store: str, *arguments: str) -> Ran:
-    return run_cli("usage", verb, "--store", store, *arguments)
+    now = ("--now", NOW) if verb == "import" else ()
+    return run_cli("usage", verb, "--store", store, *now, *arguments)
 
 
 def used(store: str) -> str:
@@ -74,6 +75,41 @@ def test_the_log_as_csv_gives_back_any_reason(store: str) -> None:
     out = usage("log", store, "-o", "csv").out
     [row] = csv.DictReader(io.StringIO(out, newline=""), strict=True)
     assert row["reason"] == reason
+
+
+@pytest.mark.parametrize("change", ["grant --queue a gpu=5h", "forgive --all"])
+def test_a_change_long_before_the_newest_entry_is_refused(tmp_path: Path, change: str) -> None:
+    """It would be as if it had been done then. A day is what a clock may be behind."""
+    path = tmp_path / "old.db"
+    with UsageStore.open(path, resources=("gpu",)) as record:
+        record.append([Held(at_ms=10**12, queue=QueueName("a"), amounts=(4000,))])
+    # 1,000,000,000 s after 1970 is 2001-09-09T01:46:40Z.
+    verb, *whom = change.split()
+    by_eve = (*whom, "--reason", "r", "--who", "eve", "--now")
+    ran = usage(verb, str(path), *by_eve, "2001-09-08T01:46:39Z")
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert ran.err == (
+        "error: nothing was changed: the record has entries up to 2001-09-09T01:46:40Z, and "
+        "2001-09-08T01:46:39Z is more than a day before that; leave out --now\n"
+    )
+    assert usage("log", str(path)).out == "nothing was changed\n"
+    assert usage(verb, str(path), *by_eve, "2001-09-08T01:46:40Z").exit_code == 0
+    [change_made] = json.loads(usage("log", str(path), "-o", "json").out)["changes"]
+    assert change_made["time"] == "2001-09-09T01:46:40Z"
+
+
+@pytest.mark.parametrize("option", ["--queue", "--user", "--who"])
+def test_a_name_with_control_characters_is_refused(store: str, option: str) -> None:
+    given = {"--queue": "a", "--user": "ann", "--reason": "r", "--who": "eve", option: "a\nb"}
+    words = (word for pair in given.items() for word in pair)
+    ran = usage("grant", store, "gpu=1h", *words, "--now", NOW)
+    assert ran.exit_code == 2
+    assert "found 'a\\nb', expected a name without control characters" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["grant", "forgive", "import"])
+def test_the_help_speaks_of_no_plan(verb: str) -> None:
+    assert "Plan as of" not in run_cli("usage", verb, "--help").out
 
 
 def test_a_grant_counts_although_the_record_has_an_entry_of_the_far_future(store: str) -> None:

@@ -1,4 +1,4 @@
-"""Resource-time as an administrator types it: ``gpu=100h``, ``cpu=-30m``, ``memory=16Gi*10h``.
+"""Amounts as an administrator types them: ``gpu=100h``, ``memory=16Gi*10h``; ``gpu=64,cpu=2048``.
 
 A slip stays in a record for good, so a name, and an amount, must be one that somebody can mean.
 """
@@ -17,6 +17,9 @@ from fairlead.model.duration import parse_duration
 from fairlead.model.quantity import base_units, is_memory_like, parse_quantity, scale_of
 
 EXPECTED: Final = "expected such as gpu=100h, cpu=-30m or memory=16Gi*10h"
+EXPECTED_CAPACITY: Final = "expected such as gpu=64,cpu=2048,memory=16Ti"
+LEAST_MEMORY_BYTES: Final = 2**20
+"""No cluster has less, so a number below it lacks its unit."""
 MOST_BASE_UNITS: Final = 2**63 - 1
 """What Kubernetes can count of a resource: more can neither be held nor be there."""
 
@@ -53,6 +56,32 @@ def read_resource_time(items: Sequence[str], known: Sequence[str]) -> dict[str, 
         _check_name(short, item, known)
         found[name] = _resource_time(name, item, text)
     return found
+
+
+def read_capacity(text: str, resources: Sequence[str]) -> tuple[int, ...]:
+    """Return base units of each of *resources*, 0 of those not named; else it is wrong usage."""
+    found: dict[str, int] = {}
+    for item in text.split(","):
+        short, _, number = item.strip().partition("=")
+        name = resource_name(short, resources)
+        if name in found:
+            raise click.BadParameter(f"found {short} twice", param_hint="--capacity")
+        try:
+            found[name] = _whole_capacity(name, number, resources)
+        except QuantityError as wrong:
+            raise click.BadParameter(f"found {item!r}: {wrong}", param_hint="--capacity") from wrong
+    return tuple(found.get(name, 0) for name in resources)
+
+
+def _whole_capacity(name: str, number: str, resources: Sequence[str]) -> int:
+    amount, is_exact = read_amount(name, number)
+    if name not in resources or amount < 0 or not is_exact:
+        raise QuantityError(EXPECTED_CAPACITY)
+    if not amount:
+        raise QuantityError("expected more than 0; leave out what the cluster does not have")
+    if is_memory_like(name) and amount < LEAST_MEMORY_BYTES:
+        raise QuantityError(f"this is {amount} bytes; expected a unit, such as {name}=16Ti")
+    return amount
 
 
 def _check_name(short: str, item: str, known: Sequence[str]) -> None:

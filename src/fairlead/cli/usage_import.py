@@ -12,21 +12,25 @@ import msgspec
 
 from fairlead.cli.progress import announce, counted
 from fairlead.cli.standard_input import read_standard_input
-from fairlead.cli.usage_amounts import read_amount, resource_name
+from fairlead.cli.usage_amounts import read_capacity
+from fairlead.cli.usage_known import unknown_entries
+from fairlead.cli.usage_new_record import added_to
 from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
-from fairlead.cli.usage_record import find_record, names_record, opened
-from fairlead.errors import FairleadError, QuantityError
+from fairlead.cli.usage_record import find_record, names_record
+from fairlead.cli.usage_when import dated
+from fairlead.errors import FairleadError
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.model.axes import QueueName
 from fairlead.model.quantity import is_gpu
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.usage_store import UsageStore
-from fairlead.store.text.sacct import ONE_LEFT_OUT, held_entries, read_sacct
+from fairlead.store.text.sacct import ONE_LEFT_OUT, SacctHistory, held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES
 from fairlead.store.text.text_head import TextHead
 from fairlead.store.text.usage_text import UsageText, read_usage
 from fairlead.usage.entries import Capacity, Entry, Held
+from fairlead.usage.settings import DAY_MS
 
 ImportForm: TypeAlias = Literal["jsonl", "csv", "sacct"]
 FORMS: tuple[ImportForm, ...] = get_args(ImportForm)
@@ -40,15 +44,18 @@ Examples:
 """
 
 
-def _read_zone(_context: click.Context, _option: click.Parameter, name: str) -> ZoneInfo:
+def _read_zone(
+    _context: click.Context, _option: click.Parameter, name: str | None
+) -> ZoneInfo | None:
     try:
-        return ZoneInfo(name)
+        return None if name is None else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as wrong:
         raise click.BadParameter(
             f"found {name!r}, expected a zone such as Europe/Berlin"
         ) from wrong
 
 
+@dated("What time it is, to refuse entries of a later day; by default now.")
 @click.command("import", epilog=EPILOG)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
@@ -66,10 +73,8 @@ def _read_zone(_context: click.Context, _option: click.Parameter, name: str) -> 
 @click.option(
     "--time-zone",
     callback=_read_zone,
-    default="UTC",
-    show_default=True,
     metavar="ZONE",
-    help="sacct: where its times are from.",
+    help="sacct: where its times are from; by default UTC.",
 )
 @click.option(
     "--capacity",
@@ -81,17 +86,19 @@ def import_(
     file: str,
     form: ImportForm | None,
     queue_map: str | None,
-    time_zone: ZoneInfo,
+    time_zone: ZoneInfo | None,
     capacity: str | None,
     store: str | None,
     files: tuple[str, ...],
+    now: int,
 ) -> None:
     """Add an export, or what sacct prints, to the record.
 
-    All of it is added, or nothing. Older entries take their place in time. The record is made if
-    there is none.
+    All of it is added, or nothing; what the record knows is not written again. Older entries take
+    their place in time, and entries of the future are refused. The record is made if there is none.
     """
     found = find_record(store, files)
+    until_ms = now + DAY_MS + 1
     with _lines(file) as (name, lines):
         first = next(lines, "")
         if not first:
@@ -102,20 +109,32 @@ def import_(
         rest = counted(_chained(first, lines), "lines read")
         if told == "sacct":
             accounts = QueueMap({}) if queue_map is None else read_queue_map(queue_map)
-            text = _from_sacct(rest, name, time_zone, accounts, capacity)
+            amounts = None if capacity is None else read_capacity(capacity, RESOURCES)
+            history = read_sacct(rest, name, time_zone or ZoneInfo("UTC"), until_ms=until_ms)
+            text = _of_queues(history, accounts, amounts)
         else:
-            if queue_map is not None or capacity is not None:
-                raise click.UsageError("--queue-map and --capacity are for sacct only")
-            text = read_usage(told, rest, name)
+            if (queue_map, time_zone, capacity) != (None, None, None):
+                raise click.UsageError("--queue-map, --time-zone and --capacity are for sacct only")
+            text = read_usage(told, rest, name, until_ms=until_ms)
     if not text.entries:
         click.echo("nothing to import: the file tells of no use")
         return
-    with opened(found, writes=True, makes=True) as record:
+    with added_to(found) as record:
         if told == "sacct":
             text = _in_words_of(record, text)
-        _add(record, text, is_partial=told == "sacct")
-    begin, end = map(moment_text, _span_ms(text.entries))
-    click.echo(f"imported {_tally(len(text.entries), 'entry', 'entries')}, from {begin} to {end}")
+        added = _add(record, text, is_partial=told == "sacct")
+    _tell(added, len(text.entries))
+
+
+def _tell(added: Sequence[Entry], count: int) -> None:
+    """Say how many of the entries of a file were new to the record."""
+    if not added:
+        click.echo("imported no entries: the record has them all")
+        return
+    begin, end = map(moment_text, _span_ms(added))
+    known = count - len(added)
+    rest = f"; the record had {known} more of the file" if known else ""
+    click.echo(f"imported {_tally(len(added), 'entry', 'entries')}, from {begin} to {end}{rest}")
 
 
 def _span_ms(entries: Sequence[Entry]) -> tuple[int, int]:
@@ -159,35 +178,35 @@ def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
             )
 
 
-def _add(record: UsageStore, text: UsageText, *, is_partial: bool) -> None:
-    (first_ms, _), newest_ms = _span_ms(text.entries), record.newest_ms
-    if newest_ms is not None and first_ms <= newest_ms:
-        if is_partial:
-            _refuse_overlap(record, text.entries)
-        click.echo(
-            f"note: the record has entries up to {moment_text(newest_ms)}, and the file begins at "
-            f"{moment_text(first_ms)}: where both tell of the same queue, the later entry holds",
-            err=True,
-        )
-    announce(len(text.entries), "entries are written")
+def _add(record: UsageStore, text: UsageText, *, is_partial: bool) -> Sequence[Entry]:
+    """Add what the record does not know yet, and return it."""
+    if is_partial:
+        _refuse_overlap(record, text.entries)
     resources = text.head.resources
     record.ensure_resources(resources)
-    known = set(record.audit())  # an export that comes back must not fill the log again
-    fitted = fit_resources(text.entries, resources, record.resources)
-    entries = [entry for entry in fitted if entry not in known]
+    fitted = list(fit_resources(text.entries, resources, record.resources))
+    entries = unknown_entries(record, fitted)
+    newest_ms = record.newest_ms
+    if entries and newest_ms is not None and (first_ms := _span_ms(entries)[0]) <= newest_ms:
+        click.echo(
+            f"note: the record has entries up to {moment_text(newest_ms)}, and what is new in the "
+            f"file begins at {moment_text(first_ms)}: where both tell of the same queue, the later "
+            "entry holds",
+            err=True,
+        )
+    announce(len(entries), "entries are written")
     looks_ms = [each for each in (record.observed_ms, text.head.observed_ms) if each is not None]
     record.append(entries, observed_ms=max(looks_ms, default=None))
+    return entries
 
 
-def _from_sacct(
-    lines: Iterator[str], name: str, time_zone: ZoneInfo, accounts: QueueMap, capacity: str | None
+def _of_queues(
+    history: SacctHistory, accounts: QueueMap, capacity: tuple[int, ...] | None
 ) -> UsageText:
-    amounts = None if capacity is None else _capacity(capacity)
-    history = read_sacct(lines, name, time_zone)
     held = held_entries(history.jobs, accounts.queue_of)
     entries: list[Entry] = list(held)
-    if held and amounts is not None:
-        entries.insert(0, Capacity(at_ms=held[0].at_ms, amounts=amounts))
+    if held and capacity is not None:
+        entries.insert(0, Capacity(at_ms=held[0].at_ms, amounts=capacity))
     left_out = "".join(
         f", {_tally(count, ONE_LEFT_OUT.get(why, why), why)}"
         for why, count in sorted(history.left_out.items())
@@ -196,29 +215,15 @@ def _from_sacct(
     if accounts.unmapped:
         names = ", ".join(sorted(accounts.unmapped))
         click.echo(printable(f"sacct: queues of the same name as their account: {names}"))
-    if amounts is None:
+    if accounts.unused:
+        names = ", ".join(name or '""' for name in sorted(accounts.unused))
+        text = f"note: no job is of these accounts of the queue map: {names}"
+        click.echo(printable(text), err=True)
+    if capacity is None:
         click.echo(
             "note: without --capacity it is not known which part of the cluster was used", err=True
         )
     return UsageText(head=TextHead(resources=RESOURCES), entries=entries)
-
-
-def _capacity(text: str) -> tuple[int, ...]:
-    amounts = dict.fromkeys(RESOURCES, 0)
-    for item in text.split(","):
-        short, _, number = item.strip().partition("=")
-        name = resource_name(short, RESOURCES)
-        try:
-            amount, is_exact = read_amount(name, number)
-        except QuantityError as wrong:
-            raise click.BadParameter(f"found {item!r}: {wrong}", param_hint="--capacity") from wrong
-        if name not in amounts or amount < 0 or not is_exact:
-            raise click.BadParameter(
-                f"found {item!r}, expected such as gpu=64,cpu=2048,memory=16Ti",
-                param_hint="--capacity",
-            )
-        amounts[name] = amount
-    return tuple(amounts.values())
 
 
 @contextmanager

@@ -11,11 +11,12 @@ MAX_BYTES = 2**20
 
 
 class QueueMap:
-    """Knows the queue of an account, and which accounts were asked for without being named."""
+    """Knows the queue of an account, and which accounts were asked for or named, but not both."""
 
     def __init__(self, queues: dict[str, str | None]) -> None:
         """Fix the queues; None leaves an account out."""
         self.unmapped: set[str] = set()
+        self.unused = set(queues)
         self._queues = queues
 
     def queue_of(self, account: str) -> QueueName | None:
@@ -28,6 +29,7 @@ class QueueMap:
                 )
             self.unmapped.add(account)
             return QueueName(account)
+        self.unused.discard(account)
         queue = self._queues[account]
         return None if queue is None else QueueName(queue)
 
