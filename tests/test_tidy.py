@@ -51,7 +51,7 @@ def python_files(*folders: str) -> list[Path]:
 
 def texts() -> Iterator[tuple[Path, str]]:
     for file in files():
-        if file.suffix in {".png", ".woff2", ".gz"}:
+        if file.suffix in {".png", ".woff2", ".gz", ".db"}:
             continue
         yield file, file.read_text(encoding="utf-8")
 

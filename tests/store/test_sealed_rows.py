@@ -89,7 +89,7 @@ def test_who_reads_a_part_is_told_what_is_lost_at_either_end_of_it(lost: int) ->
     """Read are the keys above 2 and up to 5: both of them, or the row before or behind tells."""
     with rows_of(LevelForm()) as (connection, rows):
         rows.write([(key, body(key)) for key in range(1, 10, 2)])
-        connection.execute("DELETE FROM changes WHERE key = ?", (lost,))
+        connection.execute("DELETE FROM sealed_levels WHERE key = ?", (lost,))
         with pytest.raises(DamagedRowError):
             list(rows.read(2, 5))
 
@@ -99,7 +99,7 @@ def test_a_key_that_is_looked_up_is_sealed_with_its_neighbours(lost: int) -> Non
     """Around 4 are 3 and 5; that 1 is gone, 3 knows, and that 7 is gone is not asked."""
     with rows_of(LevelForm()) as (connection, rows):
         rows.write([(key, body(key)) for key in range(1, 10, 2)])
-        connection.execute("DELETE FROM changes WHERE key = ?", (lost,))
+        connection.execute("DELETE FROM sealed_levels WHERE key = ?", (lost,))
         if lost == 7:
             assert rows.keys_around(4) == (3, 5)
         else:
@@ -110,7 +110,7 @@ def test_a_key_that_is_looked_up_is_sealed_with_its_neighbours(lost: int) -> Non
 def test_a_damaged_row_is_not_sealed_anew_by_what_is_written_before_it() -> None:
     with rows_of(ActForm()) as (connection, rows):
         rows.write([(1, b"one"), (9, b"nine")])
-        connection.execute("UPDATE acts SET entry = 'nein' WHERE key = 9")
+        connection.execute("UPDATE sealed_acts SET entry = 'nein' WHERE key = 9")
         with pytest.raises(DamagedRowError):
             rows.write([(5, b"five")])
         with pytest.raises(DamagedRowError):

@@ -57,7 +57,7 @@ def unsaved_rows(path: Path) -> int | None:
         row = store._connection.execute("SELECT position FROM snapshot").fetchone()
         if row is None:
             return None
-        later = "SELECT count(*) FROM changes WHERE key > ?"
+        later = "SELECT count(*) FROM sealed_levels WHERE key > ?"
         return int(store._connection.execute(later, row).fetchone()[0])
 
 

@@ -5,11 +5,14 @@ They are worked out from the journal and may be lost at any time; only time is l
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from fairlead.store.file.journal import LAST_KEY, Journal, Numbered
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
 from fairlead.store.file.row_seal import DamagedRowError, seal_of
+from fairlead.store.file.shown import Shown
 from fairlead.usage.entries import Gap
 from fairlead.usage.settings import DAY_MS
 
@@ -55,11 +58,24 @@ class Checkpoints:
         last = self._journal.last_key()
         if last is None or not self._is_old(last):
             return
-        entries = self.levels_until(LAST_KEY).all_known(moment_of(last))
-        row = self._journal.packed_levels(entries)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", (last, row, seal_of(last, row))
-        )
+        self._save(last, self.levels_until(LAST_KEY))
+
+    def save_each_day(self, shown: Shown) -> None:
+        """Save one of every day of the journal, where there are none yet. Cost: O(entries).
+
+        Raises UsageError for entries that contradict each other.
+        """
+        levels = Levels()
+        saved: int | None = None  # or the first key, before which there is nothing to save
+        entries = shown(self._journal.read(None), "entries read")
+        for key, group in groupby(entries, key=itemgetter(0)):
+            for _, entry in group:
+                levels.take(entry)
+            if saved is None:
+                saved = key
+            elif moment_of(key) - moment_of(saved) >= CHECKPOINT_MS:
+                self._save(key, levels)
+                saved = key
 
     def drop(self, first: int, last: int = LAST_KEY) -> None:
         """Forget those from the key *first* to *last*: what they say is not so any more."""
@@ -72,6 +88,13 @@ class Checkpoints:
         for key, row, checksum in self._connection.execute("SELECT * FROM checkpoints").fetchall():
             if checksum != seal_of(key, row):
                 raise DamagedRowError(f"the levels that were saved at {key} are not those")
+
+    def _save(self, key: int, levels: Levels) -> None:
+        """Save what holds after the entries at *key* and before."""
+        row = self._journal.packed_levels(levels.all_known(moment_of(key)))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", (key, row, seal_of(key, row))
+        )
 
     def _saved_until(self, last: int) -> tuple[int | None, bytes]:
         """The last that was saved up to the key *last*, and its key.

@@ -265,8 +265,9 @@ class _NextKeys:
         if self._last_key is None or self._last_key < first:
             return first
         [last] = self._connection.execute(
-            "SELECT max(key) FROM (SELECT max(key) AS key FROM changes WHERE key >= ?1 AND key < ?2"
-            " UNION ALL SELECT max(key) FROM acts WHERE key >= ?1 AND key < ?2)",
+            "SELECT max(key) FROM ("
+            "SELECT max(key) AS key FROM sealed_levels WHERE key >= ?1 AND key < ?2 UNION ALL"
+            " SELECT max(key) FROM sealed_acts WHERE key >= ?1 AND key < ?2)",
             (first, end),
         ).fetchone()
         return first if last is None else int(last) + 1

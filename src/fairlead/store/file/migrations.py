@@ -1,12 +1,13 @@
 """The tables of a store, version by version.
 
-A file says its version. The steps that it lacks are done in one transaction when it is opened for
-writing, the first of them for a file that is new; so every store, however old, has come the same
-way. A step that was released is never changed, only followed.
+A file says its version. The steps that it lacks are done in one transaction: all of them for a new
+file, the later ones when an old one is upgraded (`upgrade`); so every store, however old, has come
+the same way. A step that was released is never changed, only followed. One after which rows
+mean something else gives their tables new names, so that a program that knows the old ones fails.
 
-* ``changes``: levels, as `entry_rows` packs them, sealed (`sealed_rows`). Nearly all of a file.
-* ``acts``: the rare entries (grants, forgiving, names, gaps), as JSON that people can read, sealed.
-* ``holders``, ``resources``: names, each written once; their checksum is a fact.
+* ``sealed_levels``: levels, as `entry_rows` packs them, sealed (`sealed_rows`): most of a file.
+* ``sealed_acts``: the rare entries (grants, forgiving, names, gaps), as JSON for people, sealed.
+* ``sealed_holders``, ``sealed_resources``: names, each written once; their checksum is a fact.
 * ``checkpoints``: all levels at a moment, so that reading can begin there. They can be lost.
 * ``snapshot``: a ledger, so that a start is quick. It can be lost.
 * ``facts``: whole numbers about the file itself, by name, in one row.
@@ -19,8 +20,9 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from fairlead.store.file.seal_old_rows import seal_old_rows
+from fairlead.store.file.shown import Shown, unshown
 
-Step: TypeAlias = str | Callable[[sqlite3.Connection], None]
+Step: TypeAlias = str | Callable[[sqlite3.Connection, Shown], None]
 Tables: TypeAlias = frozenset[tuple[object, ...]]
 
 APPLICATION_ID: Final = 0x464C5553  # "FLUS", in the header of the file
@@ -43,11 +45,13 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID
 MIGRATIONS: Final[Sequence[Step]] = (_FIRST, seal_old_rows)
 
 
-def take_steps(connection: sqlite3.Connection, steps: Sequence[Step]) -> None:
+def take_steps(
+    connection: sqlite3.Connection, steps: Sequence[Step], shown: Shown = unshown
+) -> None:
     """Do *steps*, within a transaction of the caller."""
     for step in steps:
         if callable(step):
-            step(connection)
+            step(connection, shown)
             continue
         # One by one, because `executescript` would end the transaction that they belong to.
         for statement in filter(None, map(str.strip, step.split(";"))):

@@ -49,7 +49,9 @@ class Names:
         for name in names:
             if name not in self.resources:
                 place = len(self.resources)
-                self._connection.execute("INSERT INTO resources VALUES (?, ?)", (place, name))
+                self._connection.execute(
+                    "INSERT INTO sealed_resources VALUES (?, ?)", (place, name)
+                )
                 self.resources += (name,)
         self._resources_seal = resources_seal(self.resources)
         set_fact(self._connection, "resources_seal", self._resources_seal)
@@ -59,7 +61,9 @@ class Names:
         number = self._numbers.get(holder)
         if number is None:
             number = len(self.holders) + 1
-            self._connection.execute("INSERT INTO holders VALUES (?, ?, ?)", (number, *holder))
+            self._connection.execute(
+                "INSERT INTO sealed_holders VALUES (?, ?, ?)", (number, *holder)
+            )
             self._take(number, holder)
         return number
 
@@ -69,7 +73,9 @@ class Names:
             set_fact(self._connection, "names_seal", self._seal)
 
     def _learn_resources(self) -> None:
-        rows = self._connection.execute("SELECT name FROM resources ORDER BY place").fetchall()
+        rows = self._connection.execute(
+            "SELECT name FROM sealed_resources ORDER BY place"
+        ).fetchall()
         self.resources = tuple(name for (name,) in rows)
         self._resources_seal = resources_seal(self.resources)
         if self._resources_seal != fact(self._connection, "resources_seal"):
@@ -77,7 +83,8 @@ class Names:
 
     def _learn_holders(self) -> None:
         rows = self._connection.execute(
-            "SELECT id, queue, user FROM holders WHERE id > ? ORDER BY id", (len(self.holders),)
+            "SELECT id, queue, user FROM sealed_holders WHERE id > ? ORDER BY id",
+            (len(self.holders),),
         ).fetchall()
         for number, queue, user in rows:
             self._take(number, (queue, user))

@@ -2,7 +2,10 @@
 
 A disk may forget a bit anywhere: in what a row says, in the key by which it is found, or in the
 page that lists the rows, and then a row is lost, told twice, or found elsewhere. So what is sealed
-is the row, its key, and the key of the row before it. Then nothing but what was written passes.
+is the row, its key, and the key of the row before it.
+
+Wrong bits that are all within a run as long as the checksum, 16 bits or 32, are surely told. Of any
+other damage one case in 65,536, or in 4 billion, passes.
 """
 
 from binascii import crc_hqx

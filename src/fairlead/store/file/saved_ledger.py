@@ -6,7 +6,7 @@ is asked about a window that begins before what it has taken.
 """
 
 import sqlite3
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,16 @@ from fairlead.store.file.row_seal import DamagedRowError, seal_of
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.snapshot import restored, snapshot
+from fairlead.usage.window import Cron, Sliding, Tumbling, Window
+
+_Way: TypeAlias = Literal["exact", "sampled"]
+
+# What `_counts_by` writes, by the kind of window.
+_DECODERS: Final[dict[str, msgspec.json.Decoder[tuple[Window, int | None, _Way, int]]]] = {
+    "Sliding": msgspec.json.Decoder(tuple[Sliding, int | None, _Way, int]),
+    "Tumbling": msgspec.json.Decoder(tuple[Tumbling, int | None, _Way, int]),
+    "Cron": msgspec.json.Decoder(tuple[Cron, int | None, _Way, int]),
+}
 
 
 class TakenLedger(msgspec.Struct):
@@ -55,6 +65,26 @@ def saved_ledger(
     except UsageError:  # another version wrote it, or another count of resources: read entries
         return None
     return TakenLedger(ledger, rules, begin_ms, position, rewritten)
+
+
+def saved_rules(connection: sqlite3.Connection) -> UsageRules | None:
+    """The rules by which the ledger counts that was saved, in a file of any version.
+
+    None if there is none, or it does not say. Rules that make no difference to it are the usual.
+    """
+    row = connection.execute("SELECT rules FROM snapshot").fetchone()
+    if row is None or not isinstance(row[0], str):
+        return None
+    kind, _, settings = row[0].partition(" ")
+    try:
+        window, half_life_ms, way, resolution_ms = _DECODERS[kind].decode(settings)
+        rules = UsageRules(
+            window=window, half_life_ms=half_life_ms, way=way, resolution_ms=resolution_ms
+        )
+        Ledger.by((), rules)  # which refuses what no ledger can count by
+    except (KeyError, msgspec.MsgspecError, UsageError):
+        return None
+    return rules
 
 
 def save_ledger(connection: sqlite3.Connection, taken: TakenLedger) -> None:

@@ -44,7 +44,7 @@ class RowForm(Protocol):
 class LevelForm:
     """Levels, as `entry_rows` packs them, after their seal."""
 
-    table = "changes"
+    table = "sealed_levels"
     columns = "levels"
     newest: FactName = "newest_change"
 
@@ -61,7 +61,7 @@ class LevelForm:
 class ActForm:
     """Acts, as a text that people can read, and a column with its seal."""
 
-    table = "acts"
+    table = "sealed_acts"
     columns = "entry, checksum"
     newest: FactName = "newest_act"
 

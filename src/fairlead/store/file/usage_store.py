@@ -17,6 +17,7 @@ from fairlead.model.axes import QueueName
 from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.entry_checks import check_entries
 from fairlead.store.file.facts import fact, set_fact, times_rewritten
+from fairlead.store.file.file_version import check_version
 from fairlead.store.file.journal import LAST_KEY, Journal
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
@@ -72,7 +73,7 @@ class UsageStore:
         unchanging = None if writes else unchanging_file(path)
         connection = connect(path, writes=writes, is_unchanging=unchanging is not None)
         try:
-            with one_moment(path, connection, unchanging):
+            with _one_moment(path, connection, unchanging):
                 store = cls(path, connection, writes=writes, unchanging=unchanging)
             if writes:
                 store.ensure_resources(resources)
@@ -160,7 +161,7 @@ class UsageStore:
         # On a connection of its own, because this one may have to write before the last is read.
         unchanging = unchanging_file(self.path)
         connection = connect(self.path, writes=False, is_unchanging=unchanging is not None)
-        with closing(connection), one_moment(self.path, connection, unchanging):
+        with closing(connection), _one_moment(self.path, connection, unchanging):
             journal = Journal(connection)
             if since_ms is None:
                 numbered = journal.read(None)
@@ -279,7 +280,7 @@ class UsageStore:
 
     def _one_moment(self) -> AbstractContextManager[None]:
         """Everything that is read inside is as of one moment, whatever others write meanwhile."""
-        return one_moment(self.path, self._connection, self._unchanging)
+        return _one_moment(self.path, self._connection, self._unchanging)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -289,6 +290,7 @@ class UsageStore:
         with told(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                check_version(self._connection, self.path)
                 self._journal.learn_names()
                 yield
                 self._connection.execute("COMMIT")
@@ -369,6 +371,15 @@ class UsageStore:
     def _note_rewritten(self) -> None:
         """Let every program that has this file open know that the past is not the same."""
         set_fact(self._connection, "rewritten", times_rewritten(self._connection) + 1)
+
+
+@contextmanager
+def _one_moment(
+    path: Path, connection: sqlite3.Connection, unchanging: UnchangingFile | None
+) -> Iterator[None]:
+    with one_moment(path, connection, unchanging):
+        check_version(connection, path)
+        yield
 
 
 def _first_needed_ms(rules: UsageRules, now_ms: int) -> int:
