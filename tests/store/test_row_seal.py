@@ -38,6 +38,21 @@ def test_no_single_bit_of_a_row_or_its_place_is_overlooked(row: bytes, bit: int)
     assert sealed(long_seal, row) != sealed(long_seal, changed)
 
 
+@given(
+    row=st.binary(min_size=24, max_size=800),
+    wrong=st.integers(1, 2**32 - 1),
+    place=st.integers(0, 2**16),
+)
+def test_no_wrong_bits_within_a_run_as_long_as_the_checksum_are_overlooked(
+    row: bytes, wrong: int, place: int
+) -> None:
+    short = wrong >> 16 or wrong  # up to 16 bits, and 32 of the long one
+    for seal, bits in ((short_seal, short), (long_seal, wrong)):
+        room = 8 * len(row) - bits.bit_length()
+        changed = (int.from_bytes(row) ^ bits << place % (room + 1)).to_bytes(len(row))
+        assert sealed(seal, row) != sealed(seal, changed)
+
+
 def sealed(seal: Callable[[int, int, bytes], object], row: bytes) -> object:
     previous, key = (int.from_bytes(row[at : at + 8], signed=True) for at in (0, 8))
     return seal(previous, key, row[16:])
