@@ -96,6 +96,15 @@ def test_who_may_read_a_file_stays_the_same(tmp_path: Path, mode: int) -> None:
     assert (S_IMODE(file.stat().st_mode), file.read_bytes()) == (mode, b"new")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files to others")
+def test_whose_a_file_is_stays_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_bytes(b"old")
+    os.chown(file, 1234, 5678)
+    write_whole(file, [b"new"])
+    assert (file.stat().st_uid, file.stat().st_gid, file.read_bytes()) == (1234, 5678, b"new")
+
+
 def test_a_new_file_may_be_read_by_whom_the_user_lets(tmp_path: Path) -> None:
     plain, whole = tmp_path / "plain", tmp_path / "whole"
     plain.write_bytes(b"")

@@ -14,6 +14,7 @@ from fairlead.errors import StoreError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed import background_usage
 from fairlead.store.feed.background_usage import BackgroundUsage
+from fairlead.store.feed.reading import Reading
 from fairlead.store.feed.usage_feed import UsageFeed
 from fairlead.store.feed.usage_origin import StoredOrigin
 from fairlead.store.file.usage_store import UsageStore
@@ -155,6 +156,32 @@ def test_a_file_says_what_it_says_now(tmp_path: Path, background: BackgroundUsag
     (tmp_path / "one.db").unlink()
     vector = background.refreshed(RULES, source, NOW).vector(NOW, {}, ("gpu",))
     assert "there is no such file" in (vector.problem or "")
+
+
+@pytest.mark.usefixtures("_without_patience")
+def test_a_reading_that_is_half_done_is_not_seen(
+    tmp_path: Path, background: BackgroundUsage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger of a file has taken what is new, and the reading has not ended yet."""
+    source = write(tmp_path / "one.db", 4)
+    assert soon(lambda: part(background.refreshed(RULES, source, NOW)) == 0.4)
+    has_taken, may_end = threading.Event(), threading.Event()
+    original = StoredOrigin.read
+
+    def slow(origin: StoredOrigin, now_ms: int) -> Reading:
+        reading = original(origin, now_ms)
+        has_taken.set()
+        assert may_end.wait(60)
+        return reading
+
+    with UsageStore.open(tmp_path / "one.db") as store:
+        store.append([Held(at_ms=START + HOUR // 2, queue=A, amounts=(0,))])
+    monkeypatch.setattr(StoredOrigin, "read", slow)
+    feed = background.refreshed(RULES, source, NOW)
+    assert has_taken.wait(60)
+    assert part(feed) == 0.4
+    may_end.set()
+    assert soon(lambda: part(feed) == 0.2)
 
 
 def test_other_settings_are_read_from_the_beginning(
