@@ -27,22 +27,23 @@ def added_to(record: Record) -> Iterator[UsageStore]:
             yield store
         return
     path = Path(os.path.realpath(record.path))  # a link may lead to where nothing is yet
+    with _folder_beside(path) as folder:
+        new = Path(folder) / path.name
+        try:
+            with opened(
+                msgspec.structs.replace(record, path=new), writes=True, makes=True
+            ) as store:
+                yield store
+            _give_name(new, path)
+        except StoreError as wrong:
+            raise StoreError(str(wrong).replace(str(new), str(record.path))) from wrong
+
+
+def _folder_beside(path: Path) -> TemporaryDirectory[str]:
     try:
-        with TemporaryDirectory(prefix=".fairlead-import-", dir=path.parent) as folder:
-            new = Path(folder) / path.name
-            try:
-                with opened(
-                    msgspec.structs.replace(record, path=new), writes=True, makes=True
-                ) as store:
-                    yield store
-                _give_name(new, path)
-            except StoreError as wrong:
-                raise StoreError(str(wrong).replace(str(new), str(record.path))) from wrong
+        return TemporaryDirectory(prefix=".fairlead-import-", dir=path.parent)
     except OSError as wrong:
-        raise StoreError(
-            f"usage store {record.path}: it cannot be made ({wrong.strerror or wrong}); make sure "
-            "that its folder exists and that this user may write there"
-        ) from wrong
+        raise _not_made(path, wrong) from wrong
 
 
 def _give_name(new: Path, path: Path) -> None:
@@ -56,9 +57,19 @@ def _give_name(new: Path, path: Path) -> None:
             f"usage store {new}: another program made it meanwhile, so nothing was imported; "
             "import it again"
         )
-    new.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # else the name may be gone after a loss of power
-    finally:
-        os.close(folder)
+        new.rename(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # else the name may be gone after a loss of power
+        finally:
+            os.close(folder)
+    except OSError as wrong:
+        raise _not_made(path, wrong) from wrong
+
+
+def _not_made(path: Path, wrong: OSError) -> StoreError:
+    return StoreError(
+        f"usage store {path}: it cannot be made ({wrong.strerror or wrong}); make sure that its "
+        "folder exists and that this user may write there"
+    )
