@@ -284,11 +284,11 @@ changes = st.one_of(
 
 
 @settings(max_examples=25, deadline=None)
-@given(steps=st.lists(st.tuples(st.integers(0, 60), changes), min_size=1, max_size=8))
+@given(steps=st.lists(st.tuples(st.integers(0, 20), changes), min_size=1, max_size=8))
 def test_who_follows_a_file_is_told_what_who_begins_with_it_is(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, Entry]]
 ) -> None:
-    """Each entry is of so many hours before the look after which it is written."""
+    """Each entry is of so many hours before the look after which it is written, within a day."""
     path = tmp_path_factory.mktemp("law") / "usage.db"
     follows = GuaranteesTold()
     with UsageStore.open(path, resources=("cpu", "gpu")) as store:

@@ -37,6 +37,7 @@ class GuaranteesTold:
     def __init__(self) -> None:
         """Nothing is known yet."""
         self._ledger: Ledger | None = None
+        self._begin_ms = 0  # from where on entries were read
         self._levels = _GuaranteeLevels()
 
     def check(
@@ -77,11 +78,13 @@ class GuaranteesTold:
         A store goes on with the same one exactly while nothing is written before what that took.
         """
         newest_ms = self._levels.newest_ms
-        if ledger is self._ledger and newest_ms is not None:
+        # At the begin itself all may be levels of before, of which no moment is known.
+        has_entries = newest_ms is not None and newest_ms > self._begin_ms
+        if ledger is self._ledger and has_entries:
             # Taken again, what is of that very moment changes nothing.
             self._levels.take_all(_until(store.entries(newest_ms), until_ms))
             return
-        self._ledger = ledger
+        self._ledger, self._begin_ms = ledger, begin_ms
         self._levels = _GuaranteeLevels()
         self._levels.take_all(_known_before(store.path, begin_ms))
         self._levels.take_all(_until(store.entries(begin_ms), until_ms))
