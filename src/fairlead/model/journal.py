@@ -43,8 +43,11 @@ class Journal:
         self._marks[mark] = len(self._undo)
         return mark
 
-    def roll_back(self, mark: Mark) -> None:
-        """Undo every change made since *mark*, and drop it with the marks set after it."""
+    def roll_back(self, mark: Mark) -> bool:
+        """Undo every change made since *mark*, and drop it with the marks set after it.
+
+        Returns whether there was any.
+        """
         start = self._forget(mark)
         undone = self._undo[start:]
         del self._undo[start:]
@@ -58,6 +61,7 @@ class Journal:
                 del target[key]
             else:
                 target[key] = old
+        return bool(undone)
 
     def keep(self, mark: Mark) -> None:
         """Let the changes since *mark* stand; an outer mark can still undo them."""

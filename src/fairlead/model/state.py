@@ -41,7 +41,7 @@ class ClusterState:
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
         self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
-        self.moment = 0  # grows with every change, and with every undoing
+        self.moment = 0  # grows with every change, and with every undoing of some
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
         self._waiting = QueueLists(self._journal)
@@ -111,8 +111,7 @@ class ClusterState:
 
     def roll_back(self, mark: Mark) -> None:
         """Undo everything since *mark*, exactly."""
-        self.moment += 1
-        self._journal.roll_back(mark)
+        self.moment += self._journal.roll_back(mark)
 
     def keep(self, mark: Mark) -> None:
         """Let everything since *mark* stand."""

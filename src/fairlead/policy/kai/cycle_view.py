@@ -46,6 +46,7 @@ class CycleView:
         self.record = CycleRecord(state)
         self.away = {name: set(pods) for name, pods in held_back.items()}  # pods that do not wait
         self._gangs: dict[WorkloadName, Gang] = {}
+        self._lined_up: tuple[int, PendingJobs] | None = None
 
     @property
     def shares(self) -> dict[QueueName, KaiShare]:
@@ -81,17 +82,30 @@ class CycleView:
         *claims* are what some would start next, whatever else they want.
         """
         depth = None if action is None else dict(self.settings.queue_depth).get(action)
-        jobs = PendingJobs(self.state, depth, self._gangs, self.away)
+        if depth is None:
+            return self._all_waiting().branch(claims, ())
+        jobs = self._line_up(depth)
         for name, pods in claims.items():
             jobs.claim(name, pods)
-        for leaf in () if self.is_idle else self.leaves:
-            jobs.add_queue(leaf)
         return jobs
 
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
         numbers = {} if self.is_idle else self.numbers
         return QueueRace(self.state, numbers, jobs.next_request)
+
+    def _all_waiting(self) -> PendingJobs:
+        """Return all that waits, for others to branch off; it is known until the state changes."""
+        moment = self.state.moment
+        if self._lined_up is None or self._lined_up[0] != moment:
+            self._lined_up = moment, self._line_up(None)
+        return self._lined_up[1]
+
+    def _line_up(self, depth: int | None) -> PendingJobs:
+        jobs = PendingJobs(self.state, depth, self._gangs, self.away)
+        for leaf in () if self.is_idle else self.leaves:
+            jobs.add_queue(leaf)
+        return jobs
 
     def _division(self) -> "_Division":
         if self._known is None:

@@ -62,6 +62,7 @@ class PendingJobs:
         made._heaps = self._heaps.copy()
         made._shared = set(self._heaps)
         made._next = self._next.copy()
+        made.unready = self.unready  # but for those who changed
         names: dict[QueueName, set[WorkloadName]] = {}
         for name in (*changed, *claims):
             made._next.pop(name, None)
