@@ -205,6 +205,12 @@ def test_without_a_capacity_the_part_of_the_cluster_is_not_known(tmp_path: Path)
     assert "note: without --capacity it is not known which part of the cluster" in ran.err
 
 
+def test_the_least_memory_that_a_cluster_may_have_is_a_mebibyte(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    assert usage("import", store, SAMPLE, "--capacity", "memory=1Mi").exit_code == 0
+    assert entries_of(store)[0] == Capacity(at_ms=1_794_211_200_000, amounts=(0, 2**20, 0))
+
+
 def test_the_time_zone_moves_the_history(tmp_path: Path) -> None:
     ran = usage("import", tmp_path / "a.db", SAMPLE, "--time-zone", "Europe/Berlin")
     assert "from 2026-11-09T07:00:00Z to 2026-11-16T07:00:00Z" in ran.out

@@ -4,7 +4,7 @@ import getpass
 import os
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -201,13 +201,12 @@ def _with_those_below(
     return [queue, *below]
 
 
-def _above(queue: QueueName, parents: Mapping[QueueName, QueueName | None]) -> set[QueueName]:
-    found: set[QueueName] = set()
+def _above(queue: QueueName, parents: Mapping[QueueName, QueueName | None]) -> Iterator[QueueName]:
+    """The queues above *queue*, nearest first; objects with a circle were refused when read."""
     parent = parents.get(queue)
-    while parent is not None and parent not in found:
-        found.add(parent)
+    while parent is not None:
+        yield parent
         parent = parents.get(parent)
-    return found - {queue}
 
 
 def _who(given: str | None) -> str:

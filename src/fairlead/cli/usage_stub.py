@@ -13,7 +13,7 @@ from fairlead.store.file.schema import BUSY_TIMEOUT_S
 
 def refuse_stub(path: Path) -> None:
     """Raise StoreError for a file without anything in it; all else is for who opens it to judge."""
-    if path.is_file() and _has_no_table(path):
+    if _has_no_table(path):
         raise StoreError(
             f"usage store {path}: it is empty or was never finished; restore a copy or start one "
             "with fairlead usage import"
