@@ -207,7 +207,7 @@ def test_an_empty_file_becomes_a_store(folder: Path) -> None:
 def test_a_file_that_was_cut_off_is_told(path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    with pytest.raises(StoreError, match=r"it is damaged .*; put it aside and restore a copy"):
+    with pytest.raises(StoreError, match=r"it is damaged .*; put it aside, .*and restore a copy"):
         read_all(path)
 
 
@@ -253,3 +253,11 @@ def test_a_letter_that_is_none_in_what_describes_the_tables_is_told(path: Path) 
     path.write_bytes(content)
     with pytest.raises(StoreError, match="it is damaged"):
         UsageStore.open(path, writes=False)
+
+
+def test_an_empty_file_is_told_as_that_and_stays_empty(tmp_path: Path) -> None:
+    path = tmp_path / "use.db"
+    path.touch()
+    with pytest.raises(StoreError, match="it is empty, or was never finished; restore a copy, or"):
+        UsageStore.open(path, writes=False)
+    assert path.read_bytes() == b""

@@ -75,7 +75,13 @@ def _prepare(
 ) -> None:
     with one_moment(path, connection, None):
         version = version_of(connection, path, migrations)
-    if version < len(migrations) and (version or not writes):
+    if version == 0 and not writes:
+        raise problem(
+            path,
+            "it is empty, or was never finished",
+            "restore a copy, or begin a record there: fairlead usage import",
+        )
+    if 0 < version < len(migrations):
         raise problem(
             path,
             f"it is of version {version}, and this program needs version {len(migrations)}",
