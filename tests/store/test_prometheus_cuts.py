@@ -205,6 +205,8 @@ def test_what_is_said_of_no_amount_depends_on_what_was_told_before_it() -> None:
         (HELD, of("b")): "- NaN NaN".split(),
         (HELD, of("c")): "- NaN 1".split(),
         (HELD, of("d")): "4 - NaN".split(),
+        ("kai_queue_allocated_cpu_cores", of(A)): ["0"] * 3,
+        ("kai_queue_allocated_memory_bytes", of(A)): ["0"] * 3,
     }
     says = "Prometheus at http://h says NaN for queue"
     no_amount = f"at 2026-01-01T00:01:00Z in {HELD}, which is no amount"

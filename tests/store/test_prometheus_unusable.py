@@ -21,6 +21,12 @@ CAPACITY = 'sum(kube_node_status_capacity{resource="nvidia_com_gpu"})'
 DUE = "kai_queue_deserved_gpus"
 A, B = labels(queue_name="a"), labels(queue_name="b")
 EIGHT: Series = {(): lambda _: 8}
+# KAI tells of every queue and resource, also that it holds none.
+NONE_OF_THE_REST: dict[str, Series] = {
+    f"kai_queue_{what}_{resource}": {A: lambda _: 0}
+    for what in ("allocated", "quota")
+    for resource in ("cpu_cores", "memory_bytes")
+}
 
 
 def fetched(told: Mapping[str, Series], charge: Charge = "all") -> tuple[Fetched, str]:
@@ -60,7 +66,7 @@ def test_without_any_series_that_is_told() -> None:
 def test_a_queue_without_a_number_beside_one_with_some() -> None:
     """What a said before its NaN goes on; b never said anything."""
     held: Series = {A: lambda at_ms: 1 if at_ms == START else "NaN", B: lambda _: "NaN"}
-    found, server = fetched({HELD: held, CAPACITY: EIGHT})
+    found, server = fetched({HELD: held, CAPACITY: EIGHT, **NONE_OF_THE_REST})
     says = f"{server} says NaN for queue"
     no_amount = f"in {HELD}, which is no amount"
     assert found.problems == (
@@ -79,7 +85,7 @@ def test_a_capacity_without_a_number() -> None:
 
 
 def test_guarantees_without_a_number() -> None:
-    told: dict[str, Series] = {HELD: {A: lambda _: 1}, CAPACITY: EIGHT, DUE: {A: lambda _: "NaN"}}
+    told = {HELD: {A: lambda _: 1}, CAPACITY: EIGHT, DUE: {A: lambda _: "NaN"}, **NONE_OF_THE_REST}
     with pytest.raises(StoreError) as problem:
         fetched(told, "over-quota")
     assert f"({DUE}), but no usable number among them, only such as NaN for queue a" in str(
@@ -87,3 +93,38 @@ def test_guarantees_without_a_number() -> None:
     )
     told[DUE] = {A: lambda _: -1}  # KAI's way to say that there is no limit
     assert fetched(told, "over-quota")[0].problems == ()
+
+
+@pytest.mark.parametrize("capacity", [EIGHT, {}], ids=["with capacity", "without"])
+def test_series_that_name_no_queue_are_not_called_absent(capacity: Series) -> None:
+    found, server = fetched({HELD: {(): lambda _: 1}, CAPACITY: capacity})
+    assert found.problems == (
+        (
+            f"{server} has series of what queues held between 2026-01-01T00:00:00Z and "
+            "2026-01-01T00:03:00Z, but none with the label queue_name, such as in "
+            f"{HELD}; let what is scraped, or the query, keep that label"
+        ),
+    )
+
+
+def test_series_that_name_no_queue_beside_a_resource_whose_series_do() -> None:
+    found, server = fetched({HELD: {(): lambda _: 1}, CAPACITY: EIGHT, **NONE_OF_THE_REST})
+    assert found.problems == (
+        f"{server} has series without the label queue_name in {HELD}; left out",
+        (
+            f"{server} has series of what queues held of nvidia.com/gpu ({HELD}), but none with the "
+            "label queue_name; nothing is known of its use"
+        ),
+    )
+
+
+def test_a_resource_of_which_nothing_at_all_is_told_is_no_resource_that_nobody_used() -> None:
+    found, server = fetched(NONE_OF_THE_REST)
+    assert found.problems == (
+        (
+            f"{server} has no series of what queues held of nvidia.com/gpu ({HELD}), and has no series "
+            f"of the capacity of nvidia.com/gpu ({CAPACITY}); nothing is known of its use"
+        ),
+    )
+    told = {HELD: {A: lambda _: 0}, **NONE_OF_THE_REST}  # a cluster without GPUs
+    assert fetched(told)[0].problems == ()

@@ -31,6 +31,7 @@ class _Answered(NamedTuple):
     told: list[Told]
     has_amounts: bool
     no_amount: str  # the first sample that is no amount, for people; "": all are
+    unlabelled: str  # the query, if there are series of nobody in particular; "": there are none
 
 
 class Stretch:
@@ -58,6 +59,7 @@ class Stretch:
         self._odd: dict[str, None] = {}
         self._has_answers = False
         self._no_amount = ""  # what queues held, in a sample that is no amount
+        self._unlabelled = ""  # the query for what queues held, where nobody can say which queues
 
     def ask(self, place: int, queries: ResourceQueries, *, knows_guarantee: bool) -> Iterator[Told]:
         """What is told of one resource.
@@ -75,7 +77,7 @@ class Stretch:
             if held.has_amounts and not (knows_guarantee or guaranteed.has_amounts):
                 what = f"what is guaranteed to queues of {queries.resource} ({queries.guaranteed})"
                 raise StoreError(
-                    f"Prometheus at {self._client.name} {_lacks(what, guaranteed.no_amount)}, and "
+                    f"Prometheus at {self._client.name} {_lacks(what, guaranteed)}, and "
                     "charge: over-quota needs one; scrape it, name another, or use charge: all"
                 )
             yield from guaranteed.told
@@ -84,22 +86,28 @@ class Stretch:
         """What is odd, in the order in which it was found; not all if there is much."""
         odd = list(self._odd)
         if not self._has_answers:
-            begin, end = _moment(self._begin_ms), _moment(self._end_ms)
-            text = _lacks(f"what queues held between {begin} and {end}", self._no_amount)
-            where = "is it the right server, and is KAI scraped?"
-            if self._no_amount:
-                where = "look at what is scraped"
-            return (f"Prometheus at {self._client.name} {text}; {where}",)
+            return (f"Prometheus at {self._client.name} {self._nothing_held()}",)
         more = len(odd) - SHOWN_PROBLEMS
         return (*odd[:SHOWN_PROBLEMS], *([f"and {more} more like these"] if more > 0 else []))
 
+    def _nothing_held(self) -> str:
+        """Say why it is not known what any queue held of anything, and where to look."""
+        what = f"what queues held between {_moment(self._begin_ms)} and {_moment(self._end_ms)}"
+        if self._no_amount:
+            return f"{_without_numbers(what, self._no_amount)}; look at what is scraped"
+        if self._unlabelled:
+            text = f"{_without_label(what)}, such as in {self._unlabelled}"
+            return f"{text}; let what is scraped, or the query, keep that label"
+        return f"has no series of {what}; is it the right server, and is KAI scraped?"
+
     def _told(self, place: int, subject: Subject, query: str, scale: int) -> _Answered:
         by_queue: dict[QueueName, list[list[Change]]] = {}
-        no_amount = ""
+        no_amount = unlabelled = ""
         for labels, found in self._followed(place, subject, query, scale).items():
             queue = QueueName(dict(labels).get(QUEUE_LABEL, ""))
             if not queue and subject is not Subject.CAPACITY:
                 self._note(f"has series without the label {QUEUE_LABEL} in {query}; left out")
+                unlabelled = query
                 continue
             odd = self._note_odd(query, queue, found)
             no_amount = no_amount or odd
@@ -112,6 +120,7 @@ class Stretch:
             ],
             has_amounts=any(map(_has_amount, chain.from_iterable(by_queue.values()))),
             no_amount=no_amount,
+            unlabelled=unlabelled,
         )
 
     def _followed(
@@ -146,13 +155,18 @@ class Stretch:
     def _judge(self, queries: ResourceQueries, held: _Answered, capacity: _Answered) -> None:
         self._has_answers = self._has_answers or held.has_amounts
         self._no_amount = self._no_amount or held.no_amount
-        if capacity.has_amounts and not held.has_amounts:
-            what = f"what queues held of {queries.resource} ({queries.allocated})"
-            self._note(f"{_lacks(what, held.no_amount)}; nothing is known of its use")
-        if not capacity.has_amounts and any(each.amount for each in held.told):
-            what = f"the capacity of {queries.resource} ({queries.capacity})"
-            lack = _lacks(what, capacity.no_amount)
-            self._note(f"{lack}; what queues held of it cannot be counted")
+        self._unlabelled = self._unlabelled or held.unlabelled
+        resource = queries.resource
+        of_use = f"what queues held of {resource} ({queries.allocated})"
+        of_capacity = f"the capacity of {resource} ({queries.capacity})"
+        if not held.has_amounts:
+            text = _lacks(of_use, held)
+            if not capacity.has_amounts:  # not even as 0, which is how KAI tells that it has none
+                text += f", and {_lacks(of_capacity, capacity)}"
+            self._note(f"{text}; nothing is known of its use")
+        elif not capacity.has_amounts and any(each.amount for each in held.told):
+            text = _lacks(of_capacity, capacity)
+            self._note(f"{text}; what queues held of it cannot be counted")
 
     def _note_odd(self, query: str, queue: QueueName, found: SeriesChanges) -> str:
         """Note the first number of a series that is no amount, and return it; "" if all are."""
@@ -184,11 +198,21 @@ def _as_told(
             yield Told(at_ms, place, subject, queue, None if amount < 0 else amount)
 
 
-def _lacks(what: str, no_amount: str) -> str:
+def _lacks(what: str, answered: _Answered) -> str:
     """Say that there is no number of *what*, be it that nothing is there or nothing usable."""
-    if no_amount:
-        return f"has samples of {what}, but no usable number among them, only such as {no_amount}"
+    if answered.no_amount:
+        return _without_numbers(what, answered.no_amount)
+    if answered.unlabelled:
+        return _without_label(what)
     return f"has no series of {what}"
+
+
+def _without_numbers(what: str, no_amount: str) -> str:
+    return f"has samples of {what}, but no usable number among them, only such as {no_amount}"
+
+
+def _without_label(what: str) -> str:
+    return f"has series of {what}, but none with the label {QUEUE_LABEL}"
 
 
 def _has_amount(changes: list[Change]) -> bool:
