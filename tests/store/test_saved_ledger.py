@@ -261,3 +261,20 @@ def test_an_older_entry_of_another_program_is_seen_before_what_was_just_written(
         other.append([held(10, 0, 3)])
         assert list(store.entries())[1] == held(10, 0, 3)
         assert gpu_hours(store) == 50
+
+
+@pytest.mark.parametrize("is_opened_again", [False, True])
+def test_an_entry_from_before_the_window_is_seen_by_who_follows(*, is_opened_again: bool) -> None:
+    """4 GPUs until hour 1, then 1: a day's window that ends at hour 60 has 24 GPU hours of it."""
+    day = UsageRules(window=Sliding(DAY))
+    now_ms = START + 60 * HOUR
+    with a_store([held(0, 0, 4)]) as store:
+        ledger = store.ledger(day, now_ms)
+        assert gpu_hours(store, day, now_ms) == 4 * 24
+        store.save_snapshot(ledger, day)
+        store.append([held(1, 0, 1)])
+        if is_opened_again:
+            with UsageStore.open(store.path, writes=False) as again:
+                assert gpu_hours(again, day, now_ms) == 24
+        else:
+            assert gpu_hours(store, day, now_ms) == 24

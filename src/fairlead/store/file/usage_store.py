@@ -196,6 +196,8 @@ class UsageStore:
             for key, entry in coming:
                 taken.ledger.take(entry)
                 taken.position = key
+            # What held when it begins stands for rows before; the next row may be one of those.
+            taken.position = min(taken.position, self._journal.last_key() or taken.position)
             self._taken = taken
             return taken.ledger
 
@@ -336,7 +338,8 @@ class UsageStore:
             taken = saved_ledger(self._connection, rules, self.resources, rewritten)
         if taken is None or taken.begin_ms > begin_ms or taken.position > until:
             return None
-        return taken
+        late = self._journal.read(taken.position, first_key(taken.begin_ms) - 1)
+        return taken if next(late, None) is None else None
 
     def _new_ledger(self, rules: UsageRules, begin_ms: int) -> TakenLedger:
         ledger = Ledger.by(self.resources, rules)
