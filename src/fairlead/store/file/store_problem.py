@@ -32,8 +32,7 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_CORRUPT: (
         "it is damaged",
-        "put it aside, with those of its name that end in -wal and -shm, and restore a copy, or "
-        "start with a new file",
+        "put it aside with its -wal and -shm, and restore a copy, or start with a new file",
     ),
     sqlite3.SQLITE_NOTADB: (
         "it is not a store of usage, nor any other database",
