@@ -112,8 +112,8 @@ def test_series_that_name_no_queue_beside_a_resource_whose_series_do() -> None:
     assert found.problems == (
         f"{server} has series without the label queue_name in {HELD}; left out",
         (
-            f"{server} has series of what queues held of nvidia.com/gpu ({HELD}), but none with the "
-            "label queue_name; nothing is known of its use"
+            f"{server} has series of what queues held of nvidia.com/gpu ({HELD}), but none with "
+            "the label queue_name; nothing is known of its use"
         ),
     )
 
@@ -122,8 +122,8 @@ def test_a_resource_of_which_nothing_at_all_is_told_is_no_resource_that_nobody_u
     found, server = fetched(NONE_OF_THE_REST)
     assert found.problems == (
         (
-            f"{server} has no series of what queues held of nvidia.com/gpu ({HELD}), and has no series "
-            f"of the capacity of nvidia.com/gpu ({CAPACITY}); nothing is known of its use"
+            f"{server} has no series of what queues held of nvidia.com/gpu ({HELD}), and has no "
+            f"series of the capacity of nvidia.com/gpu ({CAPACITY}); nothing is known of its use"
         ),
     )
     told = {HELD: {A: lambda _: 0}, **NONE_OF_THE_REST}  # a cluster without GPUs

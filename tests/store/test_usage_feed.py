@@ -356,6 +356,51 @@ def test_stale_numbers_do_what_was_chosen(script: Script, on_stale: OnStale) -> 
     assert (gpus(again) or {}).get(A) == expected
 
 
+@pytest.mark.parametrize("on_stale", ["hold", "decay", "drop"])
+@pytest.mark.parametrize("falls_silent", ["all", "held", "capacity"])
+@pytest.mark.parametrize("fetches", ["once", "often"])
+def test_stale_numbers_do_the_same_where_the_server_answers_and_its_series_are_silent(
+    script: Script, on_stale: OnStale, falls_silent: str, fetches: str
+) -> None:
+    """As above, but a scrape target is what is dead: from minute 61 on a series is absent."""
+    if falls_silent != "capacity":
+        script.held = {A: lambda at_ms: 2 if at_ms <= START + HOUR else None}
+    if falls_silent != "held":
+        script.capacity = lambda at_ms: 8 if at_ms <= START + HOUR else None
+    rules = msgspec.structs.replace(RULES, on_stale=on_stale)
+    feed = script.feed(rules, keeps_sums=True)
+    for minute in range(30, 180, 10) if fetches == "often" else ():
+        script.refresh(feed, START + minute * MINUTE)
+    script.refresh(feed, START + 3 * HOUR)
+    vector = ask(feed, START + 3 * HOUR)
+    assert (vector.state, vector.age_ms) == ("stale", 2 * HOUR)
+    expected = {"hold": 250_000, "decay": 84_254, "drop": None}[on_stale]
+    assert (gpus(vector) or {}).get(A) == expected
+    sums = feed.sums(START + 3 * HOUR, PARENTS, AXES)
+    assert sums is not None
+    assert sums.raw[A][2] == 122 * 1000 * MINUTE
+
+
+def test_a_silence_that_is_over_counts_for_nobody(script: Script) -> None:
+    """Told in hours 1 and 3 only: 61 and 61 samples of 2 of 8, and stale numbers in between.
+
+    Those are 122 of 8 * 91 = 0.167582 and 122 of 8 * 120 = 0.127083.
+    """
+
+    def is_told(at_ms: int) -> bool:
+        return at_ms <= START + HOUR or at_ms >= START + 2 * HOUR
+
+    script.held = {A: lambda at_ms: 2 if is_told(at_ms) else None}
+    script.capacity = lambda at_ms: 8 if is_told(at_ms) else None
+    feed = script.feed(msgspec.structs.replace(RULES, on_stale="decay"), keeps_sums=True)
+    for minute, part in ((90, 167_582), (119, 127_083), (120, 250_000), (180, 250_000)):
+        script.refresh(feed, START + minute * MINUTE)
+        assert (gpus(ask(feed, START + minute * MINUTE)) or {}).get(A) == part
+    sums = feed.sums(START + 3 * HOUR, PARENTS, AXES)
+    assert sums is not None
+    assert sums.raw[A][2] == 2 * 122 * 1000 * MINUTE
+
+
 def test_numbers_that_decayed_begin_anew_from_what_is_read_next(script: Script) -> None:
     """Away in hours 2 and 4. At hour 3 all is told, hour 2 included: 181 samples of 2.
 

@@ -4,7 +4,7 @@ Until `newest_ms` all is known. What happened afterwards is not, but for what ad
 that counts, and must not make anybody pay for time in which nobody looked.
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,11 +20,19 @@ Onward: TypeAlias = Literal["as before", "hold", "decay"]
 anything any more."""
 
 
+class Books(NamedTuple):
+    """A ledger, and the same without fading, which may be the very same one."""
+
+    ledger: Ledger
+    plain: Ledger | None  # None: it was not asked for
+
+
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """What is known at one moment, told by the clock of who asks."""
 
-    ledger: Ledger  # has taken all until newest_ms
+    ledger: Ledger  # has taken all until newest_ms, and maybe half of what was later
     plain: Ledger | None = None  # the same without fading; None: it was not asked for
+    settled: Books | None = None  # both as they were at newest_ms; None: they still are
     acts: tuple[Act, ...] = ()  # of after newest_ms
     rules: UsageRules  # those that the ledger counts by
     newest_ms: int | None  # until when all is told; None: nothing is
@@ -54,14 +62,17 @@ def standing(reading: Reading, onward: Onward) -> Standing:
     Cost: that of copying the ledgers, where anything has to be taken into them; else none.
     """
     assert reading.newest_ms is not None, "nothing is known that could go on"
-    since_ms = max(reading.newest_ms + reading.ahead_ms, reading.ledger.newest_ms or 0)
-    ledger = _going_on(reading.ledger, reading.rules, reading.acts, since_ms, onward)
+    books = Books(reading.ledger, reading.plain)
+    if onward != "as before":
+        books = reading.settled or books
+    since_ms = max(reading.newest_ms + reading.ahead_ms, books.ledger.newest_ms or 0)
+    ledger = _going_on(books.ledger, reading.rules, reading.acts, since_ms, onward)
     plain: Ledger | None = ledger
-    if reading.plain is None:
+    if books.plain is None:
         plain = None
-    elif reading.plain is not reading.ledger:
+    elif books.plain is not books.ledger:
         rules = without_fading(reading.rules)
-        plain = _going_on(reading.plain, rules, reading.acts, since_ms, onward)
+        plain = _going_on(books.plain, rules, reading.acts, since_ms, onward)
     return Standing(
         ledger=ledger,
         plain=plain,
@@ -75,12 +86,16 @@ def detached(reading: Reading) -> Reading:
 
     Cost: O(queues times buckets), 15 ms for 1,000 queues that changed in all buckets of a week.
     """
-    ledger = _copy(reading.ledger, reading.rules)
-    plain = reading.plain
-    if plain is not None:
-        is_same = plain is reading.ledger
-        plain = ledger if is_same else _copy(plain, without_fading(reading.rules))
-    return msgspec.structs.replace(reading, ledger=ledger, plain=plain)
+    books = copied(Books(reading.ledger, reading.plain), reading.rules)
+    return msgspec.structs.replace(reading, ledger=books.ledger, plain=books.plain)
+
+
+def copied(books: Books, rules: UsageRules) -> Books:
+    """The same with ledgers of its own, which count by *rules*; cost as above."""
+    ledger = _copy(books.ledger, rules)
+    if books.plain is None or books.plain is books.ledger:
+        return Books(ledger, None if books.plain is None else ledger)
+    return Books(ledger, _copy(books.plain, without_fading(rules)))
 
 
 def without_fading(rules: UsageRules) -> UsageRules:

@@ -116,6 +116,7 @@ class PrometheusOrigin:
         return Reading(
             ledger=self._history.ledger,
             plain=self._history.plain,
+            settled=self._history.settled,
             rules=self._rules,
             newest_ms=None if fetched.newest_ms is None else fetched.newest_ms - ahead_ms,
             ahead_ms=ahead_ms,

@@ -8,7 +8,7 @@ for, is seen from the next moment on.
 import msgspec
 
 from fairlead.model.axes import QueueName
-from fairlead.store.feed.reading import without_fading
+from fairlead.store.feed.reading import Books, copied, without_fading
 from fairlead.store.prometheus.client import PrometheusClient
 from fairlead.store.prometheus.level_sweep import LevelSweep
 from fairlead.store.prometheus.queries import RESOURCES, queries_of
@@ -58,6 +58,8 @@ class PrometheusHistory:
             unfading = without_fading(self._rules)
             self.plain = self.ledger if unfading == self._rules else new_ledger(unfading)
         self._sweep = LevelSweep(len(RESOURCES))
+        self.settled: Books | None = None  # at newest_ms, if the ledgers have taken what is later
+        self._settled_ms: int | None = None
         self._last: LastSamples = {}
         self._end_ms: int | None = None
         self._problems: tuple[str, ...] = ()
@@ -91,7 +93,7 @@ class PrometheusHistory:
                 )
             ]
             entries = self._sweep.extend(told, begin_ms=begin_ms, end_ms=end_ms, step_ms=step_ms)
-            self._take(entries)
+            self._take(entries, end_ms)
             self._end_ms = end_ms
             self._last = stretch.last
             self._problems = stretch.problems()
@@ -101,7 +103,25 @@ class PrometheusHistory:
             problems=self._problems,
         )
 
-    def _take(self, entries: list[Entry]) -> None:
+    def _take(self, entries: list[Entry], end_ms: int) -> None:
+        """Take entries in; those of a silence that goes on count for nobody, and so for now only.
+
+        Whoever wants to know how things were when all was told last finds it `settled`.
+        """
+        known_ms = self._sweep.newest_ms
+        is_silent = known_ms is not None and known_ms != end_ms
+        if not is_silent:
+            self.settled = self._settled_ms = None
+        elif known_ms != self._settled_ms:
+            assert known_ms is not None, "else there is no silence"
+            known = [entry for entry in entries if entry.at_ms <= known_ms]
+            entries = entries[len(known) :]
+            self._write_down(known)
+            self.settled = copied(Books(self.ledger, self.plain), self._rules)
+            self._settled_ms = known_ms
+        self._write_down(entries)
+
+    def _write_down(self, entries: list[Entry]) -> None:
         for entry in entries:
             self.ledger.take(entry)
             if self.plain is not None and self.plain is not self.ledger:
