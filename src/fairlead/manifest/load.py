@@ -18,7 +18,7 @@ from fairlead.manifest.kueue.assemble import assemble_kueue
 from fairlead.manifest.objects import OwnSettingsObject
 from fairlead.manifest.read_settings import warn_of_other_sections
 from fairlead.manifest.text.collector import paused_collector
-from fairlead.manifest.text.documents import read_documents
+from fairlead.manifest.text.documents import read_bytes, read_documents
 
 Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
 
@@ -49,15 +49,19 @@ def load(
     policy: PolicyName | None = None,
     strict: bool = False,
     stdin: BinaryIO | None = None,
+    texts: Sequence[tuple[str, str]] = (),
 ) -> LoadResult:
     """Read every object in *paths* (files, folders, ``-``) and put the cluster together.
 
-    The rule set is that of the queues in the input, unless *policy* says which; the objects of
-    other rule sets are then left alone. With *strict*, an unknown field is an error. Never raises
-    for what an input holds. Cost: linear in the input.
+    *texts* are read after them, each a name and what a file of that name would hold. The rule set
+    is that of the queues in the input, unless *policy* says which; the objects of other rule sets
+    are then left alone. With *strict*, an unknown field is an error. Never raises for what an input
+    holds. Cost: linear in the input.
     """
     findings = Findings(strict=strict)
     documents = read_documents(paths, findings, stdin=stdin)
+    for name, text in texts:
+        documents += read_bytes(text.encode(), name, findings)
     objects = [identify(document, findings) for document in documents]
     chosen = policy
     if policy is None and (objects or not findings.has_errors):  # else what is wrong is told
