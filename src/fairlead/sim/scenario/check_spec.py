@@ -1,0 +1,92 @@
+"""What in a scenario cannot be, before any of its objects is made."""
+
+from typing import Final
+
+from fairlead.manifest.text.path import Path, quote
+from fairlead.sim.scenario.node_groups import Tell
+from fairlead.sim.scenario.queue_tree import check_queues
+from fairlead.sim.scenario.scenario_form import PolicyForm, SpecForm
+from fairlead.sim.work.week_pattern import HOUR_MS
+
+_SPEC: Final[Path] = ("spec",)
+
+
+def check_spec(spec: SpecForm, tell: Tell) -> None:
+    """Tell everything that is wrong with *spec* as it is written."""
+    if spec.start_ms % HOUR_MS:
+        message = "found a start within an hour, expected a full one: patterns go by hours"
+        tell((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
+    _check_lengths(spec, tell)
+    _check_cluster(spec, tell)
+    check_queues(spec.queues, tell)
+    _check_names(spec, tell)
+    _check_policies(spec, tell)
+
+
+def _check_lengths(spec: SpecForm, tell: Tell) -> None:
+    usages = [(_SPEC, spec.usage)]
+    for place, each in enumerate(spec.policies):
+        if isinstance(each, PolicyForm):
+            usages.append(((*_SPEC, "policies", place), each.usage))
+    lengths: list[tuple[Path, int | None]] = [
+        ((*_SPEC, "duration"), spec.duration_ms),
+        ((*_SPEC, "cycle", "atMostEvery"), spec.cycle.at_most_every_ms),
+        ((*_SPEC, "cycle", "every"), spec.cycle.every_ms),
+        ((*_SPEC, "cycle", "lookAgain"), spec.cycle.look_again_ms),
+        *(
+            ((*path, "usage", "fetchInterval"), usage.fetch_interval_ms)
+            for path, usage in usages
+            if usage is not None
+        ),
+    ]
+    for path, length_ms in lengths:
+        if length_ms == 0:
+            tell(path, "out-of-range", "found 0s, expected more", "write 1ms or more")
+
+
+def _check_cluster(spec: SpecForm, tell: Tell) -> None:
+    if bool(spec.queues) == bool(spec.manifests):
+        found = "both queues and manifests" if spec.queues else "neither queues nor manifests"
+        code = "contradiction" if spec.queues else "missing-field"
+        tell(_SPEC, code, f"found {found}, expected one of them", "write one of them")
+    if spec.queues and not spec.cluster.nodes:
+        message = "found queues and no nodes, expected some"
+        tell((*_SPEC, "cluster", "nodes"), "missing-field", message, "add a group of nodes")
+
+
+def _check_names(spec: SpecForm, tell: Tell) -> None:
+    seen: set[str] = set()
+    for place, work in enumerate(spec.work):
+        if work.name in seen:
+            message = f"found a second source {quote(work.name)}, expected a name each"
+            tell((*_SPEC, "work", place, "name"), "duplicate-entry", message, "rename one of them")
+        seen.add(work.name)
+    if not spec.work:
+        tell((*_SPEC, "work"), "missing-field", "found no work, expected some", "add a source")
+
+
+def _check_policies(spec: SpecForm, tell: Tell) -> None:
+    seen: set[str] = set()
+    for place, form in enumerate(policy_forms(spec)):
+        path = (*_SPEC, "policies", place)
+        name = form.name or form.policy
+        if name in seen:
+            message = f"found a second policy {quote(name)}, expected a name each"
+            tell(path, "duplicate-entry", message, "add another name")
+        seen.add(name)
+        if form.policy == "kai" and form.settings:
+            message = "found settings for kai, whose only settings here are those of usage"
+            tell((*path, "settings"), "no-effect", message, "write usage in their place")
+        if form.policy != "kai" and form.usage is not None:
+            message = f"found usage for {form.policy}, under which past use does not count"
+            tell((*path, "usage"), "no-effect", message, "remove it")
+        if form.policy != "kueue" and form.fair_sharing is not None:
+            message = f"found fairSharing for {form.policy}, which has no such option"
+            tell((*path, "fairSharing"), "no-effect", message, "remove it")
+
+
+def policy_forms(spec: SpecForm) -> list[PolicyForm]:
+    """Return the rules that are listed, those told by name alone as well."""
+    return [
+        each if isinstance(each, PolicyForm) else PolicyForm(policy=each) for each in spec.policies
+    ]

@@ -1,0 +1,45 @@
+"""What one field of a scenario may hold, for its reader and for its JSON Schema alike.
+
+In the file an amount is a quantity and a length of time a duration. Here they are whole numbers
+already, and what is written beside the type says how the file has them.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
+
+DURATION: Final = "duration"
+TIME: Final = "time"
+FACTOR: Final = "factor"
+QUANTITIES: Final = "quantities"
+AS_WRITTEN: Final = "as-written"
+
+SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    DURATION: {"type": "string", "pattern": "^(0|([0-9]+(\\.[0-9]*)?(ms|s|m|h|d|w|y))+)$"},
+    TIME: {"type": "string", "format": "date-time"},
+    FACTOR: {"type": "number", "minimum": 0},
+    QUANTITIES: {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
+    AS_WRITTEN: {"type": "object"},
+}
+"""How each looks in the file."""
+
+DurationMs: TypeAlias = Annotated[int, Meta(extra={"form": DURATION})]
+TimeMs: TypeAlias = Annotated[int, Meta(extra={"form": TIME})]
+Factor: TypeAlias = Annotated[Decimal, Meta(extra={"form": FACTOR})]
+Quantities: TypeAlias = Annotated[dict[str, int], Meta(extra={"form": QUANTITIES})]
+AsWritten: TypeAlias = Annotated[dict[str, Any], Meta(extra={"form": AS_WRITTEN})]
+Whole: TypeAlias = Annotated[int, Meta(ge=0)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+
+
+def says(description: str) -> Meta:
+    """Return what an editor shows beside a field."""
+    return Meta(description=description)
+
+
+def in_file(field: str) -> str:
+    """Return how a field is called in the file: ``half_life_ms`` is ``halfLife``."""
+    first, *rest = field.removesuffix("_ms").split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,0 +1,96 @@
+"""Inline queues as the objects of Kueue: a ClusterQueue for each leaf, a Cohort for the others.
+
+Kueue lends only what is quota of somebody. So what is guaranteed to nobody becomes quota of a
+cohort above all others, from which everybody may borrow.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from fairlead.model.quantity import format_amount
+from fairlead.sim.scenario.made_objects import MadeObject
+from fairlead.sim.scenario.queue_tree import QueueTree
+from fairlead.sim.scenario.resource_names import full_names
+from fairlead.sim.scenario.scenario_form import QueueForm
+
+_API: Final = "kueue.x-k8s.io/v1beta2"
+_FLAVOR: Final = "default"
+
+
+def kueue_objects(tree: QueueTree) -> Iterator[MadeObject]:
+    """Yield the objects: one flavor, the cohorts, and the queues with a LocalQueue each."""
+    top = tree.own_name("cluster")
+    yield MadeObject(_object("ResourceFlavor", _FLAVOR, {}), None)
+    yield MadeObject(_object("Cohort", top, _groups(_quotas(tree.left_over(), {}, {}))), None)
+    for queue in tree.queues:
+        origin, above = tree.path(queue), queue.parent or top
+        if tree.is_leaf(queue):
+            yield MadeObject(_cluster_queue(tree, queue, above), origin)
+            local = _object("LocalQueue", queue.name, {"clusterQueue": queue.name})
+            local["metadata"]["namespace"] = "default"
+            yield MadeObject(local, origin)
+        else:
+            yield MadeObject(_cohort(tree, queue, above), origin)
+
+
+def _cluster_queue(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, Any]:
+    quotas = _quotas(
+        tree.guaranteed(queue),
+        _borrowed(tree.ceiling(queue), tree.guaranteed(queue)),
+        full_names(queue.lend_limit),
+    )
+    # What is free of quota must be covered all the same, or Kueue would let nobody have it.
+    for resource, amount in tree.most.items():
+        if resource not in tree.shared:
+            quotas.append(_quota(resource, amount, None, 0))
+    spec = {
+        "cohortName": above,
+        "namespaceSelector": {},
+        "fairSharing": {"weight": queue.weight},
+        "preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"},
+        **_groups(quotas),
+    }
+    return _object("ClusterQueue", queue.name, spec)
+
+
+def _cohort(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, Any]:
+    whole, below = tree.guaranteed(queue), tree.guaranteed_below(queue.name)
+    own = {name: max(0, amount - below.get(name, 0)) for name, amount in whole.items()}
+    known = {name: max(amount, below.get(name, 0)) for name, amount in whole.items()}
+    quotas = _quotas(own, _borrowed(tree.ceiling(queue), known), full_names(queue.lend_limit))
+    spec = {"parentName": above, "fairSharing": {"weight": queue.weight}, **_groups(quotas)}
+    return _object("Cohort", queue.name, spec)
+
+
+def _borrowed(ceiling: Mapping[str, int], guaranteed: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(0, most - guaranteed.get(name, 0)) for name, most in ceiling.items()}
+
+
+def _quotas(
+    guaranteed: Mapping[str, int], borrow: Mapping[str, int], lend: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    return [
+        _quota(resource, amount, borrow.get(resource), lend.get(resource))
+        for resource, amount in guaranteed.items()
+    ]
+
+
+def _quota(resource: str, amount: int, borrow: int | None, lend: int | None) -> dict[str, Any]:
+    quota = {"name": resource, "nominalQuota": format_amount(resource, amount)}
+    if borrow is not None:
+        quota["borrowingLimit"] = format_amount(resource, borrow)
+    if lend is not None:
+        quota["lendingLimit"] = format_amount(resource, lend)
+    return quota
+
+
+def _groups(quotas: list[dict[str, Any]]) -> dict[str, Any]:
+    if not quotas:
+        return {}
+    flavor = {"name": _FLAVOR, "resources": quotas}
+    covered = [quota["name"] for quota in quotas]
+    return {"resourceGroups": [{"coveredResources": covered, "flavors": [flavor]}]}
+
+
+def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": _API, "kind": kind, "metadata": {"name": name}, "spec": spec}

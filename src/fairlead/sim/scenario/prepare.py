@@ -1,0 +1,134 @@
+"""A scenario under one rule set and one seed, ready to run."""
+
+from typing import Final
+
+import msgspec
+
+from fairlead.errors import ManifestError
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.make_policy import Policy, make_policy
+from fairlead.policy.names import Settings
+from fairlead.sim.as_workload import WorkloadMaker
+from fairlead.sim.job_progress import Delays
+from fairlead.sim.live_jobs import Listener
+from fairlead.sim.past_use import PastUse, UsageInterest
+from fairlead.sim.scenario.load_variant import load_variant, settings_of, usage_form
+from fairlead.sim.scenario.node_groups import node_changes, take_out_later_nodes
+from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.scenario_form import SpecForm
+from fairlead.sim.scenario.work_sources import source_of
+from fairlead.sim.simulation import Sampler, Simulation
+from fairlead.sim.simulation_rules import NodeChange, SimulationRules
+from fairlead.sim.work.all_work import AllWork
+from fairlead.usage.entries import Entry
+from fairlead.usage.settings import MINUTE_MS, PrometheusSource
+
+SAMPLE_EVERY_MS: Final = MINUTE_MS
+
+
+class Prepared:
+    """All parts of one run. Time passes in them: each is for one simulation only."""
+
+    def __init__(
+        self,
+        *,
+        state: ClusterState,
+        settings: Settings,
+        policy: Policy,
+        maker: WorkloadMaker,
+        work: AllWork,
+        rules: SimulationRules,
+        node_changes: tuple[NodeChange, ...],
+        past_use: PastUse | None,
+    ) -> None:
+        """Hold the parts; `prepare` makes them."""
+        self.state = state
+        self.settings = settings
+        self.policy = policy
+        self.maker = maker
+        self.work = work
+        self.rules = rules
+        self.node_changes = node_changes
+        self.past_use = past_use
+
+    def simulation(
+        self,
+        listener: Listener,
+        sampler: Sampler | None = None,
+        sample_every_ms: int = SAMPLE_EVERY_MS,
+    ) -> Simulation:
+        """Return the simulation at its start; *sampler* is shown the state at regular times."""
+        return Simulation(
+            self.state,
+            self.policy,
+            self.maker,
+            self.work,
+            msgspec.structs.replace(self.rules, sample_every_ms=sample_every_ms),
+            listener,
+            past_use=self.past_use,
+            node_changes=self.node_changes,
+            sampler=sampler,
+        )
+
+
+def prepare(
+    scenario: Scenario, variant: Variant, seed: int | None = None, history: tuple[Entry, ...] = ()
+) -> Prepared:
+    """Make *scenario* ready to run under the rules of *variant*.
+
+    *seed* takes the place of that of the scenario, and *history* is what was used before the start.
+    Same arguments and files, same run. Raises `ManifestError` if the manifests have changed so that
+    they cannot be read any more. Cost: reading them.
+    """
+    spec = scenario.spec
+    place = scenario.variants.index(variant)
+    loaded = load_variant(spec, scenario.file, scenario.folder, variant.form, place).result
+    if loaded.assembled is None:
+        raise ManifestError(loaded.findings)
+    state = loaded.assembled.state
+    nodes = take_out_later_nodes(spec.cluster, state)
+    settings = settings_of(loaded.assembled.settings, spec, variant.form, scenario.overrides)
+    chosen = spec.seed if seed is None else seed
+    return Prepared(
+        state=state,
+        settings=settings,
+        policy=make_policy(settings),
+        maker=WorkloadMaker(state, variant.policy),
+        work=AllWork([source_of(part, chosen, spec.start_ms) for part in scenario.work]),
+        rules=_rules(spec),
+        node_changes=node_changes(spec.cluster, nodes, spec.start_ms),
+        past_use=_past_use(scenario, variant, state, settings, history),
+    )
+
+
+def _rules(spec: SpecForm) -> SimulationRules:
+    until_ms = None if spec.duration_ms is None else spec.start_ms + spec.duration_ms
+    return SimulationRules(
+        start_ms=spec.start_ms,
+        until_ms=until_ms,
+        at_most_every_ms=spec.cycle.at_most_every_ms,
+        every_ms=spec.cycle.every_ms,
+        look_again_ms=spec.cycle.look_again_ms,
+        grace_ms=spec.pods.grace_ms,
+        delays=Delays(start_up_ms=spec.pods.start_up_ms, restart_ms=spec.pods.restart_ms),
+    )
+
+
+def _past_use(
+    scenario: Scenario,
+    variant: Variant,
+    state: ClusterState,
+    settings: Settings,
+    history: tuple[Entry, ...],
+) -> PastUse | None:
+    if not isinstance(settings, KaiSettings) or settings.usage is None:
+        return None
+    every_ms = scenario.overrides.fetch_interval_ms
+    form = usage_form(scenario.spec, variant.form)
+    source = settings.usage.source
+    if every_ms is None and form is not None:
+        every_ms = form.fetch_interval_ms
+    if every_ms is None and isinstance(source, PrometheusSource):
+        every_ms = source.fetch_interval_ms
+    return PastUse(state, UsageInterest(settings.usage.rules, every_ms or MINUTE_MS), history)

@@ -1,0 +1,193 @@
+"""Reads a scenario file: what it says, or everything that is wrong with it, each with its line."""
+
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+
+import msgspec
+
+from fairlead.errors import Finding, Severity
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.documents import Document, read_documents
+from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.text.values import Value
+from fairlead.model.state import ClusterState
+from fairlead.sim.scenario.check_spec import check_spec, policy_forms
+from fairlead.sim.scenario.check_work import check_work, queues_for_jobs
+from fairlead.sim.scenario.convert_work import WorkConverter
+from fairlead.sim.scenario.load_variant import load_variant
+from fairlead.sim.scenario.made_objects import told_of_scenario
+from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
+from fairlead.sim.scenario.queue_advice import inexpressible
+from fairlead.sim.scenario.queue_tree import QueueTree
+from fairlead.sim.scenario.read_form import read_form
+from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.scenario_form import (
+    API_VERSION,
+    KIND,
+    PolicyForm,
+    ScenarioForm,
+    SpecForm,
+)
+from fairlead.sim.scenario.work_part import WorkPart, is_endless
+
+
+class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file. ``scenario`` is None exactly when some finding is an error."""
+
+    scenario: Scenario | None
+    findings: tuple[Finding, ...]
+
+
+def read_scenario(path: str) -> ScenarioResult:
+    """Read the scenario in the file at *path*, and the manifests that it names.
+
+    Never raises for what a file holds. Traces are read when they run. Cost: linear in the files,
+    once for each rule set.
+    """
+    findings = Findings()
+    document = _only_scenario(read_documents([path], findings), path, findings)
+    if document is None or findings.has_errors:
+        return ScenarioResult(scenario=None, findings=tuple(findings))
+    reading = _Reading(document, str(FilePath(path).parent), findings)
+    scenario = reading.scenario()
+    told = (*findings, *reading.of_objects)
+    has_errors = any(finding.severity == "error" for finding in told)
+    assert has_errors or scenario is not None
+    in_order = sorted(told, key=lambda each: (each.file != document.source.file, each.line or 0))
+    return ScenarioResult(
+        scenario=None if has_errors else scenario, findings=tuple(dict.fromkeys(in_order))
+    )
+
+
+def _only_scenario(documents: list[Document], path: str, findings: Findings) -> Document | None:
+    found = [each for each in documents if each.value.get("kind") == KIND]
+    if len(found) == 1 == len(documents):
+        return found[0]
+    if documents or not findings.has_errors:  # else what is wrong is told
+        findings.add(
+            "error",
+            "unknown-kind",
+            file=path,
+            message=f"found {len(found)} scenarios in {len(documents)} objects, expected one alone",
+            fix=f"write one object with apiVersion: {API_VERSION} and kind: {KIND}",
+        )
+    return None
+
+
+class _Reading:
+    """One file on its way to a scenario."""
+
+    def __init__(self, document: Document, folder: str, findings: Findings) -> None:
+        self._document = document
+        self._source = document.source
+        self._folder = folder
+        self._findings = findings
+        self.of_objects: list[Finding] = []  # about the objects that the scenario stands for
+
+    def scenario(self) -> Scenario | None:
+        """Return the scenario; None as soon as going on makes no sense."""
+        form = read_form(self._document, ScenarioForm, self._findings)
+        spec = form.spec
+        if not self._findings.has_errors:
+            check_spec(spec, self._tell)
+        if self._findings.has_errors:
+            return None
+        loaded = self._load_all(spec)
+        if not loaded:
+            return None
+        variants = tuple(variant for variant, _ in loaded)
+        work = self._work(spec, loaded)
+        if spec.duration_ms is None and any(map(is_endless, work)):
+            message = "found work without end and no duration, expected one"
+            self._tell(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
+        return Scenario(
+            name=form.metadata.name,
+            file=self._source.file,
+            folder=self._folder,
+            spec=spec,
+            variants=variants,
+            work=work,
+        )
+
+    def _load_all(self, spec: SpecForm) -> list[tuple[Variant, ClusterState]]:
+        """Return each rule set with the cluster under it; none at all if one cannot be had."""
+        forms: Iterable[PolicyForm | None] = policy_forms(spec) or [None]
+        loaded = []
+        for place, form in enumerate(forms):
+            variant = load_variant(spec, self._source.file, self._folder, form, place)
+            self.of_objects += told_of_scenario(
+                variant.result.findings, variant.text_name, variant.objects, self._source
+            )
+            assembled = variant.result.assembled
+            if assembled is None:
+                continue
+            named = form or PolicyForm(policy=assembled.policy)
+            self._advise(spec, named)
+            state = assembled.state
+            self._check_state(spec, state)
+            found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
+            loaded.append((found, state))
+        if spec.usage is not None and all(each.policy != "kai" for each, _ in loaded):
+            message = "found usage and no policy that looks at past use"
+            self._report("advice", ("spec", "usage"), "no-effect", message, "add the policy kai")
+        is_whole = not any(each.severity == "error" for each in self.of_objects)
+        return loaded if is_whole and not self._findings.has_errors else []
+
+    def _advise(self, spec: SpecForm, form: PolicyForm) -> None:
+        if spec.queues:
+            for path, message in inexpressible(QueueTree(spec.queues, spec.cluster), form.policy):
+                fix = f"remove it, or do not compare by it under {form.policy}"
+                self._report("advice", path, "no-effect", message, fix)
+
+    def _check_state(self, spec: SpecForm, state: ClusterState) -> None:
+        """Check what is known of the cluster only when its objects are read."""
+        if state.workloads:
+            message = f"found {len(state.workloads)} workloads in the manifests, expected none: "
+            message += "all work of a simulation is told under work"
+            fix = "name only manifests with queues, nodes and settings"
+            self._tell(("spec", "manifests"), "contradiction", message, fix)
+        if not state.nodes:
+            message = "found no nodes, expected some"
+            self._tell(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
+        nodes = take_out_later_nodes(spec.cluster, state)
+        check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._tell)
+
+    def _work(
+        self, spec: SpecForm, loaded: list[tuple[Variant, ClusterState]]
+    ) -> tuple[WorkPart, ...]:
+        first = loaded[0][1]
+        capacity = dict(zip(first.resources, first.capacity, strict=True))
+        converter = WorkConverter(self._folder, capacity, spec.start_ms, self._tell)
+        parts = []
+        for place, form in enumerate(spec.work):
+            path: Path = ("spec", "work", place)
+            part = converter.part(form, _at(self._document.value, path), path)
+            if part is None:
+                continue
+            parts.append(part)
+            for variant, state in loaded:
+                before = len(self._findings)
+                queues = queues_for_jobs(state, variant.policy)
+                check_work(part, queues, state.resources, path, self._tell)
+                if len(self._findings) > before:
+                    break  # the other rule sets would say the same
+        return tuple(parts)
+
+    @property
+    def _tell(self) -> Tell:
+        return lambda path, code, message, fix: self._report("error", path, code, message, fix)
+
+    def _report(self, severity: Severity, path: Path, code: str, message: str, fix: str) -> None:
+        self._source.report(self._findings, severity, code, path, message, fix)
+
+
+def _at(value: Value, path: Path) -> Value:
+    for step in path:
+        match value, step:
+            case dict(), str():
+                value = value.get(step)
+            case list(), int():
+                value = value[step]
+            case _:
+                raise AssertionError(f"nothing is written at {quote(str(path))}")
+    return value

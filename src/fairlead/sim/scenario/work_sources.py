@@ -1,0 +1,96 @@
+"""Sources for what a scenario tells of its work, on the clock of the simulation.
+
+Descriptions count from the start of the simulation, but the simulation has a date.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from fairlead.sim.job import Job
+from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
+from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
+from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.work.source import WorkSource, make_source
+
+
+class JobListSource(WorkSource):
+    """Submits jobs that were told one by one."""
+
+    def __init__(self, work: JobList) -> None:
+        """Take jobs in the order of time."""
+        self._work = work
+
+    @property
+    def name(self) -> str:
+        """The kind of every job."""
+        return self._work.name
+
+    def jobs(self) -> Iterator[Job]:
+        """Return the jobs, the same ones each time."""
+        return iter(self._work.jobs)
+
+
+class TraceSource(WorkSource):
+    """Submits the jobs of a log; the books of the last reading are in ``tally``."""
+
+    def __init__(self, work: TraceWork) -> None:
+        """Read nothing yet."""
+        self._work = work
+        self.tally = TraceTally()
+
+    @property
+    def name(self) -> str:
+        """The kind of every job, and the first part of its name."""
+        return self._work.name
+
+    def jobs(self) -> Iterator[Job]:
+        """Read the log anew. Raises `TraceError` if it cannot be used."""
+        self.tally = TraceTally()
+        jobs = jobs_of_trace(Path(self._work.path), self._work.rules, self.tally)
+        return islice(jobs, self._work.jobs_at_most)
+
+
+class LaterSource(WorkSource):
+    """Another source, with its zero at the start of the simulation."""
+
+    def __init__(self, source: WorkSource, start_ms: int) -> None:
+        """Let all of *source* happen *start_ms* later."""
+        self._source = source
+        self._start_ms = start_ms
+
+    @property
+    def name(self) -> str:
+        """That of the other source."""
+        return self._source.name
+
+    def jobs(self) -> Iterator[Job]:
+        """Begin the other source anew, and return its jobs."""
+        return self._later(self._source.jobs())
+
+    def on_started(self, job: Job, at_ms: int) -> Sequence[Job]:
+        """Return what the other source submits because *job* has got places."""
+        return list(self._later(self._source.on_started(job, at_ms - self._start_ms)))
+
+    def on_finished(self, job: Job, at_ms: int) -> Sequence[Job]:
+        """Return what the other source submits because *job* is done."""
+        return list(self._later(self._source.on_finished(job, at_ms - self._start_ms)))
+
+    def _later(self, jobs: Iterable[Job]) -> Iterator[Job]:
+        replace, start_ms = msgspec.structs.replace, self._start_ms
+        return (replace(job, submit_ms=job.submit_ms + start_ms) for job in jobs)
+
+
+def source_of(part: WorkPart, seed: int, start_ms: int) -> WorkSource:
+    """Return the source of *part*; only the arguments, and the log of a trace, decide."""
+    source: WorkSource
+    match part:
+        case JobList():
+            source = JobListSource(part)
+        case TraceWork():
+            source = TraceSource(part)
+        case _:
+            source = make_source(part, seed)
+    return LaterSource(source, start_ms)

@@ -1,0 +1,252 @@
+"""What a scenario file may say, and what is told about one that is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from fairlead.sim.scenario.read_scenario import read_scenario
+from tests.sim.scenario.scenario_files import (
+    HEAD,
+    NODES,
+    QUEUES,
+    WORK,
+    indented,
+    read,
+    scenario,
+    told,
+)
+
+GOOD = NODES + QUEUES + WORK
+
+
+def test_a_small_scenario_is_read_with_its_defaults(tmp_path: Path) -> None:
+    found = scenario(tmp_path, GOOD)
+    assert found.name == "small"
+    assert [variant.name for variant in found.variants] == ["kai"]
+    assert found.spec.seed == 0
+    assert found.spec.duration_ms is None
+    # 2026-01-05 is 20,458 days after 1970 began.
+    assert found.spec.start_ms == 20_458 * 86_400_000
+
+
+# HEAD has four lines, so that the first line of what is below spec is line 5.
+MISTAKES = {
+    "an unknown field has a hint": (
+        GOOD + "  duratoin: 1h\n",
+        "warning 8 $.spec.duratoin unknown-field",
+    ),
+    "an unknown field of a queue is told": (
+        NODES + "  queues: [{name: a, wieght: 2}]\n" + WORK,
+        "warning 6 $.spec.queues[0].wieght unknown-field",
+    ),
+    "a number is no duration": (
+        GOOD + "  duration: 5\n",
+        "error 8 $.spec.duration wrong-type",
+    ),
+    "a quantity of a node must be one": (
+        "  cluster: {nodes: [{name: node, capacity: {cpu: many}}]}\n" + QUEUES + WORK,
+        "error 5 $.spec.cluster.nodes[0].capacity.cpu bad-quantity",
+    ),
+    "a policy must be known": (
+        GOOD + "  policies: [kai, keue]\n",
+        "error 8 $.spec.policies[1] bad-choice",
+    ),
+    "work must be there": (NODES + QUEUES, "error 4 $.spec.work missing-field"),
+    "a parent must exist": (
+        NODES + "  queues: [{name: a, parent: c}]\n" + WORK,
+        "error 6 $.spec.queues[0].parent missing-parent",
+    ),
+    "queues cannot stand in a circle": (
+        NODES + "  queues: [{name: a, parent: b}, {name: b, parent: a}]\n" + WORK,
+        "error 6 $.spec.queues[0].parent cycle",
+    ),
+    "a queue is told once": (
+        NODES + "  queues: [{name: a}, {name: a}]\n" + WORK,
+        "error 6 $.spec.queues[1].name duplicate-object",
+    ),
+    "queues or manifests": (
+        GOOD + "  manifests: [x.yaml]\n",
+        "error 4 $.spec contradiction",
+    ),
+    "jobs ask for what nodes have": (
+        NODES + QUEUES + "  work: [{name: w, queue: a, jobs: [{requests: {tpu: 1}, run: 1h}]}]\n",
+        "error 7 $.spec.work[0].jobs.requests missing-reference",
+    ),
+    "jobs go to queues that are there": (
+        NODES + QUEUES + "  work: [{name: w, queue: c, jobs: [{requests: {gpu: 1}, run: 1h}]}]\n",
+        "error 7 $.spec.work[0].jobs missing-reference",
+    ),
+    "jobs go to leaves only": (
+        NODES + "  queues: [{name: a}, {name: b, parent: a}]\n" + WORK,
+        "error 7 $.spec.work[0].jobs missing-reference",
+    ),
+    "what runs for ever needs a duration": (
+        NODES
+        + QUEUES
+        + "  work: [{name: w, queue: a, jobs: [{requests: {gpu: 1}, run: forever}]}]\n",
+        "error 4 $.spec.duration missing-field",
+    ),
+    "a source is of one kind": (
+        NODES + QUEUES + "  work: [{name: w, queue: a}]\n",
+        "error 7 $.spec.work[0] missing-field",
+    ),
+    "the start is a full hour": (
+        GOOD + "  start: 2026-01-05T00:30:00Z\n",
+        "error 8 $.spec.start out-of-range",
+    ),
+    "a cycle takes time": (
+        GOOD + "  cycle: {every: 0s}\n",
+        "error 8 $.spec.cycle.every out-of-range",
+    ),
+    "what the reader of an object refuses is told at its queue": (
+        NODES + "  queues: [{name: a}, {name: b/c}]\n" + WORK,
+        "error 6 $.spec.queues[1] bad-name",
+    ),
+    "what the reader of settings refuses is told at its field": (
+        GOOD + "  usage:\n    halfLife: 1d\n    window: {length: 0s}\n",
+        "error 10 $.spec.usage.window.length out-of-range",
+    ),
+    "settings of a rule set are read as its own": (
+        GOOD + "  policies:\n    - policy: kueue\n      settings:\n        minRunTme: 1m\n",
+        "warning 11 $.spec.policies[0].settings.minRunTme unknown-field",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "finding"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: str) -> None:
+    result = read(tmp_path, spec)
+    assert finding in told(result.findings)
+    assert (result.scenario is None) == any(each.severity == "error" for each in result.findings)
+
+
+def test_several_mistakes_are_told_in_one_run(tmp_path: Path) -> None:
+    result = read(tmp_path, GOOD + "  seed: x\n  duration: y\n  start: z\n")
+    assert [each.line for each in result.findings] == [8, 9, 10]
+
+
+# Each row: what stands in the shape or the arrivals, and where the finding points.
+DEFECTS = {
+    "a sigma beyond all measure": (
+        "{requests: {gpu: 1}, run: {lognormal: {median: 1h, sigma: 11}}}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].run.lognormal.sigma",
+    ),
+    "more pods than there can be": (
+        "{requests: {gpu: 1}, run: 1h, pods: {exponential: {mean: 3}}}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].pods",
+    ),
+    "no way at all to draw a number": (
+        "{requests: {gpu: 1}, run: {}}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].run",
+    ),
+    "a day has 24 hours": (
+        "{requests: {gpu: 1}, run: 1h}",
+        "{poisson: {perHour: 1, pattern: {byHour: [1]}}}",
+        "$.spec.work[0].arrivals.poisson.pattern.byHour",
+    ),
+    "an interval takes time": (
+        "{requests: {gpu: 1}, run: 1h}",
+        "{every: {interval: 0s}}",
+        "$.spec.work[0].arrivals.every.interval",
+    ),
+    "a rate is one of two": (
+        "{requests: {gpu: 1}, run: 1h}",
+        "{poisson: {perHour: 1, load: 1}}",
+        "$.spec.work[0].arrivals.poisson",
+    ),
+    "a load needs jobs that end": (
+        "{requests: {gpu: 1}, run: forever}",
+        "{poisson: {load: 1}}",
+        "$.spec.work[0].arrivals",
+    ),
+    "a load is of something": (
+        "{requests: {gpu: 1}, run: 1h}",
+        "{poisson: {load: 1, loadOf: tpu}}",
+        "$.spec.work[0].arrivals.poisson.loadOf",
+    ),
+}
+
+
+@pytest.mark.parametrize(("shape", "arrivals", "path"), DEFECTS.values(), ids=DEFECTS.keys())
+def test_a_defect_of_work_is_told_at_its_field(
+    tmp_path: Path, shape: str, arrivals: str, path: str
+) -> None:
+    work = f"  work: [{{name: w, queue: a, shapes: [{shape}], arrivals: {arrivals}}}]\n"
+    result = read(tmp_path, "  duration: 1d\n" + NODES + QUEUES + work)
+    assert [(each.severity, each.path) for each in result.findings] == [("error", path)]
+    assert "_" not in result.findings[0].message  # it speaks of fields as the file does
+
+
+# When which of the two nodes node-1 and node-2 is lost, and how that is found to be wrong.
+CHANGES = {
+    "[{at: 1h, lose: [node-1], for: 1h}, {at: 2h, lose: [node]}]": None,
+    "[{at: 1h, add: {name: m, capacity: {gpu: 1}}}, {at: 2h, lose: [m]}]": None,
+    "[{at: 1h, lose: [node-1]}, {at: 2h, lose: [node-1]}]": "contradiction",
+    "[{at: 1h, lose: [node-1], for: 2h}, {at: 2h, lose: [node]}]": "contradiction",
+    "[{at: 2h, add: {name: m, capacity: {gpu: 1}}}, {at: 1h, lose: [m]}]": "contradiction",
+    "[{at: 1h, lose: [node-3]}]": "missing-reference",
+    "[{at: 1h, for: 1h, add: {name: m, capacity: {gpu: 1}}}]": "contradiction",
+    "[{at: 1h}]": "missing-field",
+}
+
+
+@pytest.mark.parametrize(("changes", "code"), CHANGES.items())
+def test_only_nodes_that_are_there_can_be_lost(
+    tmp_path: Path, changes: str, code: str | None
+) -> None:
+    cluster = f"""
+        cluster:
+          nodes: [{{name: node, count: 2, capacity: {{gpu: 4}}}}]
+          changes: {changes}
+    """
+    result = read(tmp_path, indented(cluster) + QUEUES + WORK)
+    assert [each.code for each in result.findings] == ([] if code is None else [code])
+
+
+# What a rule set has no field for is told where it stands first.
+UNKNOWN = {
+    "kai": ["$.spec.queues[1].lendLimit"],
+    "kueue": ["$.spec.queues[0].priority", "$.spec.queues[1].minRuntime"],
+    "elastic-quota": [
+        "$.spec.queues[0]",
+        "$.spec.queues[0].priority",
+        "$.spec.queues[1].lendLimit",
+        "$.spec.queues[1].minRuntime",
+        "$.spec.queues[1].weight",
+    ],
+}
+
+
+@pytest.mark.parametrize(("policy", "paths"), UNKNOWN.items())
+def test_what_a_rule_set_cannot_express_is_advice(
+    tmp_path: Path, policy: str, paths: list[str]
+) -> None:
+    queues = """
+        queues:
+          - {name: top, priority: 7}
+          - name: a
+            parent: top
+            guaranteed: {gpu: 2}
+            lendLimit: {gpu: 1}
+            minRuntime: 5m
+            weight: 3
+    """
+    result = read(tmp_path, NODES + indented(queues) + WORK + f"  policies: [{policy}]\n")
+    assert sorted(each.path for each in result.findings if each.code == "no-effect") == paths
+    assert {each.severity for each in result.findings} == {"advice"}
+
+
+@pytest.mark.parametrize("text", ["", HEAD + GOOD + "---\n" + HEAD + GOOD, "kind: Queue\n"])
+def test_a_file_holds_one_scenario_alone(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(text, encoding="utf-8")
+    result = read_scenario(str(file))
+    assert result.scenario is None
+    assert "unknown-kind" in [each.code for each in result.findings]
+
+
+def test_a_file_that_is_not_there_is_told() -> None:
+    assert [each.code for each in read_scenario("no-such.yaml").findings] == ["unreadable"]
