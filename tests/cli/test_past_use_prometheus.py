@@ -92,6 +92,33 @@ def test_what_the_server_does_not_have_is_told_and_the_rest_counts(
     assert ran.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("absent", ["Allocation", "Capacity", "both"])
+def test_what_nobody_tells_is_no_silent_zero(tmp_path: Path, url: str, absent: str) -> None:
+    """Cores are known and GPUs are not: no number of theirs is printed or told, and shares stay."""
+    names = ("Allocation", "Capacity") if absent == "both" else (absent,)
+    cores = {"cpuAllocationMetric": "kai_queue_allocated_gpus", "cpuCapacityMetric": "vector(10)"}
+    extra = {**cores, **{f"gpu{name}Metric": "not_scraped" for name in names}}
+    params = json.dumps({"extraParams": extra})
+    ran = queues(tmp_path, url, params, "--usage")
+    assert gpu_of(ran, 0) == {
+        "usedHours": None,
+        "decayedHours": None,
+        "usage": None,
+        "fairShareWithoutHistory": "5",
+        "fairShare": "5",
+    }
+    assert json.loads(ran.out)["queues"][0]["resources"]["cpu"]["usage"] == 0.4
+    assert "nvidia.com/gpu" in ran.err
+    table = run_cli("queues", "-f", str(tmp_path / "c.yaml"), "--now", NOW, "--usage")
+    [line] = [line for line in table.out.splitlines() if line.split()[:2] == ["a", "gpu"]]
+    assert line.split()[3:6] == ["-", "-", "-"]
+    ran = run_cli("metrics", "-f", str(tmp_path / "c.yaml"), "--now", NOW, "--usage")
+    told = scraped(ran.out)
+    assert "kai_queue_gpu_usage" not in told
+    assert by_label(ran.out, "kai_queue_cpu_usage", "queue_name") == {"a": 0.4, "b": 0}
+    assert told["fairlead_usage_store_degraded"] == {(): 1}
+
+
 def test_metrics_tell_what_the_server_knows(tmp_path: Path, url: str) -> None:
     """From where the objects say, and from where the command line says; degraded without memory."""
     objects = (*CLUSTER, SHARD.format(params="{}"), CONFIG.format(url=url))

@@ -112,6 +112,27 @@ def test_use_of_a_cluster_whose_size_nobody_told_is_no_silent_zero(tmp_path: Pat
     feed = UsageFeed(RULES, StoreSource(path=str(path)), {})
     feed.refresh(START + MINUTE)
     vector = feed.vector(START + MINUTE, PARENTS, ("gpu",))
+    assert (vector.usage, vector.state, vector.unknown) == (None, "missing", ("gpu",))
+    assert vector.problem == "of no resource it is known how much of it the cluster had"
+
+
+def test_use_of_a_resource_whose_amount_nobody_told_is_unknown_beside_another_that_is_known(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "usage.db"
+    with UsageStore.open(path, resources=("cpu", "gpu")) as store:
+        store.append(
+            [
+                Capacity(at_ms=START, amounts=(4000, 0)),
+                Held(at_ms=START, queue=A, amounts=(1000, 8000)),
+            ]
+        )
+    feed = UsageFeed(RULES, StoreSource(path=str(path)), {})
+    feed.refresh(START + MINUTE)
+    vector = feed.vector(START + MINUTE, PARENTS, ("cpu", "gpu"))
+    assert (vector.state, vector.unknown) == ("fresh", ("gpu",))
+    assert vector.usage is not None
+    assert vector.usage[A] == (250_000_000, 0)
     assert vector.problem == (
         "of gpu use is recorded, but not how much of it the cluster had; it counts as none"
     )

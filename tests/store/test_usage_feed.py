@@ -243,6 +243,10 @@ MISSING: dict[str, tuple[Callable[[Script], None], str]] = {
         lambda script: setattr(script, "capacity", lambda _: None),
         "has no series of the capacity of nvidia.com/gpu",
     ),
+    "the capacity of all is told as nothing": (
+        lambda script: setattr(script, "capacity", lambda _: 0),
+        "of no resource it is known how much of it the cluster had",
+    ),
     "samples of another time": (
         lambda script: script.shift_time(),
         "answered about another time than it was asked about",
@@ -262,7 +266,7 @@ def test_what_was_never_known_is_missing_and_says_why(
     feed = script.feed()
     script.refresh(feed, START + HOUR)
     vector = ask(feed, START + HOUR)
-    assert (vector.usage, vector.state, vector.age_ms) == (None, "missing", None)
+    assert (vector.usage, vector.state) == (None, "missing")
     assert text in (vector.problem or "")
 
 
@@ -497,6 +501,29 @@ def test_an_axis_of_which_nothing_is_recorded_is_told(script: Script) -> None:
     assert vector.usage is not None
     assert vector.usage[A] == (250_000_000, 0)
     assert vector.problem == "of example.com/fpga no use is recorded; it counts as none"
+
+
+def test_what_nobody_tells_the_whole_of_is_unknown_and_not_nothing(script: Script) -> None:
+    """Of cores and memory KAI says that nobody holds any: no problem, but no part of them either.
+
+    Of the first moment of a window nothing was used yet, which is known.
+    """
+    feed = script.feed(msgspec.structs.replace(RULES, window=Tumbling(HOUR, START + MINUTE // 2)))
+    for now_ms in (START, START + MINUTE // 2, START + HOUR, START + HOUR + MINUTE // 2):
+        script.refresh(feed, now_ms)
+        vector = ask(feed, now_ms)
+        assert (vector.state, vector.unknown, vector.problem) == ("fresh", ("cpu", "memory"), None)
+
+
+def test_who_asks_first_before_a_sample_of_the_window_is_due_is_told_why_nothing_counts(
+    script: Script,
+) -> None:
+    rules = msgspec.structs.replace(RULES, window=Tumbling(HOUR, START + MINUTE // 2))
+    feed = script.feed(rules)
+    script.refresh(feed, START + MINUTE // 2)
+    vector = ask(feed, START + MINUTE // 2)
+    assert (vector.state, vector.usage) == ("missing", None)
+    assert vector.problem == "the window has only begun, and nothing is told of it yet"
 
 
 def test_a_clock_that_drifts_and_moments_that_pass_are_no_other_turn(

@@ -4,7 +4,7 @@ import io
 import time
 from collections.abc import Callable
 from contextlib import closing, redirect_stderr
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -26,6 +26,9 @@ from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Amounts
 from fairlead.store.metrics.family import Family
 from fairlead.store.metrics.of_state import state_families
+
+if TYPE_CHECKING:
+    from fairlead.explain.usage_report import PastUse
 
 EPILOG = """\b
 Examples:
@@ -91,8 +94,12 @@ def command(
 
     def families(assembled: Assembled, now_ms: int) -> list[Family]:
         given = _given_capacity(capacity, assembled, say)
-        of_usage = _let_past_count(past, assembled, now_ms)
-        return [*state_families(assembled.state, assembled.settings, given), *of_usage]
+        found = past.let_count(assembled, now_ms)
+        unknown = () if found is None else found.vector.unknown
+        return [
+            *state_families(assembled.state, assembled.settings, given, unknown=unknown),
+            *_health(found),
+        ]
 
     with closing(PastUseReader(wish, in_background=listen is not None)) as past:
         (assembled,) = states_or_exit(load())
@@ -113,9 +120,8 @@ def _given_capacity(text: str | None, assembled: Assembled, say: SayNews) -> Amo
     return given
 
 
-def _let_past_count(past: PastUseReader, assembled: Assembled, now_ms: int) -> list[Family]:
-    """Let a state know its past, if that is asked for; return how that went."""
-    found = past.let_count(assembled, now_ms)
+def _health(found: "PastUse | None") -> list[Family]:
+    """Tell how past use was found, if it was asked for."""
     if found is None:
         return []
     from fairlead.store.metrics.health import usage_store_families

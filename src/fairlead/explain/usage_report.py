@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.explain.k_text import k_text
 from fairlead.explain.resource_hours import hours_text, hours_unit
-from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
+from fairlead.explain.share_report import AxisLine, Cell, Column, QueueEntry, ShareReport
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.duration import format_duration
 from fairlead.store.feed.usage_vector import UsageSums, UsageVector
@@ -42,6 +42,7 @@ def with_past_use(report: ShareReport, plain: ShareReport, past: PastUse) -> Sha
     The other numbers move to the wide table.
     """
     keys = {column.key for column in FIRST}
+    unused = _unused(past)
     others = [
         msgspec.structs.replace(column, wide=True)
         for column in report.axis_columns
@@ -50,26 +51,39 @@ def with_past_use(report: ShareReport, plain: ShareReport, past: PastUse) -> Sha
     return msgspec.structs.replace(
         report,
         axis_columns=(*FIRST, *others),
-        queues=tuple(_entry(*both, past) for both in zip(report.queues, plain.queues, strict=True)),
+        queues=tuple(
+            _entry(*both, past, unused) for both in zip(report.queues, plain.queues, strict=True)
+        ),
     )
 
 
-def _entry(entry: QueueEntry, plain: QueueEntry, past: PastUse) -> QueueEntry:
+def _unused(past: PastUse) -> frozenset[int]:
+    """Return the places of axes on which no hours are known of any queue."""
+    if past.sums is None:
+        return frozenset()
+    columns = zip(*past.sums.raw.values(), strict=True)
+    return frozenset(at for at, column in enumerate(columns) if not any(column))
+
+
+def _entry(
+    entry: QueueEntry, plain: QueueEntry, past: PastUse, unused: frozenset[int]
+) -> QueueEntry:
+    vector = past.vector
     raw, decayed = (None, None) if past.sums is None else (past.sums.raw, past.sums.decayed)
-    lines = [
-        AxisLine(
-            axis=line.axis,
-            cells={
-                **line.cells,
-                "unit": hours_unit(line.axis.resource),
-                "usedHours": _hours(raw, entry.name, line.axis, at),
-                "decayedHours": _hours(decayed, entry.name, line.axis, at),
-                "usage": line.cells["usage"] if past.vector.usage is not None else None,
-                "fairShareWithoutHistory": without.cells["fairShare"],
-            },
-        )
-        for at, (line, without) in enumerate(zip(entry.lines, plain.lines, strict=True))
-    ]
+    lines = []
+    for at, (line, without) in enumerate(zip(entry.lines, plain.lines, strict=True)):
+        is_unknown = str(line.axis) in vector.unknown
+        # 0 would say that nothing was used, which is more than anybody knows.
+        has_hours = not (is_unknown and at in unused)
+        cells: dict[str, Cell] = {
+            **line.cells,
+            "unit": hours_unit(line.axis.resource),
+            "usedHours": _hours(raw, entry.name, line.axis, at) if has_hours else None,
+            "decayedHours": _hours(decayed, entry.name, line.axis, at) if has_hours else None,
+            "usage": None if vector.usage is None or is_unknown else line.cells["usage"],
+            "fairShareWithoutHistory": without.cells["fairShare"],
+        }
+        lines.append(AxisLine(axis=line.axis, cells=cells))
     return msgspec.structs.replace(entry, lines=tuple(lines))
 
 

@@ -15,7 +15,7 @@ from fairlead.errors import FairleadError
 from fairlead.model.axes import QueueName
 from fairlead.store.feed.problem import Problem, problem_of
 from fairlead.store.feed.reading import Onward, Reading, Standing, detached, standing
-from fairlead.store.feed.uncounted import uncounted
+from fairlead.store.feed.uncounted import uncounted, unknown_axes
 from fairlead.store.feed.usage_origin import PrometheusOrigin, StoredOrigin, UsageOrigin
 from fairlead.store.feed.usage_vector import (
     CountedTree,
@@ -27,11 +27,13 @@ from fairlead.store.feed.usage_vector import (
     sums_on_axes,
     usage_on_axes,
 )
+from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import Sums
 from fairlead.usage.settings import PrometheusSource, UsageRules, UsageSource
 
 RETRY_MS: Final = 1000  # how long to wait between two tries for the first answer
 
+_ONLY_BEGUN: Final = "the window has only begun, and nothing is told of it yet"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -45,6 +47,17 @@ class _Known(NamedTuple):
     reading: Reading | None
     failure: Problem | None  # of the last try
     standings: dict[Onward, Standing]  # of the reading, as far as they were asked for
+
+
+class _Counted(NamedTuple):
+    """What counts of past use, and what to tell of it."""
+
+    usage: dict[QueueName, Sums] | None
+    unknown: tuple[str, ...]
+    problems: list[str]
+
+
+_NOTHING: Final = _Counted(None, (), [])
 
 
 class UsageFeed:
@@ -131,8 +144,9 @@ class UsageFeed:
     def vector(self, now_ms: int, parents: Parents, axes: Sequence[str]) -> UsageVector:
         """What counts at *now_ms* on each of *axes*, with inner queues, as of the last `refresh`.
 
-        Law: the usage is None exactly where history does not count: nothing is known, it is stale
-        and ``onStale`` is drop, or what is known contradicts itself; the problem says which.
+        Law: the usage is None exactly where history does not count: nothing is known, or of no
+        resource how much there was, it is stale and ``onStale`` is drop, or what is known
+        contradicts itself; the problem says which.
         """
         vector = self._vector(now_ms, parents, axes)
         self._log(vector)
@@ -180,23 +194,26 @@ class UsageFeed:
         reading, failure, standings = self._known
         if reading is None or reading.newest_ms is None:
             problems = [failure] if failure else list(reading.problems if reading else ())
-            return _vector_of(None, "missing", None, problems)
+            # No sample was due, so the server was not asked and nothing is odd about its answer.
+            problems = problems or [problem_of(_ONLY_BEGUN)]
+            return _vector_of(_NOTHING, "missing", None, problems)
         age_ms = max(0, now_ms - reading.newest_ms)
         is_stale = self._is_stale(reading, now_ms)
-        usage = None
+        counted = _NOTHING
         problems = [failure] if failure else list(reading.problems)
         if is_stale:
             problems.insert(0, self._staleness(age_ms))
         if not (is_stale and self._rules.on_stale == "drop"):
             try:
                 found, as_of_ms = self._as_of(reading, standings, now_ms)
-                tree = self._tree(reading, parents)
-                usage = usage_on_axes(found.ledger, as_of_ms, axes, tree)
-                problems.extend(map(problem_of, uncounted(axes, found.ledger, as_of_ms)))
+                counted = _counted(found.ledger, as_of_ms, axes, self._tree(reading, parents))
+                problems.extend(map(problem_of, counted.problems))
             except FairleadError as problem:
                 problems.append(problem_of(str(problem)))
-        state: Freshness = "stale" if is_stale else "fresh" if usage is not None else "missing"
-        return _vector_of(usage, state, age_ms, problems)
+        state: Freshness = (
+            "stale" if is_stale else "fresh" if counted.usage is not None else "missing"
+        )
+        return _vector_of(counted, state, age_ms, problems)
 
     def _as_of(
         self, reading: Reading, standings: dict[Onward, Standing], now_ms: int
@@ -252,14 +269,24 @@ class UsageFeed:
                 _LOG.warning("past use is %s: %s", vector.state, vector.problem)
 
 
+def _counted(ledger: Ledger, as_of_ms: int, axes: Sequence[str], tree: CountedTree) -> _Counted:
+    """What counts of a ledger; UsageError if it contradicts itself."""
+    usage = usage_on_axes(ledger, as_of_ms, axes, tree)
+    unknown = unknown_axes(axes, ledger, as_of_ms)
+    if len(unknown) < len(axes):
+        return _Counted(usage, unknown, uncounted(axes, ledger, as_of_ms))
+    return _Counted(None, unknown, ["of no resource it is known how much of it the cluster had"])
+
+
 def _vector_of(
-    usage: dict[QueueName, Sums] | None,
+    counted: _Counted,
     state: Freshness,
     age_ms: int | None,
     problems: Sequence[Problem],
 ) -> UsageVector:
     return UsageVector(
-        usage=usage,
+        usage=counted.usage,
+        unknown=counted.unknown,
         state=state,
         age_ms=age_ms,
         problem="; ".join(each.text for each in problems) or None,

@@ -21,6 +21,7 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     """What counts of past use at one moment, and how far it can be trusted."""
 
     usage: dict[QueueName, Sums] | None  # billionths on each axis; None: history does not count
+    unknown: tuple[str, ...] = ()  # axes on which nobody can say what part was used; 0 in usage
     state: Freshness
     age_ms: int | None = None  # of what is known; None: nothing is
     problem: str | None = None

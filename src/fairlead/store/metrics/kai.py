@@ -5,7 +5,7 @@ allocation under the name of the object; its scheduler tells fair shares and his
 for people, where a queue has one. ``queue_metadata_name`` is the same in both, so join by that.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from typing import Final, TypeAlias
 
@@ -37,12 +37,16 @@ Measure: TypeAlias = Callable[[KaiShare, int, str], Decimal]
 
 
 def kai_families(
-    state: ClusterState, shares: KaiShares, without_history: KaiShares | None
+    state: ClusterState,
+    shares: KaiShares,
+    without_history: KaiShares | None,
+    unknown: Collection[str] = (),
 ) -> list[Family]:
     """All that KAI tells of queues, and beside it what only we tell.
 
     *without_history* is the same division as if nothing had been used before; None where the state
-    knows no history, and then history is left out rather than told as 0. Cost: O(queues).
+    knows no history, and then history is left out rather than told as 0; so is past use of those
+    resources of which it is *unknown*. Cost: O(queues).
     """
     told = _Told(state, shares.rows())
     families = [
@@ -61,7 +65,7 @@ def kai_families(
         *_capacity(state, shares),
     ]
     if without_history is not None:
-        families += _history(told, _Told(state, without_history.rows()))
+        families += _history(told, _Told(state, without_history.rows()), unknown)
     return families
 
 
@@ -86,14 +90,14 @@ class _Told:
     ) -> list[Family]:
         queues = self._state.queues
         families = []
-        for resource in AXES:
+        for resource, name in names.items():
             at = self._state.axes.index(resource)
             assert at is not None, resource
             samples = [
                 (labelled(queues[row.queue]), measure(row, at, resource)) for row in self._rows
             ]
             families.append(
-                Family(name=names[resource], meaning=meaning, labels=LABELS, samples=tuple(samples))
+                Family(name=name, meaning=meaning, labels=LABELS, samples=tuple(samples))
             )
         return families
 
@@ -105,10 +109,10 @@ class _Told:
         return in_units(resource, self._state.sums[row.queue].allocated[at])
 
 
-def _history(told: _Told, without: _Told) -> list[Family]:
+def _history(told: _Told, without: _Told, unknown: Collection[str]) -> list[Family]:
     return [
         *told.by_axis(
-            {axis: f"kai_queue_{axis}_usage" for axis in AXES},
+            {axis: f"kai_queue_{axis}_usage" for axis in AXES if axis not in unknown},
             "Past use that counts, as a part of the capacity over the same time",
             _for_people,
             lambda row, at, _resource: Decimal(row.usage_e9[at]) / BILLION,

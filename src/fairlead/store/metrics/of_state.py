@@ -1,5 +1,6 @@
 """One way in for all rule sets: what a state has to tell to Prometheus."""
 
+from collections.abc import Collection
 from fractions import Fraction
 
 from fairlead.errors import FairleadError
@@ -19,22 +20,32 @@ from fairlead.store.metrics.kueue import kueue_families
 
 
 def state_families(
-    state: ClusterState, settings: Settings, capacity: Amounts | None
+    state: ClusterState,
+    settings: Settings,
+    capacity: Amounts | None,
+    *,
+    unknown: Collection[str] = (),
 ) -> list[Family]:
     """Return the metrics of *state* under its peer's names; *capacity* stands in for the nodes'.
 
+    Past use of resources of which it is *unknown* is left out: 0 would say that nobody used any.
     Cost: that of the rule set's shares, twice where past use counts.
     """
     match settings:
         case KaiSettings():
-            return _kai(state, settings, capacity)
+            return _kai(state, settings, capacity, unknown)
         case KueueSettings():
             return kueue_families(state, KueueShares(state), fair_sharing=settings.fair_sharing)
         case ElasticQuotaSettings():
             return elastic_quota_families(state, ElasticShares(state, settings))
 
 
-def _kai(state: ClusterState, settings: KaiSettings, capacity: Amounts | None) -> list[Family]:
+def _kai(
+    state: ClusterState,
+    settings: KaiSettings,
+    capacity: Amounts | None,
+    unknown: Collection[str],
+) -> list[Family]:
     if capacity is None and not state.nodes:
         raise FairleadError(
             "there is nothing to divide, because the input has no Node: add the nodes, or state "
@@ -42,4 +53,4 @@ def _kai(state: ClusterState, settings: KaiSettings, capacity: Amounts | None) -
         )
     total = state.total() if capacity is None else capacity
     without_history = KaiShares(state, total, Fraction(0)) if state.usage else None
-    return kai_families(state, KaiShares(state, total, settings.k), without_history)
+    return kai_families(state, KaiShares(state, total, settings.k), without_history, unknown)
