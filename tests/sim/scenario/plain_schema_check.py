@@ -20,6 +20,7 @@ KNOWN = {
     "enum",
     "format",
     "items",
+    "maximum",
     "minimum",
     "pattern",
     "properties",
@@ -45,6 +46,8 @@ def faults(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "
     if not any(_is_a(value, each) for each in types):
         return [at]
     if "minimum" in schema and value < schema["minimum"]:
+        return [at]
+    if "maximum" in schema and value > schema["maximum"]:
         return [at]
     if "pattern" in schema and not re.search(schema["pattern"], value):
         return [at]

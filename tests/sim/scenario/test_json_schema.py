@@ -44,6 +44,7 @@ FAULTS = {
     "duration: 5 hours": "$.spec.duration",
     "seed: -1": "$.spec.seed",
     "seed: many": "$.spec.seed",
+    "cluster: {nodes: [{name: x, count: 50001, capacity: {}}]}": "$.spec.cluster.nodes[0].count",
     "policies: [keue]": "$.spec.policies[0]",
     "policies: [{name: x}]": "$.spec.policies[0].policy",
     "cycle: {evry: 1s}": "$.spec.cycle.evry",
@@ -56,7 +57,8 @@ FAULTS = {
 
 @pytest.mark.parametrize(("line", "place"), FAULTS.items())
 def test_schema_and_reader_find_the_same_faults(tmp_path: Path, line: str, place: str) -> None:
-    spec = f"{NODES}{QUEUES}{WORK}  {line}\n"
+    nodes = "" if line.startswith("cluster") else NODES
+    spec = f"{nodes}{QUEUES}{WORK}  {line}\n"
     result = read(tmp_path, spec)
     assert place in [each.path for each in result.findings]
     schema = scenario_schema()

@@ -90,6 +90,22 @@ MISTAKES = {
         NODES + QUEUES + "  work: [{name: w, queue: a}]\n",
         "error 7 $.spec.work[0] missing-field",
     ),
+    "a job is told once": (
+        NODES + QUEUES + WORK.replace("}]}]", "}, {name: w-1, requests: {gpu: 1}, run: 1h}]}]"),
+        "error 7 $.spec.work[0].jobs[1].name duplicate-entry",
+    ),
+    "past use counts under kai only": (
+        GOOD + "  policies: [{policy: kueue, usage: {k: 1}}]\n",
+        "error 8 $.spec.policies[0].usage contradiction",
+    ),
+    "a list has no holes": (
+        NODES + "  queues: [{name: a}, null]\n" + WORK,
+        "error 6 $.spec.queues[1] wrong-type",
+    ),
+    "a text in a list is not empty": (
+        GOOD + "  manifests: ['']\n",
+        "error 8 $.spec.manifests[0] missing-field",
+    ),
     "the start is a full hour": (
         GOOD + "  start: 2026-01-05T00:30:00Z\n",
         "error 8 $.spec.start out-of-range",

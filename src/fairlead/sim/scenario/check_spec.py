@@ -76,13 +76,13 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
         seen.add(name)
         if form.policy == "kai" and form.settings:
             message = "found settings for kai, whose only settings here are those of usage"
-            tell((*path, "settings"), "no-effect", message, "write usage in their place")
+            tell((*path, "settings"), "contradiction", message, "write usage in their place")
         if form.policy != "kai" and form.usage is not None:
             message = f"found usage for {form.policy}, under which past use does not count"
-            tell((*path, "usage"), "no-effect", message, "remove it")
+            tell((*path, "usage"), "contradiction", message, "remove it")
         if form.policy != "kueue" and form.fair_sharing is not None:
             message = f"found fairSharing for {form.policy}, which has no such option"
-            tell((*path, "fairSharing"), "no-effect", message, "remove it")
+            tell((*path, "fairSharing"), "contradiction", message, "remove it")
 
 
 def policy_forms(spec: SpecForm) -> list[PolicyForm]:

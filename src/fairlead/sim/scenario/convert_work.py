@@ -48,6 +48,7 @@ class WorkConverter:
         self._capacity = capacity
         self._start_ms = start_ms
         self._tell = tell
+        self._job_names: set[str] = set()
 
     def part(self, work: WorkForm, written: Value, path: Path) -> WorkPart | None:
         """Return the source that *work* describes at *path*, or None if that was told to be wrong.
@@ -245,11 +246,17 @@ class WorkConverter:
             message = f"found {form.min_pods}, expected at most the {form.pods} pods"
             self._tell((*path, "minPods"), "contradiction", message, "lower it")
             return None
+        name = form.name or usual
+        if name in self._job_names:
+            message = f"found a second job {quote(name)}, expected a name each"
+            self._tell((*path, "name"), "duplicate-entry", message, "rename one of them")
+            return None
+        self._job_names.add(name)
         if form.run_ms == 0:
             self._tell((*path, "run"), "out-of-range", "found 0, expected more", "write 1ms")
             return None
         return Job(
-            name=form.name or usual,
+            name=name,
             queue=queue,
             user=form.user or (work.user if isinstance(work.user, str) else ""),
             kind=work.name,

@@ -50,7 +50,9 @@ class _Maker:
             case inspect.LiteralType():
                 return {"enum": list(kind.values)}
             case inspect.IntType():
-                return {"type": "integer", **({} if kind.ge is None else {"minimum": kind.ge})}
+                bounds = {"minimum": kind.ge, "maximum": kind.le}
+                given = {name: bound for name, bound in bounds.items() if bound is not None}
+                return {"type": "integer", **given}
             case inspect.BoolType():
                 return {"type": "boolean"}
             case _:

@@ -1,5 +1,6 @@
 """A scenario under one rule set and one seed, ready to run."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -17,9 +18,11 @@ from fairlead.sim.scenario.load_variant import load_variant, settings_of, usage_
 from fairlead.sim.scenario.node_groups import node_changes, take_out_later_nodes
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.scenario_form import SpecForm
+from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.scenario.work_sources import source_of
 from fairlead.sim.simulation import Sampler, Simulation
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
+from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.work.all_work import AllWork
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import MINUTE_MS, PrometheusSource
@@ -41,6 +44,7 @@ class Prepared:
         rules: SimulationRules,
         node_changes: tuple[NodeChange, ...],
         past_use: PastUse | None,
+        tallies: Mapping[str, TraceTally],
     ) -> None:
         """Hold the parts; `prepare` makes them."""
         self.state = state
@@ -51,6 +55,7 @@ class Prepared:
         self.rules = rules
         self.node_changes = node_changes
         self.past_use = past_use
+        self.tallies = tallies  # of traces, by the name of the source
 
     def simulation(
         self,
@@ -90,15 +95,21 @@ def prepare(
     nodes = take_out_later_nodes(spec.cluster, state)
     settings = settings_of(loaded.assembled.settings, spec, variant.form, scenario.overrides)
     chosen = spec.seed if seed is None else seed
+    tallies = {part.name: TraceTally() for part in scenario.work if isinstance(part, TraceWork)}
+    sources = [
+        source_of(part, chosen, spec.start_ms, tallies.get(part.name, TraceTally()))
+        for part in scenario.work
+    ]
     return Prepared(
         state=state,
         settings=settings,
         policy=make_policy(settings),
         maker=WorkloadMaker(state, variant.policy),
-        work=AllWork([source_of(part, chosen, spec.start_ms) for part in scenario.work]),
+        work=AllWork(sources),
         rules=_rules(spec),
         node_changes=node_changes(spec.cluster, nodes, spec.start_ms),
         past_use=_past_use(scenario, variant, state, settings, history),
+        tallies=tallies,
     )
 
 

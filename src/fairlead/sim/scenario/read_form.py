@@ -3,7 +3,7 @@
 Each field goes through a `Cursor`, so that every mistake is told with its line and its cure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeVar, cast
 
@@ -89,8 +89,7 @@ class _Reader:
         if not isinstance(value, list):
             _refuse(at, key, value, "a list", 'write a list: each item begins with "- "')
             return ()
-        # A place in a list is found as a key is; a cursor asks no more of it than to be looked up.
-        items = {cast("str", place): item for place, item in enumerate(value)}
+        items = {cast("str", _Place(place)): item for place, item in enumerate(value)}
         return tuple(self._each(at, key, items, kind.item_type).values())
 
     def _map(self, at: Cursor, value: Value, key: str, kind: inspect.DictType, usual: Any) -> Any:
@@ -104,9 +103,22 @@ class _Reader:
 
     def _each(self, at: Cursor, key: str, items: Mapping, kind: inspect.Type) -> dict[str, Any]:
         inside = Cursor(at.source, self._findings, items, parent=at, key=(key,))
-        found = {name: self.value(inside, items, name, kind, REQUIRED) for name in items}
+        found = {}
+        for name, item in items.items():
+            if item is None:
+                inside.ignore(name)
+                inside.error(name, "wrong-type", "found nothing, expected a value", "remove it")
+            else:
+                found[name] = self.value(inside, items, name, kind, REQUIRED)
         inside.finish()
         return found
+
+
+class _Place(int):
+    """A place in a list, in the place of a key; alone, it is also the path to what is there."""
+
+    def __iter__(self) -> Iterator[int]:
+        yield int(self)
 
 
 def _fitting(declared: inspect.Type, value: Value) -> tuple[inspect.Type, str | None]:

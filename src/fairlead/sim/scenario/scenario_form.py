@@ -3,9 +3,10 @@
 The reader, the JSON Schema and whoever makes a simulation of it all go by these.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from fairlead.policy.names import PolicyName
 from fairlead.sim.scenario.drawn_form import ONE
@@ -13,7 +14,6 @@ from fairlead.sim.scenario.field_types import (
     AsWritten,
     DurationMs,
     Factor,
-    Positive,
     Quantities,
     TimeMs,
     Whole,
@@ -24,7 +24,11 @@ from fairlead.sim.scenario.work_form import WorkForm
 
 API_VERSION: Final = "fairlead/v1"
 KIND: Final = "Scenario"
+MOST_NODES: Final = 50_000  # of one group
 FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
+
+
+NodeCount: TypeAlias = Annotated[int, Meta(ge=1, le=MOST_NODES)]
 
 
 class TaintForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
@@ -39,7 +43,7 @@ class NodeGroupForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """Nodes that are alike: NAME-1, NAME-2 and so on, or NAME alone without a count."""
 
     name: str
-    count: Positive | None = None
+    count: Annotated[NodeCount | None, says("How many; else one.")] = None
     capacity: Annotated[Quantities, says("Of each node; gpu is short for nvidia.com/gpu.")]
     labels: dict[str, str] = {}
     taints: tuple[TaintForm, ...] = ()

@@ -34,12 +34,12 @@ class JobListSource(WorkSource):
 
 
 class TraceSource(WorkSource):
-    """Submits the jobs of a log; the books of the last reading are in ``tally``."""
+    """Submits the jobs of a log."""
 
-    def __init__(self, work: TraceWork) -> None:
-        """Read nothing yet."""
+    def __init__(self, work: TraceWork, tally: TraceTally) -> None:
+        """Read nothing yet; *tally* gets the books."""
         self._work = work
-        self.tally = TraceTally()
+        self._tally = tally
 
     @property
     def name(self) -> str:
@@ -48,8 +48,7 @@ class TraceSource(WorkSource):
 
     def jobs(self) -> Iterator[Job]:
         """Read the log anew. Raises `TraceError` if it cannot be used."""
-        self.tally = TraceTally()
-        jobs = jobs_of_trace(Path(self._work.path), self._work.rules, self.tally)
+        jobs = jobs_of_trace(Path(self._work.path), self._work.rules, self._tally)
         return islice(jobs, self._work.jobs_at_most)
 
 
@@ -83,14 +82,17 @@ class LaterSource(WorkSource):
         return (replace(job, submit_ms=job.submit_ms + start_ms) for job in jobs)
 
 
-def source_of(part: WorkPart, seed: int, start_ms: int) -> WorkSource:
-    """Return the source of *part*; only the arguments, and the log of a trace, decide."""
+def source_of(part: WorkPart, seed: int, start_ms: int, tally: TraceTally) -> WorkSource:
+    """Return the source of *part*; only the arguments, and the log of a trace, decide.
+
+    *tally* gets the books of a trace.
+    """
     source: WorkSource
     match part:
         case JobList():
             source = JobListSource(part)
         case TraceWork():
-            source = TraceSource(part)
+            source = TraceSource(part, tally)
         case _:
             source = make_source(part, seed)
     return LaterSource(source, start_ms)
