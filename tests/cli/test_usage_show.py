@@ -1,12 +1,15 @@
 """``fairlead usage show``: what it may be told by, what it refuses, and its documents."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 import yaml
 from matplotlib.font_manager import fontManager
 
+from fairlead.explain import usage_plot
+from fairlead.explain.held_over_time import HeldOverTime
 from fairlead.model.axes import QueueName
 from fairlead.usage.entries import Guarantee
 from tests.cli.manifests import NODE, kai_queue, write
@@ -131,6 +134,60 @@ def test_letters_that_a_picture_cannot_show_are_noted(
     past = write_past(tmp_path, (capacity(10, 10), held(10, "漢", 8), held(0, "漢", 0)))
     file = tmp_path / "usage.png"
     ran = run_cli("usage", "show", "--store", past, "--now", NOW, "--plot", str(file))
-    note, drawn = ran.err.splitlines()
+    note, drawn, _ = ran.err.splitlines()
     assert note.startswith("note: no installed font has 漢, so the picture has boxes there: ")
     assert (ran.exit_code, drawn) == (0, f"drawn: {file}")
+
+
+BEGINS = "note: the record begins at 2026-11-15T22:00:00Z; what was used before is not known\n"
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize(("window", "note"), [("10h", ""), ("11h", BEGINS), ("30d", BEGINS)])
+def test_a_record_that_begins_within_the_window_is_noted(
+    tmp_path: Path, form: str, window: str, note: str
+) -> None:
+    past = write_past(tmp_path, PAST)
+    asked = ("usage", "show", "--store", past, "--now", NOW, "-o", form)
+    assert run_cli(*asked, "--window", window).err == note
+
+
+def test_a_record_of_nothing_begins_nowhere(tmp_path: Path) -> None:
+    ran = run_cli("usage", "show", "--store", write_past(tmp_path, ()), "--now", NOW)
+    assert "the record begins" not in ran.err
+
+
+def test_a_picture_is_blank_before_the_record_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 336 stretches of 336 hours the last 10 are known: 5 with 8 GPUs, 5 with none."""
+    drawn: list[HeldOverTime] = []
+    monkeypatch.setattr(usage_plot, "draw_usage", lambda held, *_: drawn.append(held))
+    past = write_past(tmp_path, PAST)
+    file = str(tmp_path / "usage.svg")
+    asked = ("usage", "show", "--store", past, "--now", NOW, "--plot", file)
+    assert run_cli(*asked, "--window", "336h").exit_code == 0
+    [held] = drawn
+    blank = [None] * 326
+    assert held.queues["a"][2] == [*blank, *[8000.0] * 5, *[0.0] * 5]
+    assert held.capacity[2] == [*blank, *[10_000.0] * 10]
+
+
+def test_a_half_life_too_short_to_be_one_is_refused(tmp_path: Path) -> None:
+    asked = ("usage", "show", "--store", write_past(tmp_path, PAST), "--now", NOW, "--half-life")
+    ran = run_cli(*asked, "1ns")
+    assert ran.exit_code == 2
+    assert "--half-life: expected 0 or at least 1ms" in ran.err
+    assert run_cli(*asked, "0s").exit_code == run_cli(*asked, "1ms").exit_code == 0
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "p.fifo"
+    os.mkfifo(pipe)
+    for store, told in (
+        (str(pipe), f"usage store {pipe}: it is no regular file; name a file"),
+        ("http://prometheus:9090", "Prometheus is no record of ours"),
+    ):
+        ran = run_cli("usage", "show", "--store", store, "--now", NOW)
+        assert (ran.exit_code, ran.out) == (1, "")
+        assert told in ran.err

@@ -1,6 +1,7 @@
 """``fairlead usage show``: who used what, as a table, a document or a picture."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from fairlead.store.feed.reading import Reading, standing
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.csv_line import csv_line
+from fairlead.usage.entries import Gap
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
 
@@ -69,6 +71,7 @@ def show(
     if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("expected a file that ends in .svg or .png", param_hint="--plot")
     record = find_record(store, files)
+    _check_file(record.path)
     rules = _rules(record.settings.rules, window, half_life)
     with opened(record, writes=False) as opened_store:
         reading = stored_reading(opened_store, rules, now, keeps_plain=True)
@@ -79,6 +82,35 @@ def show(
         if plot is not None:  # first: who reads the table may leave before its end
             _draw(opened_store, rules, report.until_ms, queue, Path(plot))
         _print(report, output)
+        begins_ms = _begins_ms(opened_store)
+    _print_notes(report, reading, begins_ms)
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no record, before it is opened: of a pipe, the end would be waited for."""
+    if path.parts[:1] in (("http:",), ("https:",)):
+        raise FairleadError(
+            "Prometheus is no record of ours, and has no use of single queues and users to show: "
+            "name a file; fairlead queues --usage-source URL shows what counts of Prometheus"
+        )
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise FairleadError(printable(f"usage store {path}: it is {what}; name a file"))
+
+
+def _begins_ms(store: UsageStore) -> int | None:
+    """When it was first written down what somebody held, or what there was; None: never."""
+    first_ms, next_ms = store.levels_around(0)
+    return next_ms if first_ms is None else first_ms
+
+
+def _print_notes(report: UsageReport, reading: Reading, begins_ms: int | None) -> None:
+    """Say what a reader must know to trust the numbers, and what they do not tell."""
+    if report.rows and begins_ms is not None and begins_ms > report.since_ms:
+        begin = moment_text(begins_ms)
+        click.echo(
+            f"note: the record begins at {begin}; what was used before is not known", err=True
+        )
     if report.until_ms < report.now_ms:
         end = moment_text(report.until_ms)
         click.echo(f"note: nobody looked after {end}; what was used since is not known", err=True)
@@ -92,21 +124,24 @@ def show(
 
 def _rules(rules: UsageRules, window: str | None, half_life: str | None) -> UsageRules:
     if window is not None:
-        length_ms = _length_ms("--window", window)
+        length_ms, _ = _length_ms("--window", window)
         if length_ms <= 0:
             raise click.BadParameter("expected more than 0", param_hint="--window")
         rules = msgspec.structs.replace(rules, window=Sliding(length_ms))
     if half_life is not None:
-        length_ms = _length_ms("--half-life", half_life)
+        length_ms, is_exact = _length_ms("--half-life", half_life)
         if length_ms < 0:
             raise click.BadParameter("expected 0 or more", param_hint="--half-life")
+        if length_ms == 0 and not is_exact:
+            raise click.BadParameter("expected 0 or at least 1ms", param_hint="--half-life")
         rules = msgspec.structs.replace(rules, half_life_ms=length_ms or None)
     return rules
 
 
-def _length_ms(option: str, text: str) -> int:
+def _length_ms(option: str, text: str) -> tuple[int, bool]:
+    """Read a length, and whether it is one of whole milliseconds."""
     try:
-        return parse_duration(text)[0]
+        return parse_duration(text)
     except DurationError as wrong:
         raise click.BadParameter(str(wrong), param_hint=option) from wrong
 
@@ -185,7 +220,12 @@ def _draw(
 
     begin_ms = begins_at(rules.window, until_ms)
     entries = counted(store.entries(begin_ms), "entries read")
-    held = held_over_time(entries, len(store.resources), begin_ms, until_ms, PLOT_POINTS)
+    record_ms = _begins_ms(store)
+    unknown = []
+    if record_ms is not None and record_ms > begin_ms:  # 0 would say that nobody held anything
+        unknown = [Gap(at_ms=record_ms, since_ms=begin_ms)]
+    in_order = chain(unknown, entries)
+    held = held_over_time(in_order, len(store.resources), begin_ms, until_ms, PLOT_POINTS)
     if queue is not None:
         only = {name: points for name, points in held.queues.items() if name == queue}
         held = msgspec.structs.replace(held, queues=only)
