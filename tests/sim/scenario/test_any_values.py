@@ -1,4 +1,4 @@
-"""Whatever stands in a scenario file, reading it tells what is wrong and never raises."""
+"""Whatever stands in a scenario file, it is told to be wrong or it can be made ready to run."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import read_documents
+from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.read_scenario import read_scenario
 from tests.manifest.value_strategies import as_json, values
 from tests.shared_folder import ROOT
@@ -39,17 +40,22 @@ near = st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=100, deadline=None)
 @given(which=st.integers(0, len(FILES) - 1), changes=st.data())
 def test_any_value_anywhere_is_read_or_refused(
     which: int, changes: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     document = deepcopy(documents()[which])
     for _ in range(changes.draw(st.integers(1, 2))):
-        holder, key = changes.draw(st.sampled_from(list(places(document))))
-        holder[key] = changes.draw(near | values)
+        found = list(places(document))
+        holder, key = found[changes.draw(st.integers(0, len(found) - 1))]
+        holder[key] = deepcopy(changes.draw(near | values))  # a second change may be within it
     file = tmp_path_factory.getbasetemp() / "any.json"
     file.write_text(as_json(document, is_ascii=True), encoding="utf-8")
     result = read_scenario(str(file))
     has_errors = any(each.severity == "error" for each in result.findings)
     assert (result.scenario is None) == has_errors
+    if result.scenario is not None:
+        for variant in result.scenario.variants:
+            prepared = prepare(result.scenario, variant)
+            assert prepared.rules.start_ms == result.scenario.spec.start_ms

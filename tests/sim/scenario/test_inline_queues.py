@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.state import ClusterState
@@ -152,6 +152,7 @@ def trees(draw: st.DrawFn) -> list[QueueForm]:
     return draw(st.permutations(queues))
 
 
+@settings(deadline=None)
 @given(queues=trees())
 def test_what_leaves_are_guaranteed_does_not_depend_on_the_rules(queues: list[QueueForm]) -> None:
     """And nothing of the cluster gets lost: quota under Kueue and all mins are its 30 GPUs."""
