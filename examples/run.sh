@@ -35,7 +35,7 @@ tell "KAI with history: who used much last week yields"
 record=$(mktemp -d)
 trap 'rm -rf "$record"' EXIT
 export FAIRLEAD_USAGE_STORE="$record/usage.db"
-show usage import examples/time-based/last-week.jsonl
+show usage import examples/time-based/last-week.jsonl --now 2026-11-16T08:00:00Z
 show usage show --now 2026-11-16T08:05:00Z
 show queues -f examples/time-based/monday.yaml -f examples/time-based/settings.yaml \
     --usage-source "$FAIRLEAD_USAGE_STORE" --now 2026-11-16T08:05:00Z

@@ -92,7 +92,7 @@ def answers(path: Path) -> Answers:
             moments=repr((store.newest_ms, store.newest_level_ms, store.observed_ms, around)),
             entries=repr((list(store.entries()), store.moments_after(START + 30 * HOUR))),
             later_entries=repr([list(store.entries(START + h * HOUR)) for h in (24, 45)]),
-            audit=repr(store.audit()),
+            audit=repr((store.audit(), store.imports())),
             reading=repr((reading.newest_ms, reading.acts, reading.ledger.usage(NOW))),
             ledger=repr(store.ledger(RULES, NOW).usage(NOW)),
         )

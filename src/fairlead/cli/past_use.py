@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 NOT_READ: Final = "note: past use is set up and was not read, so it does not count: add --usage"
 
+WELL_AGAIN: Final = "note: all is well again with past use"
+
 
 class UsageWish(NamedTuple):
     """What the command line says about past use."""
@@ -98,6 +100,7 @@ class PastUseReader:
         self._in_background = in_background
         self._followed: FollowedUsage | BackgroundUsage | None = None
         self._say = SayNews()
+        self._has_warned = False
 
     def let_count(self, assembled: Assembled, now_ms: int) -> PastUse | None:
         """Read past use into the state of *assembled*; None: not asked for, or it has no effect.
@@ -117,7 +120,8 @@ class PastUseReader:
         past = self._read(assembled, settings, now_ms)
         usage = past.vector.usage or {}
         known = assembled.state.queues
-        self._say(_warnings(past) | _strangers([name for name in usage if name not in known]))
+        news = self._warnings(past)
+        self._say(news | _strangers([name for name in usage if name not in known]))
         assembled.state.apply(
             UsageChanged({name: use for name, use in usage.items() if name in known})
         )
@@ -127,6 +131,14 @@ class PastUseReader:
         """Let go of the source."""
         if self._followed is not None:
             self._followed.close()
+
+    def _warnings(self, past: PastUse) -> dict[str, str]:
+        """Tell what is wrong, and after that, that nothing is any more."""
+        found = _warnings(past)
+        if not found and self._has_warned:
+            return {WELL_AGAIN: WELL_AGAIN}
+        self._has_warned = bool(found)
+        return found
 
     def _read(self, assembled: Assembled, settings: KaiSettings, now_ms: int) -> PastUse:
         """Ask the source, which is never an error: a missing answer is a state that is told."""
@@ -173,8 +185,7 @@ def _warnings(past: PastUse) -> dict[str, str]:
     vector = past.vector
     if vector.problem is None:
         return {}
-    key = f"{vector.state}: {vector.turn}"
-    return {key: f"warning: past use is {vector.state}: {vector.problem}"}
+    return {f"{vector.state}: {vector.turn}": f"warning: {vector.text()}"}
 
 
 def _strangers(names: Sequence[QueueName]) -> dict[str, str]:
@@ -214,9 +225,15 @@ def _check_source(text: str) -> None:
             raise click.BadParameter(f"found {shown!r}, {problem}", param_hint=hint)
     elif not Path(text).is_file():
         raise click.BadParameter(
-            f"there is no file {without_login(text)!r}; an address begins with http:// or https://",
-            param_hint=hint,
+            f"{_not_a_file(text)}; an address begins with http:// or https://", param_hint=hint
         )
+
+
+def _not_a_file(text: str) -> str:
+    shown = repr(without_login(text))
+    if Path(text).is_dir():
+        return f"{shown} is a folder, and a record is a file"
+    return f"{shown} is no regular file" if Path(text).exists() else f"there is no file {shown}"
 
 
 def _is_address(text: str) -> bool:

@@ -1,15 +1,12 @@
 """``fairlead usage grant`` and ``forgive``: changes by an administrator, each with its reason."""
 
-import getpass
-import os
 import time
-import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterator, Mapping
 
 import click
 
 from fairlead.cli.usage_amounts import read_resource_time
+from fairlead.cli.usage_audit import audited, read_name, read_reason, read_who
 from fairlead.cli.usage_record import (
     find_record,
     moment_to_write,
@@ -43,54 +40,17 @@ Examples:
 
 WHEN = "When it is done, such as 2026-11-16T09:00:00Z; by default now."
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def _text(_context: click.Context, option: click.Parameter, given: str | None) -> str | None:
-    """Refuse what cannot be written down: bytes that are no text, and names that nobody can have.
-
-    A reason may have several lines.
-    """
-    if any("\ud800" <= letter <= "\udfff" for letter in given or ""):
-        raise click.BadParameter("found bytes that are no text in UTF-8")
-    if given == "" and option.name == "queue":
-        raise click.BadParameter("found no name")
-    if option.name != "reason" and any(unicodedata.category(each) == "Cc" for each in given or ""):
-        raise click.BadParameter(f"found {given!r}, expected a name without control characters")
-    return given
-
-
-def _is_audited(command: Command) -> Command:
-    """Add the options that say who did it and why."""
-    for option in (
-        click.option(
-            "--who",
-            metavar="NAME",
-            callback=_text,
-            help="Who does it; by default $SUDO_USER, $USER or the login name.",
-        ),
-        click.option(
-            "--reason",
-            required=True,
-            metavar="TEXT",
-            callback=_text,
-            help="Why; kept in the log.",
-        ),
-    ):
-        command = option(command)
-    return command
-
 
 @dated(WHEN)
 @click.command(epilog=GRANT_EPILOG)
 @click.argument("amounts", nargs=-1, required=True, metavar="RESOURCE=[AMOUNT*]TIME...")
 @click.option(
-    "--queue", required=True, metavar="QUEUE", callback=_text, help="Whose record is changed."
+    "--queue", required=True, metavar="QUEUE", callback=read_name, help="Whose record is changed."
 )
 @click.option(
-    "--user", default="", metavar="USER", callback=_text, help="Count it for this user, too."
+    "--user", default="", metavar="USER", callback=read_name, help="Count it for this user, too."
 )
-@_is_audited
+@audited()
 @names_record
 def grant(
     amounts: tuple[str, ...],
@@ -107,7 +67,7 @@ def grant(
     A negative time is charged. gpu=100h is 100 hours of one GPU, and 50 hours of two. What is
     granted fades, and leaves the window, as use does.
     """
-    name, why = _who(who), _reason(reason)
+    name, why = read_who(who), read_reason(reason)
     found = find_record(store, files)
     refuse_stub(found.path)
     with opened(found, writes=True) as record:
@@ -137,9 +97,9 @@ def grant(
 
 @dated(WHEN)
 @click.command(epilog=FORGIVE_EPILOG)
-@click.option("--queue", metavar="QUEUE", callback=_text, help="Whose past use is forgiven.")
+@click.option("--queue", metavar="QUEUE", callback=read_name, help="Whose past use is forgiven.")
 @click.option("--all", "everybody", is_flag=True, help="Forgive every queue: begin anew.")
-@_is_audited
+@audited()
 @names_record
 def forgive(
     queue: str | None,
@@ -157,7 +117,7 @@ def forgive(
     """
     if everybody == (queue is not None):
         raise click.UsageError("say whose past use is forgiven: either --queue QUEUE or --all")
-    name, why = _who(who), _reason(reason)
+    name, why = read_who(who), read_reason(reason)
     found = find_record(store, files)
     refuse_stub(found.path)
     with opened(found, writes=True) as record:
@@ -207,27 +167,6 @@ def _above(queue: QueueName, parents: Mapping[QueueName, QueueName | None]) -> I
     while parent is not None:
         yield parent
         parent = parents.get(parent)
-
-
-def _who(given: str | None) -> str:
-    name = given or os.environ.get("SUDO_USER") or os.environ.get("USER") or _login()
-    if not name.strip():
-        raise click.UsageError("say who does it: --who NAME")
-    return name
-
-
-def _login() -> str:
-    """Return the name of the user that the machine knows; containers may know none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return ""
-
-
-def _reason(text: str) -> str:
-    if not text.strip():
-        raise click.BadParameter("found no text, expected why", param_hint="--reason")
-    return text
 
 
 def _note_unknown(what: str, name: str, known: Collection[str]) -> None:

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -13,6 +13,7 @@ import msgspec
 from fairlead.cli.progress import announce, counted
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.cli.usage_amounts import read_capacity
+from fairlead.cli.usage_audit import audited, read_reason, read_who
 from fairlead.cli.usage_known import unknown_entries
 from fairlead.cli.usage_new_record import added_to
 from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
@@ -24,6 +25,7 @@ from fairlead.explain.printable import printable
 from fairlead.model.axes import QueueName
 from fairlead.model.quantity import is_gpu
 from fairlead.store.file.fit_resources import fit_resources
+from fairlead.store.file.import_notes import ImportNote
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.sacct import ONE_LEFT_OUT, SacctHistory, held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES
@@ -81,6 +83,7 @@ def _read_zone(
     metavar="gpu=N,cpu=N,memory=N",
     help="sacct: what the cluster had, which sacct does not tell.",
 )
+@audited("import")
 @names_record
 def import_(
     file: str,
@@ -88,6 +91,8 @@ def import_(
     queue_map: str | None,
     time_zone: ZoneInfo | None,
     capacity: str | None,
+    reason: str,
+    who: str | None,
     store: str | None,
     files: tuple[str, ...],
     now: int,
@@ -96,7 +101,9 @@ def import_(
 
     All of it is added, or nothing; what the record knows is not written again. Older entries take
     their place in time, and entries of the future are refused. The record is made if there is none.
+    The log tells who did it.
     """
+    signed = _Signed(file, now, read_who(who), read_reason(reason))
     found = find_record(store, files)
     until_ms = now + DAY_MS + 1
     with _lines(file) as (name, lines):
@@ -122,8 +129,32 @@ def import_(
     with added_to(found) as record:
         if told == "sacct":
             text = _in_words_of(record, text)
-        added = _add(record, text, is_partial=told == "sacct")
+        added = _add(record, text, signed, is_partial=told == "sacct")
     _tell(added, len(text.entries))
+
+
+class _Signed(NamedTuple):
+    """Who imports which file, when and why."""
+
+    file: str
+    at_ms: int
+    who: str
+    reason: str
+
+    def note(self, added: Sequence[Entry]) -> ImportNote | None:
+        """What the log tells; None if nothing was new."""
+        if not added:
+            return None
+        begin_ms, end_ms = _span_ms(added)
+        return ImportNote(
+            at_ms=self.at_ms,
+            file="standard input" if self.file == "-" else Path(self.file).name,
+            entries=len(added),
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+            who=self.who,
+            reason=self.reason,
+        )
 
 
 def _tell(added: Sequence[Entry], count: int) -> None:
@@ -178,7 +209,9 @@ def _refuse_overlap(record: UsageStore, entries: Sequence[Entry]) -> None:
             )
 
 
-def _add(record: UsageStore, text: UsageText, *, is_partial: bool) -> Sequence[Entry]:
+def _add(
+    record: UsageStore, text: UsageText, signed: _Signed, *, is_partial: bool
+) -> Sequence[Entry]:
     """Add what the record does not know yet, and return it."""
     if is_partial:
         _refuse_overlap(record, text.entries)
@@ -196,7 +229,8 @@ def _add(record: UsageStore, text: UsageText, *, is_partial: bool) -> Sequence[E
         )
     announce(len(entries), "entries are written")
     looks_ms = [each for each in (record.observed_ms, text.head.observed_ms) if each is not None]
-    record.append(entries, observed_ms=max(looks_ms, default=None))
+    observed_ms = max(looks_ms, default=None)
+    record.append(entries, observed_ms=observed_ms, note=signed.note(entries))
     return entries
 
 

@@ -1,5 +1,7 @@
 """``fairlead usage log``: what administrators changed, who, when and why."""
 
+from operator import itemgetter
+
 import click
 import msgspec
 
@@ -8,6 +10,7 @@ from fairlead.cli.table import table_text
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.explain.moment_text import moment_text
 from fairlead.explain.resource_hours import hours_text, hours_unit
+from fairlead.store.file.import_notes import ImportNote
 from fairlead.store.text.csv_line import csv_line
 from fairlead.usage.entries import Forgiven, Granted
 
@@ -28,6 +31,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     queue: str | None  # None: all
     user: str | None
     amounts: dict[str, str]  # by resource; a charge has a minus
+    imported: str | None = None  # which file, how much of it, from when to when
     reason: str
 
 
@@ -37,14 +41,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def log(output: str, store: str | None, files: tuple[str, ...]) -> None:
     """Show what was changed, by whom, when and why.
 
-    Grants, charges and what was forgiven, the newest last.
+    Grants, charges, what was forgiven and what was imported, the newest last.
     """
     with opened(find_record(store, files), writes=False) as record:
-        changes = [_change(entry, record.resources) for entry in record.audit()]
+        dated = [(note.at_ms, _imported(note)) for note in record.imports()]
+        dated += [(act.at_ms, _change(act, record.resources)) for act in record.audit()]
+    changes = [change for _, change in sorted(dated, key=itemgetter(0))]
     if output in ("json", "yaml"):
         from fairlead.cli.output import print_document
 
-        print_document({"kind": "UsageLog", "changes": changes}, output)
+        print_document(
+            {"apiVersion": "fairlead/v1", "kind": "UsageLog", "changes": changes}, output
+        )
         return
     rows = [_row(change) for change in changes]
     if output == "table":
@@ -75,6 +83,21 @@ def _change(entry: Granted | Forgiven, resources: tuple[str, ...]) -> Change:
     )
 
 
+def _imported(note: ImportNote) -> Change:
+    count = "1 entry" if note.entries == 1 else f"{note.entries} entries"
+    return Change(
+        time=moment_text(note.at_ms),
+        who=note.who,
+        change="imported",
+        queue=None,
+        user=None,
+        amounts={},
+        imported=f"{note.file}, {count} from {moment_text(note.begin_ms)} to "
+        f"{moment_text(note.end_ms)}",
+        reason=note.reason,
+    )
+
+
 def _word(entry: Granted) -> str:
     if all(each <= 0 for each in entry.resource_time):
         return "granted"
@@ -83,6 +106,7 @@ def _word(entry: Granted) -> str:
 
 def _row(change: Change) -> tuple[str, ...]:
     amounts = ", ".join(f"{text} {name}" for name, text in change.amounts.items())
+    amounts = change.imported or amounts
     queue = "*" if change.queue is None else change.queue
     user = change.user or ""
     return (change.time, change.who, change.change, queue, user, amounts, change.reason)

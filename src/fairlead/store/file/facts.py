@@ -16,6 +16,7 @@ FactName: TypeAlias = Literal[
     "rolled_up_until_ms",  # everything before is rolled up
     "newest_change",  # the key of the last row of levels
     "newest_act",  # the key of the last act
+    "newest_import",  # the key of the last note about an import
     "names_seal",  # the checksum of all names of holders
     "resources_seal",  # the checksum of all names of resources
 ]

@@ -7,6 +7,7 @@ mean something else gives their tables new names, so that a program that knows t
 
 * ``sealed_levels``: levels, as `entry_rows` packs them, sealed (`sealed_rows`): most of a file.
 * ``sealed_acts``: the rare entries (grants, forgiving, names, gaps), as JSON for people, sealed.
+* ``sealed_imports``: who imported what, when and why, sealed in the same way.
 * ``sealed_holders``, ``sealed_resources``: names, each written once; their checksum is a fact.
 * ``checkpoints``: all levels at a moment, so that reading can begin there. They can be lost.
 * ``snapshot``: a ledger, so that a start is quick. It can be lost.

@@ -30,6 +30,9 @@ ALTER TABLE changes RENAME TO sealed_levels;
 ALTER TABLE acts RENAME TO sealed_acts;
 ALTER TABLE holders RENAME TO sealed_holders;
 ALTER TABLE resources RENAME TO sealed_resources;
+CREATE TABLE sealed_imports (
+    key INTEGER PRIMARY KEY, entry TEXT NOT NULL, checksum INTEGER NOT NULL
+);
 DROP TABLE checkpoints;
 CREATE TABLE checkpoints (
     key INTEGER PRIMARY KEY, levels BLOB NOT NULL, checksum INTEGER NOT NULL

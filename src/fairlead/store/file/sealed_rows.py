@@ -74,6 +74,13 @@ class ActForm:
         return columns[0].encode() if isinstance(columns[0], str) else None
 
 
+class ImportForm(ActForm):
+    """Notes about imports, in the form of acts."""
+
+    table = "sealed_imports"
+    newest: FactName = "newest_import"
+
+
 class SealedRows:
     """Reads and writes one table on a connection; who calls begins and ends transactions."""
 

@@ -18,6 +18,7 @@ from fairlead.store.file.checkpoints import Checkpoints
 from fairlead.store.file.entry_checks import check_entries
 from fairlead.store.file.facts import fact, set_fact, times_rewritten
 from fairlead.store.file.file_version import check_version
+from fairlead.store.file.import_notes import ImportNote, read_notes, write_note
 from fairlead.store.file.journal import LAST_KEY, Journal
 from fairlead.store.file.journal_key import first_key, moment_of
 from fairlead.store.file.levels import Levels
@@ -134,10 +135,17 @@ class UsageStore:
             with self._transaction():
                 self._journal.add_resources(names)
 
-    def append(self, entries: Sequence[Entry], *, observed_ms: int | None = None) -> None:
+    def append(
+        self,
+        entries: Sequence[Entry],
+        *,
+        observed_ms: int | None = None,
+        note: ImportNote | None = None,
+    ) -> None:
         """Write *entries*, all or none; when this returns, no crash can lose them.
 
         *observed_ms* is when a scheduler looked: up to then everything else is as it was before.
+        With a *note*, somebody imported them.
 
         They need not be newer than what is there: each takes its place in time. Raises UsageError,
         and changes nothing, for entries that contradict each other or those that are there, and
@@ -151,6 +159,8 @@ class UsageStore:
                 set_fact(self._connection, "observed_ms", observed_ms)
             if entries:
                 self._append(entries)
+            if note is not None:
+                write_note(self._connection, note)
 
     def entries(self, since_ms: int | None = None) -> Iterator[Entry]:
         """All entries in the order to take them, or those from *since_ms* on.
@@ -252,6 +262,11 @@ class UsageStore:
             acts = [entry for _, entry in self._journal.read_acts()]
         return [entry for entry in acts if isinstance(entry, Granted | Forgiven)]
 
+    def imports(self) -> list[ImportNote]:
+        """Who imported what, when and why, the newest last."""
+        with self._one_moment():
+            return read_notes(self._connection)
+
     def check(self) -> None:
         """Read all of the file; raises StoreError if anything is not as it was written."""
         with self._one_moment():
@@ -260,6 +275,7 @@ class UsageStore:
                 raise damaged(self.path, found)
             check_saved_ledger(self._connection)
             self._checkpoints.check()
+            read_notes(self._connection)
             try:
                 self._walk(None)
             except UsageError as contradiction:
