@@ -207,7 +207,10 @@ def test_an_empty_file_becomes_a_store(folder: Path) -> None:
 def test_a_file_that_was_cut_off_is_told(path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    with pytest.raises(StoreError, match=r"it is damaged .*; put it aside with its -wal and -shm, and restore a copy"):
+    with pytest.raises(
+        StoreError,
+        match=r"it is damaged .*; put it aside with its -wal and -shm, and restore a copy",
+    ):
         read_all(path)
 
 
