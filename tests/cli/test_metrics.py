@@ -288,8 +288,9 @@ def test_a_store_that_cannot_be_read_any_more_is_survived_and_told_once(tmp_path
             assert told["fairlead_input_errors"] == {(): 0}
         record(tmp_path, time.time_ns() // 10**6)
         assert scraped(scrape(url))[degraded] == {(): 0}
-    (told_once,) = [line for line in log.read_text().splitlines() if "past use" in line]
+    told_once, again = [line for line in log.read_text().splitlines() if "past use" in line]
     assert "usage.db" in told_once
+    assert again == "note: all is well again with past use"
 
 
 def test_a_store_is_let_go_of_before_the_metrics_are_printed(

@@ -279,6 +279,7 @@ def test_other_rule_sets_say_that_history_has_no_effect(policy: str, command: st
     [
         (("--usage",), "nothing says where past use is: name it with --usage-source", 1),
         (("--usage-source", "no-such.db"), "there is no file 'no-such.db'", 2),
+        (("--usage-source", "/"), "'/' is a folder, and a record is a file", 2),
         (("--usage-source", "ftp://p"), "expected an address that begins with http://", 2),
         (("--usage-source", "http://"), "expected an address with a host", 2),
     ],
@@ -338,6 +339,35 @@ def test_what_is_stale_is_said_once_however_old_it_becomes(
             said.append(capsys.readouterr().err)
     assert "what is known of past use is 360 s old" in said[0]
     assert said[1:] == ["", ""]
+
+
+def test_that_past_use_can_be_read_again_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read, moved away twice as long, and put back; numbers that are fresh count all the time."""
+    past = Path(write_past(tmp_path, PAST))
+    file = write(tmp_path, "c.yaml", *CLUSTER)
+    said = []
+    with closing(reader_of(str(past))) as reader:
+        for is_there in (True, False, False, True, True, False, True):
+            if is_there != past.exists():
+                away = tmp_path / "away.db"
+                (away if is_there else past).rename(past if is_there else away)
+            assembled = load([file], policy=None, strict=False).assembled
+            assert assembled is not None
+            reader.let_count(assembled, NOW_MS)
+            said.append(capsys.readouterr().err)
+    problem = f"warning: past use counts, but not all is well: usage store {past}: there is no such"
+    again = "note: all is well again with past use\n"
+    assert [each if each == again else each[: len(problem)] for each in said] == [
+        "",
+        problem,
+        "",
+        again,
+        "",
+        problem,
+        again,
+    ]
 
 
 def test_another_queue_that_is_not_among_the_objects_is_news(

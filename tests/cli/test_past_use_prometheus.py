@@ -87,7 +87,7 @@ def test_what_the_server_does_not_have_is_told_and_the_rest_counts(
     tmp_path: Path, url: str
 ) -> None:
     ran = queues(tmp_path, url, "{}", "--usage")
-    assert ran.err.startswith("warning: past use is fresh: ")
+    assert ran.err.startswith("warning: past use counts, but not all is well: ")
     assert "kai_queue_allocated_memory_bytes" in ran.err
     assert ran.err.count("\n") == 1
 
@@ -132,7 +132,7 @@ def test_metrics_tell_what_the_server_knows(tmp_path: Path, url: str) -> None:
         told = scraped(ran.out)
         assert told["fairlead_usage_store_staleness_seconds"] == {(): 0}
         assert told["fairlead_usage_store_degraded"] == {(): 1}
-        assert ran.err.startswith("warning: past use is fresh: ")
+        assert ran.err.startswith("warning: past use counts, but not all is well: ")
 
 
 def test_a_window_that_tumbled_five_hours_ago_has_forgotten(tmp_path: Path, url: str) -> None:

@@ -1,5 +1,6 @@
 """Past use for a planner from our own file: read, followed, stale, missing, ahead of the clock."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -103,6 +104,17 @@ def test_a_store_that_is_not_there_or_empty_is_missing_use(tmp_path: Path) -> No
     assert empty.vector(START, PARENTS, ("gpu",)) == UsageVector(
         usage=None, state="missing", problem=text, turn=text
     )
+
+
+def test_a_pipe_or_a_folder_is_missing_use_and_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "p.fifo"
+    os.mkfifo(pipe)
+    for path, text in ((pipe, "it is no regular file"), (tmp_path, "it is a folder")):
+        feed = UsageFeed(RULES, StoreSource(path=str(path)), {})
+        feed.refresh(START)
+        vector = feed.vector(START, PARENTS, ("gpu",))
+        assert (vector.state, vector.usage) == ("missing", None)
+        assert vector.problem == f"usage store {path}: {text}; name a file"
 
 
 def test_use_of_a_cluster_whose_size_nobody_told_is_no_silent_zero(tmp_path: Path) -> None:

@@ -263,10 +263,8 @@ class UsageFeed:
         turn = vector.state, vector.turn
         if turn != self._logged:
             self._logged = turn
-            if vector.problem is None:
-                _LOG.info("past use is %s", vector.state)
-            else:
-                _LOG.warning("past use is %s: %s", vector.state, vector.problem)
+            level = logging.INFO if vector.problem is None else logging.WARNING
+            _LOG.log(level, "%s", vector.text())
 
 
 def _counted(ledger: Ledger, as_of_ms: int, axes: Sequence[str], tree: CountedTree) -> _Counted:

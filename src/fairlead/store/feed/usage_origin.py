@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Final, Protocol
 
 import msgspec
 
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, StoreError
 from fairlead.store.feed.guarantees_told import GuaranteesTold, UntoldGuaranteesError
 from fairlead.store.feed.problem import Problem, problem_of
 from fairlead.store.feed.reading import Reading
@@ -129,9 +130,15 @@ class PrometheusOrigin:
 
 
 def _which_file(path: Path) -> tuple[int, ...] | None:
-    """What tells a file from another of the same name; None: there is none."""
+    """What tells a file from another of the same name; None: there is none.
+
+    StoreError for what is no file, before it is opened: nobody may ever write into a pipe.
+    """
     try:
         found = path.stat()
     except OSError:
         return None
+    if not S_ISREG(found.st_mode):
+        what = "a folder" if S_ISDIR(found.st_mode) else "no regular file"
+        raise StoreError(f"usage store {path}: it is {what}; name a file")
     return found.st_dev, found.st_ino

@@ -27,6 +27,14 @@ class UsageVector(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
     turn: str = ""  # the problem without ages and moments: while it is the same, nothing is new
 
+    def text(self) -> str:
+        """Say in one line how things are, and what is wrong."""
+        if self.problem is None:
+            return f"past use is {self.state}"
+        if self.state == "fresh":  # what was read is, although reading may have failed since
+            return f"past use counts, but not all is well: {self.problem}"
+        return f"past use is {self.state}: {self.problem}"
+
 
 class UsageSums(msgspec.Struct, frozen=True, kw_only=True):
     """Base units times milliseconds on each axis, of all queues that used any, inner ones too."""
