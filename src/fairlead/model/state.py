@@ -298,7 +298,7 @@ class ClusterState:
 
     def _enqueue(self, workload: Workload) -> None:
         self._journal.put(self.workloads, workload.name, workload)
-        if any([each.constraints.pod_anti_affinity for each in workload.pod_sets]):
+        if any(each.constraints.pod_anti_affinity for each in workload.pod_sets):
             self._journal.put(self.repelling, workload.name, None)
         self._queued.put(workload.queue, workload.name)
         self._note_waiting(workload)
