@@ -11,17 +11,17 @@ def uncounted(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> list[str]:
     return [*_unrecorded(axes, ledger), *_without_capacity(axes, ledger, as_of_ms)]
 
 
-def unknown_axes(axes: Sequence[str], ledger: Ledger, as_of_ms: int) -> tuple[str, ...]:
+def unknown_axes(
+    axes: Sequence[str], ledger: Ledger, as_of_ms: int, step_ms: int
+) -> tuple[str, ...]:
     """Those of *axes* of which no part can be told, because there is no whole.
 
-    Where there is one now, the window has only begun, and nothing was used in it yet. Cost: that
-    of the ledger's sum of the capacity; O(queues) where a resource has none.
+    Where there will be one in *step_ms*, if all goes on, the window has only begun, and nothing was
+    used in it yet. Cost: that of the ledger's sum of the capacity, whatever the queues.
     """
     unknown = set(ledger.unknown(as_of_ms))
     if unknown:
-        capacity = ledger.state().capacity
-        levels = (0,) * len(ledger.resources) if capacity is None else capacity.levels
-        unknown -= {name for name, now in zip(ledger.resources, levels, strict=True) if now > 0}
+        unknown.intersection_update(ledger.unknown(as_of_ms + step_ms))
     return tuple(
         axis
         for axis, places in zip(axes, places_of(axes, ledger.resources), strict=True)

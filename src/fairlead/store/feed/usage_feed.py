@@ -206,7 +206,8 @@ class UsageFeed:
         if not (is_stale and self._rules.on_stale == "drop"):
             try:
                 found, as_of_ms = self._as_of(reading, standings, now_ms)
-                counted = _counted(found.ledger, as_of_ms, axes, self._tree(reading, parents))
+                tree = self._tree(reading, parents)
+                counted = _counted(found.ledger, as_of_ms, axes, tree, reading.rules.resolution_ms)
                 problems.extend(map(problem_of, counted.problems))
             except FairleadError as problem:
                 problems.append(problem_of(str(problem)))
@@ -267,10 +268,12 @@ class UsageFeed:
             _LOG.log(level, "%s", vector.text())
 
 
-def _counted(ledger: Ledger, as_of_ms: int, axes: Sequence[str], tree: CountedTree) -> _Counted:
+def _counted(
+    ledger: Ledger, as_of_ms: int, axes: Sequence[str], tree: CountedTree, step_ms: int
+) -> _Counted:
     """What counts of a ledger; UsageError if it contradicts itself."""
     usage = usage_on_axes(ledger, as_of_ms, axes, tree)
-    unknown = unknown_axes(axes, ledger, as_of_ms)
+    unknown = unknown_axes(axes, ledger, as_of_ms, step_ms)
     if len(unknown) < len(axes):
         return _Counted(usage, unknown, uncounted(axes, ledger, as_of_ms))
     return _Counted(None, unknown, ["of no resource it is known how much of it the cluster had"])
