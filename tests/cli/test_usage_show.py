@@ -191,3 +191,15 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         ran = run_cli("usage", "show", "--store", store, "--now", NOW)
         assert (ran.exit_code, ran.out) == (1, "")
         assert told in ran.err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["show", "log", "export", "forgive --all --reason r", "grant --queue q gpu=1h --reason r"],
+)
+def test_no_verb_waits_for_the_end_of_a_pipe(tmp_path: Path, verb: str) -> None:
+    pipe = tmp_path / "use.db"
+    os.mkfifo(pipe)
+    ran = run_cli("usage", *verb.split(), "--store", str(pipe))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "no regular file" in ran.err

@@ -28,8 +28,10 @@ def read_name(_context: click.Context, option: click.Parameter, given: str | Non
 def audited(default_reason: str | None = None) -> Callable[[Command], Command]:
     """Add the options that say who did it and why; without a default, a reason must be given."""
     why = "Why; kept in the log."
+    given: dict[str, Any] = {"required": True}
     if default_reason is not None:
         why = f"Why; kept in the log. By default: {default_reason}."
+        given = {"default": default_reason}
 
     def with_options(command: Command) -> Command:
         for option in (
@@ -41,11 +43,10 @@ def audited(default_reason: str | None = None) -> Callable[[Command], Command]:
             ),
             click.option(
                 "--reason",
-                required=default_reason is None,
-                default=default_reason,
                 metavar="TEXT",
                 callback=read_name,
                 help=why,
+                **given,
             ),
         ):
             command = option(command)

@@ -12,6 +12,7 @@ import msgspec
 from fairlead.cli.options import load_files
 from fairlead.cli.standard_input import read_standard_input
 from fairlead.errors import FairleadError
+from fairlead.explain.printable import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.settings import KaiSettings
@@ -62,8 +63,10 @@ def find_record(store: str | None, files: tuple[str, ...]) -> Record:
     assembled = _assembled(files) if files else None
     settings = _usage_settings(assembled)
     queues = {} if assembled is None else assembled.state.queues
+    path = Path(store or os.environ.get(STORE_VARIABLE, "") or _path_in(settings))
+    _check_file(path)
     return Record(
-        path=Path(store or os.environ.get(STORE_VARIABLE, "") or _path_in(settings)),
+        path=path,
         settings=settings or UsageSettings(),
         parents={name: queue.parent for name, queue in queues.items()},
     )
@@ -76,6 +79,18 @@ def opened(record: Record, *, writes: bool, makes: bool = False) -> Iterator[Usa
         writes = False  # which says that it is missing, where a slip in the name would make it
     with UsageStore.open(record.path, writes=writes) as store:
         yield store
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no record, before it is opened: of a pipe, the end would be waited for."""
+    if path.parts[:1] in (("http:",), ("https:",)):
+        raise FairleadError(
+            "Prometheus is no record of ours, and has no use of single queues and users to show: "
+            "name a file; fairlead queues --usage-source URL shows what counts of Prometheus"
+        )
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise FairleadError(printable(f"usage store {path}: it is {what}; name a file"))
 
 
 def moment_to_write(store: UsageStore, now_ms: int) -> int:

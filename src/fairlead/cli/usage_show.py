@@ -71,7 +71,6 @@ def show(
     if plot is not None and Path(plot).suffix.lower() not in (".svg", ".png"):
         raise click.BadParameter("expected a file that ends in .svg or .png", param_hint="--plot")
     record = find_record(store, files)
-    _check_file(record.path)
     rules = _rules(record.settings.rules, window, half_life)
     with opened(record, writes=False) as opened_store:
         reading = stored_reading(opened_store, rules, now, keeps_plain=True)
@@ -84,18 +83,6 @@ def show(
         _print(report, output)
         begins_ms = _begins_ms(opened_store)
     _print_notes(report, reading, begins_ms)
-
-
-def _check_file(path: Path) -> None:
-    """Refuse what is no record, before it is opened: of a pipe, the end would be waited for."""
-    if path.parts[:1] in (("http:",), ("https:",)):
-        raise FairleadError(
-            "Prometheus is no record of ours, and has no use of single queues and users to show: "
-            "name a file; fairlead queues --usage-source URL shows what counts of Prometheus"
-        )
-    if path.exists() and not path.is_file():
-        what = "a folder" if path.is_dir() else "no regular file"
-        raise FairleadError(printable(f"usage store {path}: it is {what}; name a file"))
 
 
 def _begins_ms(store: UsageStore) -> int | None:
