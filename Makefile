@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
 #   VENV=.venv          where the environment is
-#   ARGS='-k tidy'      more arguments for test, bench and soak
+#   ARGS='-k tidy'      more arguments for test, bench, bench-sim and soak
 #   POINTS=1000         how often soak kills a writer of the record of use
 
 PYTHON ?=
@@ -13,7 +13,7 @@ python := $(VENV)/bin/python
 installed := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check format docs bench soak clean
+.PHONY: help setup run test test-all check format docs bench bench-sim soak clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ docs: $(installed) ## write what the commands in the docs really print into the 
 
 bench: $(installed) ## measure against the goals
 	@$(python) -m bench $(ARGS)
+
+bench-sim: $(installed) ## measure one long simulation, for minutes; ARGS='--policy kai --days 3'
+	@$(python) -m bench.simulated_month $(ARGS)
 
 soak: $(installed) ## look for preemptions without end in ten million worlds, for hours, and kill writers
 	@$(python) -m tests.store.crashes --points $(or $(POINTS),1000)
