@@ -33,7 +33,9 @@ def files() -> tuple[Path, ...]:
 
 
 def _is_ours(file: Path) -> bool:
-    folders = file.relative_to(ROOT).parts[:-1]
+    *folders, name = file.relative_to(ROOT).parts
+    if name == ".git":  # of a second working tree it is a file, which says where the first one is
+        return False
     left_out = {"__pycache__", "build", "dist"}
     return not any(
         folder in left_out or (folder.startswith(".") and folder != ".ci") for folder in folders
