@@ -10,7 +10,8 @@
     ├── ClusterError         a cluster did not do what was asked; may say when to try again
     ├── UsageError           a record of use contradicts itself; nothing was changed
     ├── StoreError           usage could not be saved or loaded
-    └── SimulationError      a scenario asks for what cannot be simulated
+    ├── SimulationError      a scenario asks for what cannot be simulated
+    └── ResultError          results of a simulation could not be written or read back
 
 A caller who catches `FairleadError` has caught every mistake that is not a defect of ours. A
 workload that does not fit is a decision with a reason, never an exception.
@@ -86,3 +87,7 @@ class StoreError(FairleadError):
 
 class SimulationError(FairleadError):
     """A scenario, a trace or a source of work asks for what cannot be simulated."""
+
+
+class ResultError(FairleadError):
+    """A folder holds no results that can be read, or none can be written there."""

@@ -7,6 +7,8 @@ listener.
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import msgspec
+
 from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
@@ -58,8 +60,13 @@ class LiveJobs:
         self.running = 0  # jobs that have a place
 
     def submit(self, now_ms: int, job: Job) -> None:
-        """Let *job* come and wait. Raises SimulationError for one that nobody can run."""
+        """Let *job* come and wait. Raises SimulationError for one that nobody can run.
+
+        Who comes through a LocalQueue is told as a job of the ClusterQueue behind it.
+        """
         workload = self._maker.workload(job)
+        if job.queue != workload.queue:
+            job = msgspec.structs.replace(job, queue=workload.queue)
         self._state.apply(WorkloadAdded(workload))
         self._progress[workload.name] = JobProgress(job, self._rules.delays)
         self._listener(Submitted(at_ms=now_ms, job=job))

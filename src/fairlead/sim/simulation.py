@@ -75,17 +75,23 @@ class Simulation:
         self._arrivals = work.jobs()
         self._begin(node_changes)
 
-    def run(self) -> None:
-        """Let time pass until the end, or until nothing more can happen."""
+    def run(self, may_go_on: Callable[[], bool] = lambda: True) -> bool:
+        """Let time pass until the end, or until nothing more can happen.
+
+        *may_go_on* is asked before each thing that happens; returns whether it always said yes.
+        """
         until_ms = self._rules.until_ms
         while (next_ms := self._events.next_ms()) is not None:
             if until_ms is not None and next_ms >= until_ms:
                 self.now_ms = until_ms
-                return
+                break
             if until_ms is None and self._is_over():
-                return
+                break
+            if not may_go_on():
+                return False
             self.now_ms = next_ms
             self._events.step()
+        return True
 
     def _is_over(self) -> bool:
         """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""

@@ -7,6 +7,7 @@ bucket is a list of whole numbers of any size.
 from array import array
 from collections.abc import Sequence
 from operator import add, sub
+from typing import Self
 
 
 class BucketTable:
@@ -16,6 +17,13 @@ class BucketTable:
         """No bucket has been closed."""
         self._rows: list[Sequence[int]] = []
         self._closed_at = [0] * holders
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[list[int]]) -> Self:
+        """Return the table of these buckets, each with one number for each holder."""
+        table = cls(len(rows[0]) if rows else 0)
+        table._rows = list(map(_packed, rows))
+        return table
 
     def close(self, totals: list[int]) -> None:
         """End a bucket; *totals* count from the beginning."""

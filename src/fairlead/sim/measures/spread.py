@@ -4,18 +4,14 @@ One run of a random workload is an anecdote. The interval is the one that, in th
 the true mean in 95 of 100 cases, if the runs are independent and not too skewed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, sqrt
-from typing import Literal, TypeAlias, cast
 
 import msgspec
 
+from fairlead.sim.measures.flat_measures import SCOPES, Key, Scope, flat_measures
 from fairlead.sim.measures.student_t import quantile_95
 from fairlead.sim.measures.summary import Summary
-
-Scope: TypeAlias = Literal["cluster", "queue", "user", "kind"]
-Key: TypeAlias = tuple[Scope, str, str]
-SCOPES: tuple[Scope, ...] = ("cluster", "queue", "user", "kind")
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +33,7 @@ def spread(summaries: Sequence[Summary]) -> tuple[Spread, ...]:
     """
     values: dict[Key, list[float | None]] = {}
     for summary in summaries:
-        for key, value in _measures(summary):
+        for key, value in flat_measures(summary):
             values.setdefault(key, []).append(value)
     return tuple(_spread(key, values[key]) for key in _in_order(values))
 
@@ -50,7 +46,7 @@ def difference(before: Mapping[int, Summary], after: Mapping[int, Summary]) -> t
     """
     values: dict[Key, list[float | None]] = {}
     for seed in before.keys() & after.keys():
-        old, new = dict(_measures(before[seed])), dict(_measures(after[seed]))
+        old, new = dict(flat_measures(before[seed])), dict(flat_measures(after[seed]))
         for key in old.keys() | new.keys():
             values.setdefault(key, []).append(_minus(new.get(key), old.get(key)))
     return tuple(_spread(key, values[key]) for key in _in_order(values))
@@ -62,26 +58,6 @@ def _minus(value: float | None, other: float | None) -> float | None:
 
 def _in_order(keys: Iterable[Key]) -> list[Key]:
     return sorted(keys, key=lambda key: (SCOPES.index(key[0]), key[1:]))
-
-
-def _measures(summary: Summary) -> Iterator[tuple[Key, float | None]]:
-    """Yield every number of a summary with where it stands."""
-    tree = msgspec.to_builtins(summary)
-    for measure, value in _numbers(tree["of_cluster"], ""):
-        yield ("cluster", "", measure), value
-    for scope, groups in (("queue", "of_queues"), ("user", "of_users"), ("kind", "of_kinds")):
-        for name, group in tree[groups].items():
-            for measure, value in _numbers(group, ""):
-                yield (cast(Scope, scope), name, measure), value
-
-
-def _numbers(tree: Mapping[str, object], path: str) -> Iterator[tuple[str, float | None]]:
-    for field, value in tree.items():
-        if isinstance(value, dict):
-            yield from _numbers(value, f"{path}{field}/")
-        else:
-            assert value is None or isinstance(value, int | float)
-            yield f"{path}{field}", value
 
 
 def _spread(key: Key, values: Sequence[float | None]) -> Spread:

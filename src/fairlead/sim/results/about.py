@@ -1,0 +1,54 @@
+"""What is told about a result and about each of its runs, and how their files are called."""
+
+from typing import Final
+
+import msgspec
+
+from fairlead.policy.names import PolicyName
+
+FORMAT: Final = "fairlead-simulation"
+VERSION: Final = 1
+
+RESULT_FILE: Final = "result.json"
+RUN_FILE: Final = "run.json"
+SUMMARY_FILE: Final = "summary.json"
+MEASURES_FILE: Final = "measures.csv"
+SERIES_FILE: Final = "series.csv"
+JOBS_FILE: Final = "jobs.csv"
+EVICTIONS_FILE: Final = "evictions.csv"
+RUN_FILES: Final = (
+    RUN_FILE,
+    SUMMARY_FILE,
+    MEASURES_FILE,
+    SERIES_FILE,
+    JOBS_FILE,
+    EVICTIONS_FILE,
+)
+
+
+class ResultAbout(msgspec.Struct, frozen=True, kw_only=True):
+    """What a folder with results says of itself."""
+
+    format: str = FORMAT
+    version: int = VERSION
+    scenario: str  # its name
+    complete: bool = False  # all runs that were asked for are there, each until its end
+    runs: tuple[str, ...] = ()  # names of folders, in the order in which they were asked for
+
+
+class RunAbout(msgspec.Struct, frozen=True, kw_only=True):
+    """One run: under which rules, with what chance, and until when."""
+
+    name: str  # that of its folder
+    scenario: str
+    variant: str
+    policy: PolicyName
+    seed: int
+    settings: dict[str, str] = {}  # what was set by name, as it was written
+    complete: bool  # False: it was stopped before its end, at end_ms
+    start_ms: int
+    end_ms: int
+    cycles: int
+    resources: tuple[str, ...]  # that are measured
+    parents: dict[str, str | None]  # the queues, in the order of their names
+    bucket_ms: int  # how long each bucket of the series lasts

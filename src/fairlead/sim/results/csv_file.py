@@ -1,0 +1,79 @@
+"""Tables as text, line by line: the same bytes on every machine, and errors that say which file."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from fairlead.errors import ResultError
+
+Cell: TypeAlias = str | int | float | None
+
+
+class CsvFile:
+    """A table that grows; None is an empty cell."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        """Begin the file anew with its head."""
+        self._path = path
+        try:
+            self._stream = path.open("w", encoding="utf-8", newline="")
+        except OSError as wrong:
+            raise not_written(path, wrong) from None
+        self._write = csv.writer(self._stream, lineterminator="\n").writerow
+        self.add(columns)
+
+    def add(self, cells: Sequence[Cell]) -> None:
+        """Write one line."""
+        try:
+            self._write(cells)
+        except OSError as wrong:
+            raise not_written(self._path, wrong) from None
+
+    def close(self) -> None:
+        """Write what is still on its way."""
+        try:
+            self._stream.close()
+        except OSError as wrong:
+            raise not_written(self._path, wrong) from None
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the lines of a table that begins with *columns*, each with as many cells as these."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            lines = csv.reader(stream, strict=True)
+            if (head := next(lines, [])) != list(columns):
+                raise damaged(path, 1, f"found the columns {head}, expected {list(columns)}")
+            for cells in lines:
+                if len(cells) != len(columns):
+                    message = f"found {len(cells)} cells, expected {len(columns)}"
+                    raise damaged(path, lines.line_num, message)
+                yield cells
+    except OSError as wrong:
+        raise not_read(path, wrong) from None
+    except (UnicodeDecodeError, csv.Error) as wrong:
+        raise damaged(path, None, f"found no table: {wrong}") from None
+
+
+def number(text: str) -> int | None:
+    """Return what a cell says; None if it is empty. Raises ValueError."""
+    return int(text) if text else None
+
+
+def not_written(path: Path, wrong: OSError) -> ResultError:
+    """Say which file could not be written, and why."""
+    return ResultError(f"cannot write {path}: {wrong.strerror or wrong}")
+
+
+def not_read(path: Path, wrong: OSError) -> ResultError:
+    """Say which file could not be read, and why."""
+    if isinstance(wrong, FileNotFoundError):
+        return ResultError(f"{path} is missing: simulate again, or restore it")
+    return ResultError(f"cannot read {path}: {wrong.strerror or wrong}")
+
+
+def damaged(path: Path, line: int | None, message: str) -> ResultError:
+    """Say where a file is not as it was written."""
+    place = str(path) if line is None else f"{path}:{line}"
+    return ResultError(f"{place} is damaged: {message}; simulate again, or restore it")

@@ -1,0 +1,181 @@
+"""``jobs.csv``: a line for each job as it ends, and for those who are alive at the end.
+
+Memory: a few numbers for each job that is alive.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from fairlead.sim.happenings import (
+    CapacityChanged,
+    Finished,
+    Happening,
+    Started,
+    Stopped,
+    Submitted,
+    ToldToLeave,
+)
+from fairlead.sim.job import Job
+from fairlead.sim.results.csv_file import Cell, CsvFile, damaged, number, read_table
+from fairlead.sim.results.rows import JobRow, Outcome
+
+COLUMNS: Final = (
+    "job",
+    "queue",
+    "user",
+    "kind",
+    "outcome",
+    "submit_ms",
+    "first_start_ms",
+    "finish_ms",
+    "run_ms",
+    "pods",
+    "min_pods",
+    "priority",
+    "evictions",
+    "held_ms",
+    "lost_ms",
+)
+_OUTCOMES: Final[dict[str, Outcome]] = {
+    "finished": "finished",
+    "running": "running",
+    "waiting": "waiting",
+}
+
+
+def job_columns(resources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the head of the table; what a pod asks for has a column for each resource."""
+    return (*COLUMNS, *(f"requests/{resource}" for resource in resources))
+
+
+class _LiveJob:
+    """What became of a job so far."""
+
+    __slots__ = ("evictions", "first_start_ms", "job", "lost_ms", "moment", "pods")
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.first_start_ms: int | None = None
+        self.pods = 0  # that have a place
+        self.moment = 0  # pod time held until t is pods * t - moment
+        self.evictions = 0
+        self.lost_ms = 0
+
+    def hold(self, at_ms: int, pods: int) -> None:
+        """From now on so many pods more, or fewer, have a place."""
+        self.pods += pods
+        self.moment += pods * at_ms
+
+
+class JobTable:
+    """Listens to a simulation and writes its jobs."""
+
+    def __init__(self, path: Path, resources: tuple[str, ...]) -> None:
+        """Begin the table anew."""
+        self._file = CsvFile(path, job_columns(resources))
+        self._resources = resources
+        self._live: dict[str, _LiveJob] = {}
+        self.finished = 0
+        self._take: dict[type[Happening], Callable[[Any], None]] = {
+            Submitted: self._submit,
+            Started: self._start,
+            ToldToLeave: self._tell,
+            Stopped: self._stop,
+            Finished: self._finish,
+            CapacityChanged: lambda _: None,
+        }
+
+    def __call__(self, happening: Happening) -> None:
+        """Take notice of what happened."""
+        self._take[type(happening)](happening)
+
+    def end(self, at_ms: int) -> None:
+        """Write those who are alive, in the order in which they came, and close the table."""
+        for live in self._live.values():
+            self._write(live, at_ms, "running" if live.pods else "waiting", None)
+        self._live.clear()
+        self.close()
+
+    def close(self) -> None:
+        """Leave the table as it is."""
+        self._file.close()
+
+    def _submit(self, happening: Submitted) -> None:
+        self._live[happening.job.name] = _LiveJob(happening.job)
+
+    def _start(self, happening: Started) -> None:
+        live = self._live[happening.job.name]
+        live.hold(happening.at_ms, happening.pods)
+        if live.first_start_ms is None:
+            live.first_start_ms = happening.at_ms
+
+    def _tell(self, happening: ToldToLeave) -> None:
+        self._live[happening.job.name].evictions += 1
+
+    def _stop(self, happening: Stopped) -> None:
+        live = self._live[happening.job.name]
+        live.hold(happening.at_ms, -happening.pods)
+        live.lost_ms += happening.lost_ms
+
+    def _finish(self, happening: Finished) -> None:
+        live = self._live.pop(happening.job.name)
+        self.finished += 1
+        self._write(live, happening.at_ms, "finished", happening.at_ms)
+
+    def _write(self, live: _LiveJob, at_ms: int, outcome: Outcome, finish_ms: int | None) -> None:
+        job = live.job
+        cells: list[Cell] = [
+            job.name,
+            job.queue,
+            job.user,
+            job.kind,
+            outcome,
+            job.submit_ms,
+            live.first_start_ms,
+            finish_ms,
+            job.run_ms,
+            job.pods,
+            job.min_pods,
+            job.priority,
+            live.evictions,
+            live.pods * at_ms - live.moment,
+            live.lost_ms,
+        ]
+        cells += [job.requests.get(resource, 0) for resource in self._resources]
+        self._file.add(cells)
+
+
+def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:
+    """Yield the jobs of a table, one at a time."""
+    for place, cells in enumerate(read_table(path, job_columns(resources)), start=2):
+        try:
+            row = _row(cells, resources)
+        except (ValueError, KeyError) as wrong:
+            raise damaged(path, place, f"found no job: {wrong}") from None
+        yield row
+
+
+def _row(cells: list[str], resources: tuple[str, ...]) -> JobRow:
+    name, queue, user, kind, outcome, submit, start, finish, run, *more = cells
+    pods, min_pods, priority, evictions, held, lost, *requests = map(int, more)
+    return JobRow(
+        job=name,
+        queue=queue,
+        user=user,
+        kind=kind,
+        outcome=_OUTCOMES[outcome],
+        submit_ms=int(submit),
+        first_start_ms=number(start),
+        finish_ms=number(finish),
+        run_ms=number(run),
+        pods=pods,
+        min_pods=min_pods,
+        priority=priority,
+        evictions=evictions,
+        held_ms=held,
+        lost_ms=lost,
+        requests={
+            resource: amount for resource, amount in zip(resources, requests, strict=True) if amount
+        },
+    )

@@ -1,0 +1,66 @@
+"""From a folder back to the runs of a simulation."""
+
+from pathlib import Path
+
+import msgspec
+
+from fairlead.errors import ResultError
+from fairlead.sim.results.about import FORMAT, RESULT_FILE, VERSION, ResultAbout
+from fairlead.sim.results.json_file import read_json
+from fairlead.sim.results.stored_run import StoredRun
+
+
+class StoredResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A result, and its runs in the order in which they were asked for."""
+
+    folder: Path
+    about: ResultAbout
+    runs: tuple[StoredRun, ...]
+
+
+class _Stamp(msgspec.Struct):
+    """What every version of the format says, whatever else changes."""
+
+    format: str = ""
+    version: int = 0
+
+
+def read_result(folder: str | Path) -> StoredResult:
+    """Return the result in *folder*, also one that was stopped before its end.
+
+    Raises `ResultError` for a folder that holds none, or one of a newer version, and for files that
+    are missing or damaged. The tables of a run are read when they are asked for.
+    """
+    path = Path(folder)
+    about = read_about(path)
+    return StoredResult(
+        folder=path, about=about, runs=tuple(StoredRun(path / name) for name in about.runs)
+    )
+
+
+def read_about(folder: Path) -> ResultAbout:
+    """Return what *folder* says of itself; raises `ResultError` if it is no result of ours."""
+    file = folder / RESULT_FILE
+    if not file.is_file():
+        what = "is no folder with results" if folder.exists() else "does not exist"
+        raise ResultError(
+            f"{folder} {what}: expected one with a {RESULT_FILE}, as fairlead simulate writes it"
+        )
+    stamp = read_json(file, _Stamp)
+    if stamp.format != FORMAT:
+        raise ResultError(f"{file} is not of a simulation: expected the format {FORMAT}")
+    if stamp.version > VERSION:
+        raise ResultError(
+            f"{folder} has version {stamp.version}, and this Fairlead knows {VERSION}: "
+            "read it with a newer one, or simulate again"
+        )
+    about = read_json(file, ResultAbout)
+    for name in about.runs:
+        if not is_run_name(name):
+            raise ResultError(f"{file} is damaged: {name!r} is no name of a run")
+    return about
+
+
+def is_run_name(name: str) -> bool:
+    """Return whether *name* is that of a folder just below its result."""
+    return name not in ("", ".", "..") and not set(name) & set("/\\\0")

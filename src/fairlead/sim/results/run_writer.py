@@ -1,0 +1,70 @@
+"""The files of one run: written while it goes on, and rounded off when it ends."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from fairlead.errors import ResultError
+from fairlead.sim.happenings import Happening, ToldToLeave
+from fairlead.sim.measures.series import Series
+from fairlead.sim.measures.summary import Summary
+from fairlead.sim.results.about import (
+    EVICTIONS_FILE,
+    JOBS_FILE,
+    MEASURES_FILE,
+    RUN_FILE,
+    SERIES_FILE,
+    SUMMARY_FILE,
+    RunAbout,
+)
+from fairlead.sim.results.csv_file import not_written
+from fairlead.sim.results.eviction_table import EvictionTable, Phrase
+from fairlead.sim.results.job_table import JobTable
+from fairlead.sim.results.json_file import write_json
+from fairlead.sim.results.measure_table import write_measures
+from fairlead.sim.results.series_table import write_series
+
+
+class RunWriter:
+    """Listens to a simulation and writes its folder.
+
+    Jobs and evictions go to disk as they happen: memory is bounded by the work that is alive. The
+    file that says what the run was comes last, so a folder with one is whole.
+    """
+
+    def __init__(self, folder: Path, resources: tuple[str, ...], phrase: Phrase) -> None:
+        """Make *folder* if it is not there, and begin its tables anew."""
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / RUN_FILE).unlink(missing_ok=True)
+        except OSError as wrong:
+            raise not_written(folder, wrong) from None
+        self._jobs = JobTable(folder / JOBS_FILE, resources)
+        self._evictions = EvictionTable(folder / EVICTIONS_FILE, phrase)
+
+    @property
+    def finished(self) -> int:
+        """How many jobs are done."""
+        return self._jobs.finished
+
+    def __call__(self, happening: Happening) -> None:
+        """Take notice of what happened."""
+        self._jobs(happening)
+        if isinstance(happening, ToldToLeave):
+            self._evictions.add(happening)
+
+    def end(self, about: RunAbout, summary: Summary, series: Series) -> None:
+        """Write what remains, and at last what the run was."""
+        self._jobs.end(about.end_ms)
+        self._evictions.close()
+        write_series(self._folder / SERIES_FILE, series)
+        write_measures(self._folder / MEASURES_FILE, summary, about.resources)
+        write_json(self._folder / SUMMARY_FILE, summary)
+        write_json(self._folder / RUN_FILE, about)
+
+    def give_up(self) -> None:
+        """Leave the folder without saying what the run was: nobody takes it for one."""
+        with suppress(ResultError):  # what went wrong first is what is told
+            self._jobs.close()
+        with suppress(ResultError):
+            self._evictions.close()

@@ -1,0 +1,123 @@
+"""``series.csv``: what each queue had in each bucket of time, as exact sums, and back.
+
+A line without a queue tells the capacity of the cluster, and one without a resource how often pods
+of a job lost their places. Lines that would tell of nothing but zeros are left out.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from fairlead.sim.measures.bucket_table import BucketTable
+from fairlead.sim.measures.series import Series, SeriesTables
+from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.csv_file import Cell, CsvFile, damaged, number, read_table
+
+COLUMNS: Final = (
+    "begin_ms",
+    "queue",
+    "resource",
+    "allocated",
+    "entitled",
+    "fair_share",
+    "usage_e9",
+    "preemptions",
+    "capacity",
+)
+_OF_QUEUE: Final = ("allocated", "entitled", "fair_share", "usage_e9")
+_FIRST_NUMBER: Final = 3
+
+
+def write_series(path: Path, series: Series) -> None:
+    """Write all buckets, queue by queue. Cost: buckets x queues x resources."""
+    table = CsvFile(path, COLUMNS)
+    begins = series.begins_ms()
+    for resource, column in series.capacity().items():
+        for begin_ms, amount in zip(begins, column, strict=True):
+            table.add((begin_ms, "", resource, "", "", "", "", "", amount))
+    for queue in series.queues:
+        for row in _rows(series, queue, begins):
+            table.add(row)
+    table.close()
+
+
+def _rows(series: Series, queue: str, begins: list[int]) -> Iterator[tuple[Cell, ...]]:
+    of_queue = series.of_queue(queue)
+    for resource in series.resources:
+        columns = (
+            of_queue.allocated[resource],
+            of_queue.entitled[resource],
+            of_queue.fair_share[resource],
+            of_queue.usage_e9[resource],
+        )
+        for begin_ms, *amounts in zip(begins, *columns, strict=True):
+            if any(amounts):
+                yield (begin_ms, queue, resource, *amounts, "", "")
+    for begin_ms, count in zip(begins, of_queue.evictions, strict=True):
+        if count:
+            yield (begin_ms, queue, "", "", "", "", "", count, "")
+
+
+def read_series(path: Path, about: RunAbout) -> Series:
+    """Return the series that was written. Cost and memory: buckets x queues x resources."""
+    buckets = _Buckets(about)
+    for place, cells in enumerate(read_table(path, COLUMNS), start=2):
+        try:
+            buckets.take(cells)
+        except (ValueError, KeyError, IndexError) as wrong:
+            raise damaged(path, place, f"found no bucket: {wrong}") from None
+    return buckets.series()
+
+
+class _Buckets:
+    """The numbers of a table on their way back to where they came from."""
+
+    def __init__(self, about: RunAbout) -> None:
+        self._about = about
+        span_ms = about.end_ms - about.start_ms
+        self._count = max(1, -(-span_ms // about.bucket_ms))
+        self._queues = {name: place for place, name in enumerate(about.parents)}
+        self._resources = {name: place for place, name in enumerate(about.resources)}
+        queues = len(self._queues)
+        self._amounts = {name: [self._zeros(queues) for _ in about.resources] for name in _OF_QUEUE}
+        self._capacity = [self._zeros(1) for _ in about.resources]
+        self._evictions = self._zeros(queues)
+
+    def take(self, cells: list[str]) -> None:
+        """Put the numbers of one line to their place; raises for a line that has none."""
+        begin, queue, resource, *texts = cells
+        bucket, rest_ms = divmod(int(begin) - self._about.start_ms, self._about.bucket_ms)
+        if rest_ms or bucket < 0:
+            raise ValueError(f"no bucket begins at {begin}")
+        *amounts, evictions, capacity = map(number, texts)
+        if not queue:
+            self._capacity[self._resources[resource]][bucket][0] = capacity or 0
+        elif not resource:
+            self._evictions[bucket][self._queues[queue]] = evictions or 0
+        else:
+            of_resource, of_queue = self._resources[resource], self._queues[queue]
+            for name, amount in zip(_OF_QUEUE, amounts, strict=True):
+                self._amounts[name][of_resource][bucket][of_queue] = amount or 0
+
+    def series(self) -> Series:
+        """Return all that was put here."""
+        about = self._about
+        packed: Mapping[str, tuple[BucketTable, ...]] = {
+            name: tuple(map(BucketTable.of_rows, tables)) for name, tables in self._amounts.items()
+        }
+        tables = SeriesTables(
+            **packed,
+            evictions=BucketTable.of_rows(self._evictions),
+            capacity=tuple(map(BucketTable.of_rows, self._capacity)),
+        )
+        return Series(
+            tables,
+            about.resources,
+            self._queues,
+            start_ms=about.start_ms,
+            end_ms=about.end_ms,
+            bucket_ms=about.bucket_ms,
+        )
+
+    def _zeros(self, holders: int) -> list[list[int]]:
+        return [[0] * holders for _ in range(self._count)]
