@@ -13,7 +13,8 @@ from tests.sim.scenario.plain_schema_check import faults
 from tests.sim.scenario.scenario_files import HEAD, NODES, QUEUES, WORK, read
 
 PUBLISHED = ROOT / "docs" / "schema" / "scenario.schema.json"
-EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
+FOLDER = ROOT / "examples" / "scenarios"
+EXAMPLES = sorted([*FOLDER.glob("*.yaml"), *FOLDER.glob("*/*.yaml")])
 
 
 def value_of(file: Path) -> Any:
