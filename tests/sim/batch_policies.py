@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
-from fairlead.model.plan import Plan, Reason, Start
+from fairlead.model.plan import Decision, Plan, Reason, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.sim.job import Job
@@ -31,6 +31,9 @@ class FirstComeFirstServed:
         free = state.capacity[CPU] - state.sums[self._queue].allocated[CPU]
         started = self._pick(state, self._waiting(state), free, now_ms)
         return Plan(taken_ms=now_ms, decisions=tuple(self._start(name) for name in started))
+
+    def changes(self, state: ClusterState, now_ms: int) -> tuple[Decision, ...]:
+        return self.plan(state, now_ms).decisions
 
     def _pick(
         self, state: ClusterState, waiting: Iterator[WorkloadName], free: int, now_ms: int

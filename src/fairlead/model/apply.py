@@ -4,7 +4,8 @@ The simulator and every "what if" go on from here; a live cluster carries the pl
 and reports what really happened as events.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from fairlead.model.elastic_memory import remember_nominations
 from fairlead.model.events import (
@@ -15,8 +16,10 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.kueue_memory import remember
-from fairlead.model.plan import Decision, Evict, Move, Plan, Start
+from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Start, Wait
 from fairlead.model.state import ClusterState
+
+_NOT_TOLD: Final = Reason(code="")
 
 
 def apply(state: ClusterState, plan: Plan) -> None:
@@ -30,6 +33,20 @@ def apply(state: ClusterState, plan: Plan) -> None:
         )
         if changed is not None:
             state.apply(WorkloadChanged(changed))
+
+
+def forget_promises(state: ClusterState, changes: Iterable[Decision], now_ms: int) -> None:
+    """Let nobody be promised anything any more of whom *changes* say nothing.
+
+    Law: to apply a plan without its waits, and then this, is to apply the plan. Cost: a look at
+    each of those to whom something was promised.
+    """
+    if not state.promised:
+        return
+    decided = {each.workload for each in changes if not isinstance(each, Evict | Move)}
+    left = [name for name in state.promised if name not in decided]
+    waits = [Wait(workload=name, reason=_NOT_TOLD) for name in left]
+    apply(state, Plan(taken_ms=now_ms, decisions=tuple(waits)))
 
 
 def _events(state: ClusterState, decision: Decision, now_ms: int) -> Iterator[Event]:

@@ -22,6 +22,7 @@ def check_invariants(state: ClusterState) -> None:
     _check_runs(state)
     _check_index(state)
     _check_repelling(state)
+    _check_promised(state)
     for queue in state.queues:
         _check_queue(state, queue)
 
@@ -39,6 +40,12 @@ def _check_repelling(state: ClusterState) -> None:
         name for name, each in sets.items() if any(s.constraints.pod_anti_affinity for s in each)
     }
     assert set(state.repelling) == repelling, "who keeps others away"
+
+
+def _check_promised(state: ClusterState) -> None:
+    """Whoever was promised a place is known by name."""
+    promised = {name for name, workload in state.workloads.items() if workload.is_promised()}
+    assert set(state.promised) == promised, "to whom a place was promised"
 
 
 def _check_nodes(state: ClusterState) -> None:

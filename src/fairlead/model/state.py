@@ -41,6 +41,7 @@ class ClusterState:
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
         self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
+        self.promised: dict[WorkloadName, None] = {}  # to whom an earlier plan promised a place
         self.moment = 0  # grows with every change, and with every undoing of some
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
@@ -94,6 +95,10 @@ class ClusterState:
     def waited_for(self) -> list[QueueName]:
         """Return the queues, known or not, for which workloads wait, by name."""
         return sorted(self._waiting.queues())
+
+    def has_waiting(self) -> bool:
+        """Return whether a pod of any workload has no place."""
+        return any(True for _ in self._waiting.queues())
 
     def requested(self, queue: QueueName) -> Amounts:
         """Return what is allocated to *queue* or waits in it, on the quota axes."""
@@ -300,6 +305,8 @@ class ClusterState:
         self._journal.put(self.workloads, workload.name, workload)
         if any(each.constraints.pod_anti_affinity for each in workload.pod_sets):
             self._journal.put(self.repelling, workload.name, None)
+        if workload.is_promised():
+            self._journal.put(self.promised, workload.name, None)
         self._queued.put(workload.queue, workload.name)
         self._note_waiting(workload)
 
@@ -307,8 +314,9 @@ class ClusterState:
         self._queued.drop(workload.queue, workload.name)
         if self._waiting.has(workload.queue, workload.name):
             self._waiting.drop(workload.queue, workload.name)
-        if workload.name in self.repelling:
-            self._journal.drop(self.repelling, workload.name)
+        for index in (self.repelling, self.promised):
+            if workload.name in index:
+                self._journal.drop(index, workload.name)
         self._journal.drop(self.workloads, workload.name)
 
     def _note_waiting(self, workload: Workload) -> None:

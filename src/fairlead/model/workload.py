@@ -152,6 +152,16 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     created_ms: int = 0
     extension: WorkloadExtension | None = None
 
+    def is_promised(self) -> bool:
+        """Return whether an earlier plan promised a place to it, which counts in the next one."""
+        match self.extension:
+            case KueueWorkload(preempting=preempting, promise=promise):
+                return preempting or promise is not None
+            case ElasticPods(nominated=nominated, nominated_ms=since_ms):
+                return bool(nominated) or since_ms is not None
+            case _:
+                return False
+
     def pod_count(self) -> int:
         """Return how many pods there are."""
         return sum([pod_set.count for pod_set in self.pod_sets])

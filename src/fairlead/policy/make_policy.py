@@ -1,8 +1,9 @@
 """From settings to the rule set that plans under them."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from fairlead.model.plan import Plan
+from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -19,9 +20,15 @@ class Policy(Protocol):
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*."""
 
+    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+        """Return the decisions of ``plan`` that are no ``Wait``, for who reads no reasons.
+
+        A simulator asks a hundred thousand times. Nobody has to say why ten thousand wait.
+        """
+
     @property
     def looked_at_the_clock(self) -> bool:
-        """Whether the last plan might have been another one at another time."""
+        """Whether the last answer might have been another one at another time."""
 
 
 def make_policy(settings: Settings) -> Policy:

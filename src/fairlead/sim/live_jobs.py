@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from fairlead.model.apply import apply
+from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start
@@ -72,10 +72,10 @@ class LiveJobs:
         self._listener(Submitted(at_ms=now_ms, job=job))
         self._on_change(now_ms, workload.queue)
 
-    def carry_out(self, now_ms: int, decisions: Sequence[Decision]) -> None:
-        """Do what a plan says: let pods start, tell others to leave."""
+    def carry_out(self, now_ms: int, changes: Sequence[Decision]) -> None:
+        """Do what a plan says but its waits: let pods start, tell others to leave."""
         grace_ms = self._rules.grace_ms
-        for decision in decisions:
+        for decision in changes:
             match decision:
                 case Start():
                     self._apply(now_ms, decision)
@@ -92,6 +92,7 @@ class LiveJobs:
                     self._moved(now_ms, decision)
                 case _:
                     self._apply(now_ms, decision)
+        forget_promises(self._state, changes, now_ms)
 
     def lose_node(self, now_ms: int, node: str) -> None:
         """Stop the pods on *node*, and with them what remains of gangs that need them."""

@@ -11,7 +11,6 @@ from typing import Protocol, TypeAlias
 
 from fairlead.model.axes import QueueName
 from fairlead.model.events import NodeAdded, NodeRemoved
-from fairlead.model.plan import Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.make_policy import Policy
 from fairlead.sim.as_workload import WorkloadMaker
@@ -159,7 +158,7 @@ class Simulation:
         assert self._past_use is not None
         self._past_use.tell(now_ms)
         self._events.push(now_ms + self._past_use.every_ms, Rank.USAGE, self._tell_usage, None)
-        if self.state.waited_for():
+        if self.state.has_waiting():
             self._wake(now_ms)
 
     def _sample(self, now_ms: int, _: None) -> None:
@@ -187,11 +186,11 @@ class Simulation:
         self._cycle_at_ms = None
         self._last_cycle_ms = now_ms
         self.cycles += 1
-        decisions = self._policy.plan(self.state, now_ms).decisions
-        self._jobs.carry_out(now_ms, decisions)
+        changes = self._policy.changes(self.state, now_ms)
+        self._jobs.carry_out(now_ms, changes)
         if self._rules.every_ms is not None:
             self._hold_cycle_at(now_ms + self._rules.every_ms)
-        elif any(not isinstance(each, Wait) for each in decisions):
+        elif changes:
             self._wake(now_ms)
-        elif decisions and self._policy.looked_at_the_clock:
+        elif self._policy.looked_at_the_clock and self.state.has_waiting():
             self._hold_cycle_at(now_ms + self._rules.look_again_ms)

@@ -6,6 +6,7 @@ anew from the pods that have a place.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.invariants import check_invariants
@@ -35,7 +36,20 @@ def checked_plan(
     with state.trial():
         check_decisions(state, settings, plan.decisions, now_ms)
     check_gangs(state, plan.decisions)
+    check_waits(state, plan)
     return plan
+
+
+def check_waits(state: ClusterState, plan: Plan) -> None:
+    """A wait ends what was promised, and does nothing else."""
+    changes = tuple([each for each in plan.decisions if not isinstance(each, Wait)])
+    with state.trial():
+        apply(state, plan)
+        whole = facts(state)
+    with state.trial():
+        apply(state, Plan(taken_ms=plan.taken_ms, decisions=changes))
+        forget_promises(state, changes, plan.taken_ms)
+        assert facts(state) == whole
 
 
 def facts(state: ClusterState) -> object:

@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Comparison, Evict, Plan, Reason, Reserve, Start, Wait
@@ -46,6 +47,28 @@ def test_the_changes_are_the_plan_without_its_waits(world: PlanWorld) -> None:
         changes = [each for each in planned.decisions if not isinstance(each, Wait)]
         assert KueuePolicy(world.settings).changes(state, NOW_MS + number) == changes
         assert policy.plan(state, NOW_MS + number) == planned
+
+
+@FEW
+@given(plan_worlds())
+def test_waits_end_promises_and_do_nothing_else(world: PlanWorld) -> None:
+    for state, planned in follow(world):
+        assert after_changes(state, planned) == after_plan(state, planned)
+
+
+def after_plan(state: ClusterState, planned: Plan) -> list[object]:
+    with state.trial():
+        apply(state, planned)
+        return facts(state)
+
+
+def after_changes(state: ClusterState, planned: Plan) -> list[object]:
+    changes = tuple(each for each in planned.decisions if not isinstance(each, Wait))
+    with state.trial():
+        apply(state, msgspec.structs.replace(planned, decisions=changes))
+        forget_promises(state, changes, planned.taken_ms)
+        check_invariants(state)
+        return facts(state)
 
 
 def charged(state: ClusterState, decision: Start | Reserve) -> dict[int, int]:

@@ -4,7 +4,7 @@ from collections.abc import Set
 from typing import NamedTuple
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Plan
+from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
@@ -45,6 +45,11 @@ class ElasticQuotaPolicy:
         taken_ms = now_ms if desk.looked_at_the_clock else None
         self._last = _Planned(state, state.moment, knowledge, refusals, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=decisions)
+
+    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+        """Return the decisions of ``plan`` that are no ``Wait``."""
+        decisions = self.plan(state, now_ms).decisions
+        return [each for each in decisions if not isinstance(each, Wait)]
 
     @property
     def looked_at_the_clock(self) -> bool:

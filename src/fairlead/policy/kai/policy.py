@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from fairlead.model.plan import Decision, Plan
+from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.cycle_view import node_finder
@@ -33,6 +33,11 @@ class KaiPolicy:
         taken_ms = now_ms if outlook.looked_at_the_clock else None
         self._last = _Planned(state, state.moment, finder, outlook.decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=outlook.decisions)
+
+    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+        """Return the decisions of ``plan`` that are no ``Wait``."""
+        decisions = self.plan(state, now_ms).decisions
+        return [each for each in decisions if not isinstance(each, Wait)]
 
     @property
     def looked_at_the_clock(self) -> bool:

@@ -32,6 +32,7 @@ class KueuePolicy:
     def __init__(self, settings: KueueSettings) -> None:
         """Make the policy once; it may plan for any number of states."""
         self.settings = settings
+        self.looked_at_the_clock = False  # whether the last answer holds at that time only
         self._last: _Planned | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
@@ -46,21 +47,20 @@ class KueuePolicy:
         if last is None or not last.may_serve(state, now_ms):
             planning = _Planning(state, self.settings, now_ms)
             decisions = (*planning.changes(), *planning.waits())
-            taken_ms = now_ms if planning.looked_at_the_clock() else None
+            self.looked_at_the_clock = planning.looked_at_the_clock()
+            taken_ms = now_ms if self.looked_at_the_clock else None
             last = self._last = _Planned(state, state.moment, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=last.decisions)
-
-    @property
-    def looked_at_the_clock(self) -> bool:
-        """Whether the last plan might have been another one at another time."""
-        return self._last is not None and self._last.taken_ms is not None
 
     def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: about half of it.
         """
-        return _Planning(state, self.settings, now_ms).changes()
+        planning = _Planning(state, self.settings, now_ms)
+        changes = planning.changes()
+        self.looked_at_the_clock = planning.looked_at_the_clock()
+        return changes
 
     def plan_with_rounds(
         self, state: ClusterState, now_ms: int
