@@ -6,7 +6,6 @@ The library that draws is an extra, and slow to load, so it is loaded only here.
 import io
 import warnings
 from collections.abc import Iterable, Sequence
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +14,7 @@ from fairlead.explain.axis_order import by_interest
 from fairlead.explain.held_over_time import HeldOverTime, Points
 from fairlead.explain.plot_text import fonts_for, short_name
 from fairlead.explain.printable import printable
+from fairlead.explain.time_marks import mark_time
 from fairlead.explain.whole_file import write_whole
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import is_memory_like, scale_of
@@ -171,7 +171,7 @@ def _draw_panel(panel: "Axes", held: HeldOverTime, resource: str, place: int) ->
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     panel.set_axisbelow(True)
-    _mark_time(panel)
+    mark_time(panel, is_dated=True)
 
 
 def _draw_lines(panel: "Axes", held: HeldOverTime, lines: Sequence[Line], size: int) -> None:
@@ -214,17 +214,6 @@ def _label_text(name: str) -> str:
 def _title_text(resource: str) -> str:
     unit = " (GiB)" if is_memory_like(resource) else ""
     return short_name(printable(resource), TITLE_COLUMNS) + unit
-
-
-def _mark_time(panel: "Axes") -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    # The library has no types for these two.
-    locator = AutoDateLocator(tz=UTC, minticks=4, maxticks=9)  # type: ignore[no-untyped-call]
-    panel.xaxis.set_major_locator(locator)
-    text = ConciseDateFormatter(locator, tz=UTC)  # type: ignore[no-untyped-call]
-    panel.xaxis.set_major_formatter(text)
-    panel.tick_params(labelsize=9)
 
 
 def _day(held: HeldOverTime, at: int) -> float:

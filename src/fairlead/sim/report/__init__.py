@@ -1,0 +1,1 @@
+"""What a page about simulations shows, as plain data of bounded size."""

@@ -1,0 +1,1 @@
+new Report(JSON.parse(document.getElementById("document").textContent)).render();

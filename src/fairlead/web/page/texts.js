@@ -1,0 +1,80 @@
+// Numbers and times as people read them. Everything is of fixed form, whatever the reader's locale.
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const NOTHING = "\u2013";
+
+/** Three digits that count, with thin spaces between thousands: 0.125, 12.5, 3 400. */
+function numberText(value) {
+  if (value === null || value === undefined) return NOTHING;
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const decimals = size >= 100 ? 0 : Math.min(6, 2 - Math.floor(Math.log10(size)));
+  let text = size.toFixed(Math.max(0, decimals));
+  if (text.includes(".")) text = text.replace(/0+$/, "").replace(/\.$/, "");
+  const [whole, part] = text.split(".");
+  const spaced = whole.replace(/\B(?=(\d{3})+$)/g, "\u2009");
+  const sign = value < 0 && Number(text) !== 0 ? "\u2212" : "";
+  return sign + spaced + (part === undefined ? "" : "." + part);
+}
+
+function percentText(part) {
+  return part === null || part === undefined ? NOTHING : numberText(Math.round(part * 1000) / 10) + "\u2009%";
+}
+
+/** The two largest units of a length of time: 1d 4h, 3m 20s, 0s. */
+function durationText(lengthMs) {
+  if (lengthMs === null || lengthMs === undefined) return NOTHING;
+  if (lengthMs < 0) return "\u2212" + durationText(-lengthMs);
+  const units = [["d", DAY_MS], ["h", HOUR_MS], ["m", MINUTE_MS], ["s", SECOND_MS]];
+  const first = units.findIndex(([, size]) => lengthMs >= size);
+  if (first < 0) return lengthMs >= 1 ? Math.round(lengthMs) + "ms" : "0s";
+  if (first === 3) return numberText(lengthMs / SECOND_MS) + "s";
+  const [name, size] = units[first];
+  const [lesserName, lesserSize] = units[first + 1];
+  const lesser = Math.round(lengthMs / lesserSize);
+  const whole = Math.floor((lesser * lesserSize) / size);
+  const rest = lesser - (whole * size) / lesserSize;
+  return whole + name + (rest ? " " + rest + lesserName : "");
+}
+
+/** A moment: in UTC, or since the start where a simulation begins at no date of its own. */
+function momentText(atMs, startMs) {
+  if (startMs < DAY_MS) return clockText(atMs - startMs);
+  const date = new Date(atMs);
+  const day = date.getUTCDate() + " " + MONTHS[date.getUTCMonth()] + " " + date.getUTCFullYear();
+  return day + " " + clockText(((atMs % DAY_MS) + DAY_MS) % DAY_MS);
+}
+
+function clockText(sinceMs) {
+  const two = (number) => String(number).padStart(2, "0");
+  const days = Math.floor(sinceMs / DAY_MS);
+  const hours = Math.floor(sinceMs / HOUR_MS) % 24;
+  const clock = two(hours) + ":" + two(Math.floor(sinceMs / MINUTE_MS) % 60);
+  const seconds = Math.floor(sinceMs / SECOND_MS) % 60;
+  return (days ? days + "d " : "") + clock + (seconds ? ":" + two(seconds) : "");
+}
+
+/** What stands at a mark of the time axis. */
+function tickText(atMs, stepMs, startMs) {
+  if (startMs < DAY_MS) return durationText(atMs - startMs);
+  const date = new Date(atMs);
+  const isMidnight = atMs % DAY_MS === 0;
+  if (stepMs >= DAY_MS || isMidnight) return date.getUTCDate() + " " + MONTHS[date.getUTCMonth()];
+  return clockText(((atMs % DAY_MS) + DAY_MS) % DAY_MS);
+}
+
+function plural(count, one, many) {
+  return numberText(count) + " " + (count === 1 ? one : many || one + "s");
+}
+
+/** A value of the table of measures in its form. */
+function formText(form, value) {
+  if (value === null || value === undefined) return NOTHING;
+  if (form === "ms") return durationText(value);
+  if (form === "percent") return percentText(value);
+  return numberText(value);
+}

@@ -1,0 +1,99 @@
+"""``fairlead report``: where it writes, what it draws, and what it refuses."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run_cli import run_cli
+from tests.sim.report.small_results import small_run, write_result
+
+
+def test_the_page_goes_into_the_folder_of_the_result(tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    write_result(folder, small_run())
+    ran = run_cli("report", str(folder))
+    file = folder / "report.html"
+    assert (ran.exit_code, ran.out, ran.err) == (0, f"written: {file}\n", "")
+    assert file.read_bytes().startswith(b"<!doctype html>")
+
+
+def test_the_page_goes_where_it_is_told_and_is_the_same_every_time(tmp_path: Path) -> None:
+    write_result(tmp_path / "result", small_run())
+    pages = []
+    for name in ("one.html", "two.html"):
+        ran = run_cli("report", str(tmp_path / "result"), "--to", str(tmp_path / name))
+        assert ran.exit_code == 0
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+    assert not (tmp_path / "result" / "report.html").exists()
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_figures_are_drawn_instead_of_a_page(tmp_path: Path, form: str) -> None:
+    write_result(tmp_path / "result", small_run(complete=False))
+    figures = tmp_path / "some" / "figures"
+    arguments = ["report", str(tmp_path / "result"), "--figures", str(figures), "--format", form]
+    ran = run_cli(*arguments)
+    names = [f"first-held-gpu.{form}", f"first-due-gpu.{form}", f"first-waits.{form}"]
+    assert ran.exit_code == 0
+    assert ran.out.splitlines() == [f"drawn: {figures / name}" for name in names]
+    drawn = {name: (figures / name).read_bytes() for name in names}
+    assert not (tmp_path / "result" / "report.html").exists()
+    if form == "svg":
+        assert b"first (partial)" in drawn[names[0]]
+        assert b"evictions (1)" in drawn[names[0]]
+        run_cli(*arguments)
+    assert drawn == {name: (figures / name).read_bytes() for name in names}
+
+
+def test_a_page_and_figures_can_be_had_together(tmp_path: Path) -> None:
+    write_result(tmp_path / "result", small_run())
+    page, figures = tmp_path / "page.html", tmp_path / "figures"
+    ran = run_cli("report", str(tmp_path / "result"), "--to", str(page), "--figures", str(figures))
+    assert ran.exit_code == 0
+    assert page.exists()
+    assert len(list(figures.iterdir())) == 3
+
+
+def test_without_the_library_figures_are_refused_with_a_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_result(tmp_path / "result", small_run())
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ran = run_cli("report", str(tmp_path / "result"), "--figures", str(tmp_path / "figures"))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert ran.err == (
+        "error: pictures need matplotlib: install it, or fairlead with its extra plot\n"
+    )
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    ran = run_cli("report", str(tmp_path))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "is no folder with results" in ran.err
+
+
+def test_a_result_without_runs_is_refused(tmp_path: Path) -> None:
+    write_result(tmp_path, small_run())
+    about = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    (tmp_path / "result.json").write_text(json.dumps({**about, "runs": []}), encoding="utf-8")
+    ran = run_cli("report", str(tmp_path))
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "holds no run that can be shown: simulate again" in ran.err
+
+
+def test_a_page_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    write_result(tmp_path / "result", small_run())
+    ran = run_cli("report", str(tmp_path / "result"), "--to", str(tmp_path / "no" / "page.html"))
+    assert ran.exit_code == 1
+    assert "cannot write" in ran.err
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    write_result(tmp_path, small_run())
+    (tmp_path / "first" / "summary.json").write_text("{", encoding="utf-8")
+    ran = run_cli("report", str(tmp_path))
+    assert ran.exit_code == 1
+    assert "summary.json is damaged" in ran.err

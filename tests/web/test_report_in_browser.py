@@ -1,0 +1,165 @@
+"""The report in a real browser: pictures are drawn, and a person can use it with mouse and keys."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fairlead.sim.report.make_report import make_report
+from fairlead.web.page.write_page import write_page
+from tests.sim.report.small_results import JOBS, STORY, small_run, write_result
+from tests.web.browser import Page, opened_browser
+
+HOSTILE = "</script><img/src=x/onerror=alert(1)>"
+PARENTS: dict[str, str | None] = {HOSTILE: "top", "b": "top", "top": None}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with opened_browser(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, the second one partial, with a queue whose name would like to be a script."""
+    folder = tmp_path_factory.mktemp("report")
+    runs = [
+        msgspec.structs.replace(small_run("first"), parents=PARENTS),
+        msgspec.structs.replace(small_run("second", complete=False), parents=PARENTS),
+    ]
+    result = write_result(
+        folder / "result", *runs, jobs=JOBS.replace(" a ", f" {HOSTILE} "), story=_story()
+    )
+    file = folder / "report.html"
+    page = make_report("small", result.runs, is_complete=result.about.complete)
+    file.write_bytes(write_page("report", "small", page))
+    return file
+
+
+def _story() -> str:
+    return STORY.replace("sample    a ", f"sample    {HOSTILE} ")
+
+
+def count(browser: Page, selector: str) -> int:
+    found = browser.run(f"document.querySelectorAll({selector!r}).length")
+    assert isinstance(found, int)
+    return found
+
+
+def text(browser: Page, selector: str) -> str:
+    return str(browser.run(f"document.querySelector({selector!r}).textContent"))
+
+
+def middle(browser: Page, selector: str) -> tuple[float, float, float]:
+    """Return where an element is: its left, its width and the middle of its height."""
+    browser.run(f"document.querySelector({selector!r}).scrollIntoView({{block: 'center'}})")
+    browser.settle()
+    script = "(({x, y, width, height}) => [x, width, y + height / 2])"
+    box = browser.run(f"{script}(document.querySelector({selector!r}).getBoundingClientRect())")
+    return box[0], box[1], box[2]
+
+
+def test_pictures_are_drawn_without_an_error_or_a_request(browser: Page, report: Path) -> None:
+    browser.requests.clear()
+    browser.open(report)
+    # held, evictions, and one for each of the two queues; nobody's past use counts here
+    assert count(browser, "svg.chart") == 4
+    assert count(browser, "path.area") == 2 + 2
+    assert count(browser, "path.due") == 2
+    assert browser.errors == []
+    assert browser.requests == [report.as_uri()]
+
+
+def test_a_hostile_name_is_shown_as_it_is(browser: Page, report: Path) -> None:
+    browser.open(report)
+    assert HOSTILE in text(browser, "main")
+    assert count(browser, "main img, main script") == 0
+    assert browser.errors == []
+
+
+def test_a_partial_result_is_marked(browser: Page, report: Path) -> None:
+    browser.open(report)
+    assert "Partial result" in text(browser, ".partial")
+    assert "second ends at" in text(browser, ".partial")
+    assert count(browser, ".badge") == 1
+
+
+def test_an_eviction_tells_its_reason_when_it_is_clicked(browser: Page, report: Path) -> None:
+    """It is at 10 s of 30 s: a third of the way along the lane."""
+    browser.open(report)
+    assert "Why:" not in text(browser, "#told")
+    left, width, height = middle(browser, "svg.lanes rect.lane")
+    browser.click(left + width / 3, height)
+    assert "x of </script>" in text(browser, "#told")
+    assert "Why: because" in text(browser, "#told")
+
+
+def test_an_eviction_tells_its_reason_by_keyboard(browser: Page, report: Path) -> None:
+    browser.open(report)
+    browser.run("document.querySelector('svg.lanes').focus()")
+    browser.press("ArrowRight")
+    assert "Why: because" in text(browser, "#told")
+
+
+def test_dragging_looks_closer_and_escape_shows_all_again(browser: Page, report: Path) -> None:
+    browser.open(report)
+    assert browser.run("document.querySelector('#reset').disabled") is True
+    left, width, height = middle(browser, "svg.chart")
+    browser.drag((left + width * 0.4, height), (left + width * 0.6, height))
+    assert browser.run("document.querySelector('#reset').disabled") is False
+    browser.run("document.querySelector('svg.chart').focus()")
+    browser.press("Escape")
+    assert browser.run("document.querySelector('#reset').disabled") is True
+
+
+def test_the_cursor_shows_values_by_keyboard(browser: Page, report: Path) -> None:
+    """At the start the first queue has all four GPUs, on average 4 x 25 / 30 = 3.33."""
+    browser.open(report)
+    assert "3.33" in text(browser, ".legend")
+    browser.run("document.querySelector('svg.chart').focus()")
+    browser.press("ArrowRight")
+    assert "at 00:00" in text(browser, ".legend")
+    assert "3.33" not in text(browser, ".legend")
+
+
+def test_another_run_can_be_chosen(browser: Page, report: Path) -> None:
+    browser.open(report)
+    browser.run("document.querySelector('#run-1').click()")
+    assert browser.run("document.querySelector('#choose-run').value") == "1"
+    assert browser.errors == []
+
+
+def test_measures_are_sorted_by_a_click_on_their_title(browser: Page, report: Path) -> None:
+    browser.open(report)
+    names = (
+        "[...document.querySelectorAll('section:nth-last-of-type(2) tbody th')]"
+        ".map(each => each.textContent)"
+    )
+    assert browser.run(names) == [HOSTILE, "b", "top"]
+    click = "document.querySelectorAll('section:nth-last-of-type(2) thead button')[{}].click()"
+    browser.run(click.format(1))  # most jobs first
+    assert browser.run(names) == ["top", "b", HOSTILE]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_narrow_window_needs_no_sideways_scrolling(
+    browser: Page, report: Path, theme: str
+) -> None:
+    browser.open(report, width=400, theme=theme)
+    assert browser.run("document.documentElement.scrollWidth") <= 400
+
+
+def test_colours_follow_the_system_and_the_switch(browser: Page, report: Path) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    browser.open(report, theme="dark")
+    dark = browser.run(ground)
+    browser.open(report, theme="light")
+    assert browser.run(ground) == "rgb(255, 255, 255)" != dark
+    browser.run(
+        "(select => { select.value = 'dark'; select.dispatchEvent(new Event('change')) })"
+        "(document.querySelector('#top select'))"
+    )
+    assert browser.run(ground) == dark
+    browser.run("localStorage.clear()")
