@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": "fairlead.cli.explain",
     "report": "fairlead.cli.report",
     "usage": "fairlead.cli.usage",
+    "simulate": "fairlead.cli.simulate",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
 }
@@ -34,6 +35,7 @@ SUMMARIES = {
     "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
     "report": "Show what a simulation came to, as one page that opens in any browser.",
     "usage": "Show, change, export or import the record of who used what.",
+    "simulate": "Run a scenario on a virtual clock: who got what, who waited, and was it fair.",
     "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }

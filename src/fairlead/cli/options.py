@@ -88,9 +88,15 @@ def now_option(command: Command) -> Command:
     )(command)
 
 
-def _read_time(_context: click.Context, _option: click.Parameter, text: str | None) -> int:
+def _read_time(context: click.Context, option: click.Parameter, text: str | None) -> int:
+    at_ms = read_moment(context, option, text)
+    return time.time_ns() // 10**6 if at_ms is None else at_ms
+
+
+def read_moment(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    """Return the moment that an option says, in milliseconds since 1970; None if it says none."""
     if text is None:
-        return time.time_ns() // 10**6
+        return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as wrong:

@@ -7,6 +7,7 @@ import click
 
 from fairlead.cli.findings import omitted_text, show_findings
 from fairlead.cli.options import load_files, output_option, reads_manifests
+from fairlead.cli.validate_simulation import simulation_findings
 from fairlead.errors import Severity
 from fairlead.manifest.load import LoadResult
 
@@ -15,6 +16,7 @@ EPILOG = """\b
 Examples:
   fairlead validate -f cluster/
   fairlead validate -f queues.yaml -f nodes.yaml --strict
+  fairlead validate scenario.yaml
   kubectl get clusterqueues,cohorts -o yaml | fairlead validate -f - -o json
 """
 
@@ -28,9 +30,12 @@ def command(
     """Check manifests and list everything that is wrong or doubtful.
 
     Errors refuse the input (exit 1). Warnings say what will be read otherwise than you may
-    think, advice what could be better. Objects of other kinds are counted and left alone.
+    think, advice what could be better. Objects of other kinds are counted and left alone. A file
+    to be simulated is checked as one.
     """
-    result = load_files(files, more_files, policy, strict=strict)
+    result = simulation_findings([*files, *more_files], policy, strict=strict)
+    if result is None:
+        result = load_files(files, more_files, policy, strict=strict)
     if output == "table":
         show_findings(result.findings, to_stderr=False)
         click.echo(_summary(result))
@@ -38,7 +43,7 @@ def command(
         from fairlead.cli.output import print_document
 
         print_document(_document(result), output)
-    if result.assembled is None:
+    if any(finding.severity == "error" for finding in result.findings):
         raise click.exceptions.Exit(1)
 
 

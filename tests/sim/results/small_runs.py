@@ -12,33 +12,33 @@ from tests.sim.scenario.scenario_files import indented, scenario
 CONTENDED = indented(
     """
     start: 2026-03-01T05:00:00Z
-    duration: 3h
+    duration: 10m
     seed: 3
     cluster:
       nodes: [{name: node, count: 2, capacity: {cpu: 8, memory: 32Gi, gpu: 4}}]
-      changes: [{at: 1h, lose: [node-2], for: 30m}]
+      changes: [{at: 4m, lose: [node-2], for: 2m}]
     queues:
       - {name: top, guaranteed: {gpu: 6}}
       - {name: a, parent: top, guaranteed: {gpu: 2}}
       - {name: b, parent: top, guaranteed: {gpu: 2}}
       - {name: c}
     policies: [kai, kueue, elastic-quota]
-    pods: {grace: 30s}
-    cycle: {atMostEvery: 10s}
-    usage: {k: 1, halfLife: 1h}
+    pods: {grace: 5s}
+    cycle: {atMostEvery: 1s}
+    usage: {k: 1, halfLife: 5m}
     work:
       - name: small
         queue: {drawn: {a: 1, b: 2}}
         user: {inTurn: [ann, bo]}
-        shapes: [{requests: {gpu: 2, memory: 8Gi}, run: {exponential: {mean: 30m}}}]
+        shapes: [{requests: {gpu: 2, memory: 8Gi}, run: {exponential: {mean: 90s}}}]
         arrivals: {poisson: {load: 0.9}}
       - name: large
         queue: c
-        shapes: [{pods: 2, minPods: 1, requests: {gpu: 2}, run: 1h, checkpoint: 10m}]
+        shapes: [{pods: 2, minPods: 1, requests: {gpu: 2}, run: 4m, checkpoint: 30s}]
         backlog: {jobs: 1}
     """
 )
-"""Three queues want more than there is, a node is lost for half an hour, and c borrows."""
+"""Three queues want more than there is, a node is lost for two minutes, and c borrows."""
 
 
 def contended(folder: Path) -> Scenario:

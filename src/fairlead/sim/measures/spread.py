@@ -6,6 +6,7 @@ the true mean in 95 of 100 cases, if the runs are independent and not too skewed
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, sqrt
+from typing import NamedTuple
 
 import msgspec
 
@@ -60,17 +61,31 @@ def _in_order(keys: Iterable[Key]) -> list[Key]:
     return sorted(keys, key=lambda key: (SCOPES.index(key[0]), key[1:]))
 
 
+class Interval(NamedTuple):
+    """A mean, and the interval of 95 % around it."""
+
+    mean: float | None  # None: nothing is known
+    low: float | None  # None: fewer than two values
+    high: float | None
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """The mean of *values* and how sure it is, by Student's t. Their order does not matter."""
+    if not values:
+        return Interval(None, None, None)
+    mean = fsum(values) / len(values)
+    if len(values) == 1:
+        return Interval(mean, None, None)
+    squares = fsum((value - mean) ** 2 for value in values)
+    error = sqrt(squares / (len(values) - 1) / len(values))
+    reach = quantile_95(len(values) - 1) * error
+    return Interval(mean, mean - reach, mean + reach)
+
+
 def _spread(key: Key, values: Sequence[float | None]) -> Spread:
     scope, name, measure = key
     known = [float(value) for value in values if value is not None]
-    mean = low = high = None
-    if known:
-        mean = fsum(known) / len(known)
-    if mean is not None and len(known) > 1:
-        squares = fsum((value - mean) ** 2 for value in known)
-        error = sqrt(squares / (len(known) - 1) / len(known))
-        reach = quantile_95(len(known) - 1) * error
-        low, high = mean - reach, mean + reach
+    mean, low, high = interval(known)
     return Spread(
         scope=scope, name=name, measure=measure, runs=len(known), mean=mean, low=low, high=high
     )

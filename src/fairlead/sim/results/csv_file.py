@@ -3,11 +3,21 @@
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 from fairlead.errors import ResultError
 
 Cell: TypeAlias = str | int | float | None
+
+
+class _PlainLines:
+    """Ends each line of a table as text files do."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
 class CsvFile:
@@ -20,7 +30,8 @@ class CsvFile:
             self._stream = path.open("w", encoding="utf-8", newline="")
         except OSError as wrong:
             raise not_written(path, wrong) from None
-        self._write = csv.writer(self._stream, lineterminator="\n").writerow
+        # Only with this end of line does Python 3.11 quote a carriage return in a name.
+        self._write = csv.writer(_PlainLines(self._stream), lineterminator="\r\n").writerow
         self.add(columns)
 
     def add(self, cells: Sequence[Cell]) -> None:

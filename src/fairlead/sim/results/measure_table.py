@@ -14,12 +14,13 @@ COLUMNS: Final = ("scope", "name", "measure", "resource", "value")
 def write_measures(path: Path, summary: Summary, resources: tuple[str, ...]) -> None:
     """Write every number of *summary*; what is not defined is an empty cell."""
     table = CsvFile(path, COLUMNS)
-    for row in _rows(summary, resources):
+    for row in measure_rows(summary, resources):
         table.add(row)
     table.close()
 
 
-def _rows(summary: Summary, resources: tuple[str, ...]) -> Iterator[tuple[Cell, ...]]:
+def measure_rows(summary: Summary, resources: tuple[str, ...]) -> Iterator[tuple[Cell, ...]]:
+    """Yield every number with where it stands, in the columns of the table."""
     for (scope, name, path), value in flat_measures(summary):
         measure, resource = _without_resource(path, resources)
         yield scope, name, measure, resource, value

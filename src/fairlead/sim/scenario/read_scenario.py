@@ -1,6 +1,6 @@
 """Reads a scenario file: what it says, or everything that is wrong with it, each with its line."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path as FilePath
 
 import msgspec
@@ -11,6 +11,7 @@ from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.values import Value
 from fairlead.model.state import ClusterState
+from fairlead.policy.names import PolicyName
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
 from fairlead.sim.scenario.check_work import check_work, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
@@ -38,17 +39,18 @@ class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
-def read_scenario(path: str) -> ScenarioResult:
+def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
     """Read the scenario in the file at *path*, and the manifests that it names.
 
-    Never raises for what a file holds. Traces are read when they run. Cost: linear in the files,
-    once for each rule set.
+    It is read under the rule sets that it lists, and under those of *also*, which become variants
+    of the same name if it lists none of that rule set. Never raises for what a file holds. Traces
+    are read when they run. Cost: linear in the files, once for each rule set.
     """
     findings = Findings()
     document = _only_scenario(read_documents([path], findings), path, findings)
     if document is None or findings.has_errors:
         return ScenarioResult(scenario=None, findings=tuple(findings))
-    reading = _Reading(document, str(FilePath(path).parent), findings)
+    reading = _Reading(document, str(FilePath(path).parent), tuple(also), findings)
     scenario = reading.scenario()
     told = (*findings, *reading.of_objects)
     has_errors = any(finding.severity == "error" for finding in told)
@@ -77,10 +79,13 @@ def _only_scenario(documents: list[Document], path: str, findings: Findings) -> 
 class _Reading:
     """One file on its way to a scenario."""
 
-    def __init__(self, document: Document, folder: str, findings: Findings) -> None:
+    def __init__(
+        self, document: Document, folder: str, also: tuple[PolicyName, ...], findings: Findings
+    ) -> None:
         self._document = document
         self._source = document.source
         self._folder = folder
+        self._also = also
         self._findings = findings
         self.of_objects: list[Finding] = []  # about the objects that the scenario stands for
 
@@ -111,9 +116,13 @@ class _Reading:
 
     def _load_all(self, spec: SpecForm) -> list[tuple[Variant, ClusterState]]:
         """Return each rule set with the cluster under it; none at all if one cannot be had."""
-        forms: Iterable[PolicyForm | None] = policy_forms(spec) or [None]
-        loaded = []
+        forms: list[PolicyForm | None] = [*policy_forms(spec)] or [None]
+        forms += [PolicyForm(policy=policy) for policy in self._also]
+        listed = len(forms) - len(self._also)
+        loaded: list[tuple[Variant, ClusterState]] = []
         for place, form in enumerate(forms):
+            if place >= listed and form and any(each.policy == form.policy for each, _ in loaded):
+                continue
             variant = load_variant(spec, self._source.file, self._folder, form, place)
             self.of_objects += told_of_scenario(
                 variant.result.findings, variant.text_name, variant.objects, self._source

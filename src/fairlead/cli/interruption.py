@@ -1,0 +1,39 @@
+"""Ctrl-C as a wish to stop soon, so that what was done until then can be kept."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+
+class Interruption:
+    """Whether somebody wants to stop."""
+
+    def __init__(self) -> None:
+        self.is_wanted = False
+
+
+@contextmanager
+def heeded(what: str) -> Iterator[Interruption]:
+    """Take the first Ctrl-C as a wish to stop, and say *what* becomes of it; a second one ends all.
+
+    The way of old is back at the first wish, and at the end.
+    """
+    interruption = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield interruption  # only the main thread can listen
+        return
+
+    def take_notice(_signal: int, _frame: FrameType | None) -> None:
+        interruption.is_wanted = True
+        signal.signal(signal.SIGINT, before)
+        click.echo(f"\nstopping: {what}; press Ctrl-C again to stop at once", err=True)
+
+    before = signal.signal(signal.SIGINT, take_notice)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, before)

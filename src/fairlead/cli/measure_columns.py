@@ -1,0 +1,140 @@
+"""The measures that tables show: of each queue, and of the cluster, over one run or several seeds.
+
+A cell is the mean over the runs, with its interval of 95 % if there are several. What is not
+defined is a dash. Of resources only the one that people look at first has columns; documents have
+all of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from fairlead.cli.short_duration import short_duration
+from fairlead.explain.axis_order import by_interest
+from fairlead.explain.resource_hours import hours_unit, resource_hours
+from fairlead.model.axes import Axis
+from fairlead.model.quantity import is_gpu
+from fairlead.sim.measures.spread import interval
+from fairlead.sim.measures.summary import JobMeasures, Summary
+
+
+class Column(NamedTuple):
+    """One measure: what it is of a run, and how it is written."""
+
+    title: str
+    number: Callable[[Summary], float | None]
+    text: Callable[[float], str]
+
+
+def cell(column: Column, summaries: Sequence[Summary]) -> str:
+    """Return the mean over the runs in which it is defined, and how sure it is."""
+    known = [float(each) for each in map(column.number, summaries) if each is not None]
+    found = interval(known)
+    if found.mean is None:
+        return "-"
+    text = column.text(found.mean)
+    if found.high is None or found.high == found.mean:
+        return text  # one run, or all the same
+    return f"{text} ±{column.text(found.high - found.mean)}"
+
+
+def main_resource(summaries: Sequence[Summary]) -> str | None:
+    """Return the resource to show: of those that somebody held, what people look at first."""
+    held = [
+        resource
+        for summary in summaries
+        for resource, amount in summary.of_cluster.allocated.items()
+        if amount
+    ]
+    for axis in by_interest(Axis(resource) for resource in held):
+        return axis.resource
+    return None
+
+
+def queue_columns(queue: str, resource: str | None) -> list[Column]:
+    """Return what is shown of one queue and all beneath it."""
+
+    def of(number: Callable[[JobMeasures], float | None]) -> Callable[[Summary], float | None]:
+        return lambda summary: number(summary.of_queues[queue])
+
+    columns = [
+        Column("JOBS", of(lambda jobs: jobs.submitted), _count),
+        Column("DONE", of(lambda jobs: jobs.finished), _count),
+        Column("MEAN WAIT", of(lambda jobs: jobs.wait.mean_ms), short_duration),
+        Column("P90 WAIT", of(lambda jobs: jobs.wait.p90_ms), short_duration),
+    ]
+    if resource is not None:
+        name = short_name(resource)
+        columns += [
+            Column(f"{name} HELD", of(lambda jobs: jobs.utilisation[resource]), _percent),
+            Column(f"{name} DUE", lambda summary: _due(summary, queue, resource), _percent),
+        ]
+    columns.append(Column("PREEMPTED", of(_preemptions), _count))
+    if resource is not None:
+        title = f"LOST {hours_unit(resource)}"
+        columns.append(Column(title, of(lambda jobs: _hours(jobs.lost, resource)), _decimal))
+    return columns
+
+
+def cluster_columns(resource: str | None) -> list[Column]:
+    """Return what is shown of the cluster."""
+    columns = [
+        Column("JOBS", lambda summary: summary.of_cluster.submitted, _count),
+        Column("DONE", lambda summary: summary.of_cluster.finished, _count),
+        Column("MEAN WAIT", lambda summary: summary.of_cluster.wait.mean_ms, short_duration),
+        Column("P90 WAIT", lambda summary: summary.of_cluster.wait.p90_ms, short_duration),
+        Column("MAKESPAN", lambda summary: summary.of_cluster.makespan_ms, short_duration),
+        Column("PREEMPTED", lambda summary: _preemptions(summary.of_cluster), _count),
+    ]
+    if resource is None:
+        return columns
+    unit = hours_unit(resource)
+    return [
+        *columns,
+        Column(f"LOST {unit}", lambda each: _hours(each.of_cluster.lost, resource), _decimal),
+        Column(
+            f"{short_name(resource)} USED",
+            lambda summary: summary.of_cluster.utilisation[resource],
+            _percent,
+        ),
+        Column("JAIN", lambda summary: summary.of_cluster.jain[resource], _ratio),
+        Column(
+            f"WORST DEFICIT {unit}",
+            lambda summary: _hours(summary.of_cluster.worst_deficit, resource),
+            _decimal,
+        ),
+    ]
+
+
+def short_name(resource: str) -> str:
+    """Return how a column calls *resource*."""
+    return "GPU" if is_gpu(resource) else resource.rpartition("/")[2].upper()
+
+
+def _preemptions(jobs: JobMeasures) -> int:
+    return sum(jobs.preemptions.values())
+
+
+def _due(summary: Summary, queue: str, resource: str) -> float | None:
+    capacity = summary.of_cluster.capacity[resource]
+    return summary.of_queues[queue].entitled[resource] / capacity if capacity else None
+
+
+def _hours(amounts: Mapping[str, int | None], resource: str) -> float | None:
+    amount = amounts[resource]
+    return None if amount is None else float(resource_hours(resource, amount))
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
+
+
+def _percent(number: float) -> str:
+    return f"{number:.1%}"
+
+
+def _decimal(number: float) -> str:
+    return f"{number:,.1f}"
+
+
+def _ratio(number: float) -> str:
+    return f"{number:.3f}"

@@ -1,0 +1,61 @@
+"""How far a simulation is, in one line on a terminal that is written anew."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+import click
+
+from fairlead.cli.interruption import Interruption
+from fairlead.cli.short_duration import short_duration
+from fairlead.sim.run_variant import Onlooker
+
+_EVERY_S: Final = 0.2
+_WIDTH: Final = 24
+
+
+class RunProgress(Onlooker):
+    """Shows runs one after the other, and stops the one that goes on when somebody wishes."""
+
+    def __init__(self, interruption: Interruption, clock: Callable[[], float] = time.monotonic):
+        """Look at *clock* for when to write anew, and for how long it may still take."""
+        self._interruption = interruption
+        self._clock = clock
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._run = ""
+        self._start_ms = 0
+        self._until_ms: int | None = None
+        self._begun_s = self._shown_s = 0.0
+
+    def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
+        """Take notice that a run begins."""
+        self._run, self._start_ms, self._until_ms = run, start_ms, until_ms
+        self._begun_s = self._shown_s = self._clock()
+
+    def may_go_on(self, now_ms: int, finished: int) -> bool:
+        """Write the line anew if it is time to; return whether nobody wants to stop."""
+        if self._is_shown:
+            now_s = self._clock()
+            if now_s - self._shown_s >= _EVERY_S:
+                self._shown_s = now_s
+                text = self._line(now_ms, finished, now_s - self._begun_s)
+                click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+        return not self._interruption.is_wanted
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def _line(self, now_ms: int, finished: int, took_s: float) -> str:
+        passed_ms = now_ms - self._start_ms
+        done = f"{finished:,} jobs done"
+        if self._until_ms is None:
+            return f"{self._run}: {short_duration(passed_ms)}, {done}"
+        whole_ms = self._until_ms - self._start_ms
+        part = passed_ms / whole_ms
+        bar = "#" * round(part * _WIDTH)
+        left = f", {short_duration(took_s / part * (1 - part) * 1000)} left" if part > 0 else ""
+        time_text = f"{short_duration(passed_ms)} of {short_duration(whole_ms)}"
+        return f"{self._run} [{bar:<{_WIDTH}}] {part:4.0%} {time_text}, {done}{left}"

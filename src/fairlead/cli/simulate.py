@@ -1,0 +1,196 @@
+"""``fairlead simulate``: a scenario, run under one or several rule sets."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from fairlead.cli.interruption import heeded
+from fairlead.cli.options import output_option, read_moment
+from fairlead.cli.run_progress import RunProgress
+from fairlead.cli.simulation_file import assignments, file_or_exit, names_in
+from fairlead.explain.reason_text import reason_text
+from fairlead.sim.kai_file.kai_simulation import KaiSimulation
+from fairlead.sim.results.read_result import StoredResult, read_result
+from fairlead.sim.results.result_folder import ResultFolder, free_folder
+from fairlead.sim.run_variant import RunOrder, run_variant
+from fairlead.sim.scenario.choose_variants import choose_variants
+from fairlead.sim.scenario.prepare import prepare
+from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.usage.entries import Entry
+
+RESULTS: Final = "results"
+"""The folder in which results are put that nobody named a place for."""
+
+EPILOG = """\b
+Examples:
+  fairlead simulate scenario.yaml
+  fairlead simulate scenario.yaml --policy kai,kueue --to this-week
+  fairlead simulate scenario.yaml --set kValue=2 --set halfLife=1d --seeds 10
+  fairlead simulate scenario.yaml --usage-from usage.db --usage-at 2026-11-16T00:00:00Z
+  fairlead simulate kai-simulator.yaml > shares.csv
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("scenario", type=click.Path(allow_dash=True))
+@click.option(
+    "--policy",
+    metavar="NAME,...",
+    help="Which of its variants to run, or which rule sets; by default those that it lists.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change a setting, such as kValue=2; may be repeated.",
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="What chance begins with.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1, max=10_000),
+    metavar="N",
+    help="Run N times, with the seed and those after it.",
+)
+@click.option(
+    "--usage-from",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Begin with this record of use: a store, or what usage export writes.",
+)
+@click.option(
+    "--usage-at",
+    metavar="TIME",
+    callback=read_moment,
+    help="The moment of that record at which the simulation starts; by default its start.",
+)
+@click.option(
+    "--to",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Where to write the results; by default a new folder below results.",
+)
+@output_option("table", "json", "yaml", "csv")
+def command(
+    scenario: str,
+    policy: str | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    seeds: int | None,
+    usage_from: str | None,
+    usage_at: int | None,
+    to: str | None,
+    output: str,
+) -> None:
+    """Run a scenario on a virtual clock: who got what, who waited, and was it fair.
+
+    Under each rule set in turn. All results are written to a folder, as CSV and JSON. A file of
+    KAI's own simulator is run as it is, and its table printed.
+    """
+    names = names_in(policy)
+    read = file_or_exit(scenario, names)
+    if read.kai_simulation is not None:
+        given = (policy, *settings, seed, seeds, usage_from, usage_at, to)
+        _print_kai_table(read.kai_simulation, is_plain=not any(each is not None for each in given))
+        return
+    assert read.scenario is not None
+    if usage_at is not None and usage_from is None:
+        raise click.UsageError(
+            "--usage-at is a moment of the record of --usage-from: name that too"
+        )
+    changes = assignments(settings, "--set")
+    changed = with_settings(read.scenario, changes)
+    variants = choose_variants(changed, names)
+    history = _history(usage_from, usage_at, changed, variants)
+    first = changed.spec.seed if seed is None else seed
+    orders = {
+        run_name(variant, each, seeds): RunOrder(
+            scenario=read.scenario,
+            variant=variant.name,
+            seed=each,
+            settings=changes,
+            history=history,
+        )
+        for variant in variants
+        for each in range(first, first + (seeds or 1))
+    }
+    folder = Path(to) if to else free_folder(Path(RESULTS), changed.name)
+    is_whole = _run_all(orders, ResultFolder(folder, changed.name, orders))
+    _show(read_result(folder), variants, output)
+    if not is_whole:
+        click.echo("interrupted: the results until then can be read, and say so", err=True)
+        raise click.exceptions.Exit(130)
+
+
+def run_name(variant: Variant, seed: int, seeds: int | None) -> str:
+    """Return how a run is called: after its variant, and after its seed if there are several."""
+    return variant.name if seeds is None else f"{variant.name}-seed-{seed}"
+
+
+def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
+    """Run all, one after the other; return whether nobody stopped that."""
+    with heeded("the results so far are written") as interruption:
+        progress = RunProgress(interruption)
+        try:
+            for name, order in orders.items():
+                about = run_variant(
+                    order, folder.of_run(name), phrase=reason_text, onlooker=progress
+                )
+                folder.ended(about)
+                if not about.complete or interruption.is_wanted:
+                    return False
+        finally:
+            progress.end()
+    return True
+
+
+def _print_kai_table(asked: KaiSimulation, *, is_plain: bool) -> None:
+    if not is_plain:
+        raise click.UsageError(
+            "a file of KAI's simulator is run as it is, and prints its table: leave out all options"
+        )
+    from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
+
+    run_kai_simulation(asked, click.echo)
+
+
+def _history(
+    file: str | None, at_ms: int | None, scenario: Scenario, variants: Sequence[Variant]
+) -> tuple[Entry, ...]:
+    if file is None:
+        return ()
+    from fairlead.cli.usage_from import read_history
+
+    history = read_history(file, at_ms, scenario.spec.start_ms)
+    for variant in variants:
+        if prepare(scenario, variant).past_use is None:
+            click.echo(
+                f"note: under {variant.name} past use does not count, so {file} changes nothing; "
+                "under kai it does where the scenario has usage",
+                err=True,
+            )
+    return history
+
+
+def _show(result: StoredResult, variants: Sequence[Variant], output: str) -> None:
+    if output == "table":
+        from fairlead.cli.run_tables import runs_text
+
+        for variant in variants:
+            runs = [run for run in result.runs if run.about.variant == variant.name]
+            if runs:
+                click.echo(f"{runs_text(runs)}\n")
+        click.echo(f"results: {result.folder}")
+        return
+    from fairlead.cli.simulation_documents import measure_lines, result_document
+
+    if output == "csv":
+        for line in measure_lines(result):
+            click.echo(line, nl=False)
+        return
+    from fairlead.cli.output import print_document
+
+    print_document(result_document(result), output)

@@ -1,0 +1,45 @@
+"""A file that can be simulated: a scenario of ours, or a file of KAI's own simulator."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from fairlead.errors import Finding
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.text.documents import Document, read_documents
+from fairlead.policy.names import PolicyName
+from fairlead.sim.kai_file.kai_simulation import KaiSimulation
+from fairlead.sim.kai_file.read_kai_file import is_kai_simulation, read_kai_simulation
+from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.scenario import Scenario
+from fairlead.sim.scenario.scenario_form import API_VERSION, KIND
+
+
+class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a file: one of the two, or neither if some finding is an error."""
+
+    scenario: Scenario | None = None
+    kai_simulation: KaiSimulation | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def read_simulation(path: str, also: Sequence[PolicyName] = ()) -> SimulationFile:
+    """Read the file at *path*, whichever of the two it is: what it holds tells.
+
+    *also* is as for `read_scenario`. Never raises for what a file holds.
+    """
+    findings = Findings()
+    documents = read_documents([path], findings)
+    if len(documents) == 1 and is_kai_simulation(documents[0]):
+        asked = read_kai_simulation(documents[0], findings)
+        return SimulationFile(
+            kai_simulation=None if findings.has_errors else asked, findings=tuple(findings)
+        )
+    result = read_scenario(path, also)
+    return SimulationFile(scenario=result.scenario, findings=result.findings)
+
+
+def is_scenario(document: Document) -> bool:
+    """Return whether *document* says that it is a scenario."""
+    value = document.value
+    return value.get("kind") == KIND and value.get("apiVersion") == API_VERSION

@@ -1,0 +1,79 @@
+"""How far a run is, on a terminal only; and lengths of time in a few letters."""
+
+import io
+import sys
+
+import pytest
+
+from fairlead.cli.interruption import Interruption
+from fairlead.cli.run_progress import RunProgress
+from fairlead.cli.short_duration import short_duration
+from tests.cli.test_progress import Terminal
+
+HOUR = 3_600_000
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, until_ms: int | None) -> str:
+    """A run of which a quarter takes 10 seconds, looked at every 0.1 s from then on."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    times = iter([100.0, 110.0, 110.1, 110.3])
+    progress = RunProgress(Interruption(), lambda: next(times))
+    progress.begin("kai", 0, until_ms)
+    assert progress.may_go_on(6 * HOUR, 1234)
+    assert progress.may_go_on(6 * HOUR, 1235)
+    assert progress.may_go_on(12 * HOUR, 2000)
+    progress.end()
+    return stream.getvalue()
+
+
+def test_a_terminal_sees_time_jobs_and_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = shown(monkeypatch, Terminal(), 24 * HOUR).split("\r\x1b[K")
+    assert lines == [
+        "",
+        "kai [######                  ]  25% 6h of 1d, 1,234 jobs done, 30s left",
+        "kai [############            ]  50% 12h of 1d, 2,000 jobs done, 10s left",
+        "",
+    ]
+
+
+def test_without_an_end_nothing_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "kai: 6h, 1,234 jobs done\r" in shown(monkeypatch, Terminal(), None)
+
+
+def test_a_file_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    progress = RunProgress(Interruption(), lambda: 0.0)
+    progress.begin("kai", 0, HOUR)
+    assert progress.may_go_on(1, 1)
+    progress.end()
+    assert stream.getvalue() == ""
+
+
+def test_a_wish_to_stop_is_heard() -> None:
+    interruption = Interruption()
+    progress = RunProgress(interruption)
+    assert progress.may_go_on(0, 0)
+    interruption.is_wanted = True
+    assert not progress.may_go_on(0, 0)
+
+
+LENGTHS = {
+    0: "0s",
+    149: "0.1s",
+    1500: "1.5s",
+    9_999: "10s",
+    59_400: "59s",
+    59_900: "1m",
+    192_000: "3m12s",
+    3_599_900: "1h",
+    5 * HOUR + 180_000: "5h3m",
+    24 * HOUR - 1: "1d",
+    52 * HOUR: "2d4h",
+    -1500: "-1.5s",
+}
+
+
+@pytest.mark.parametrize(("length_ms", "text"), LENGTHS.items(), ids=LENGTHS.values())
+def test_a_length_has_two_units_at_most(length_ms: int, text: str) -> None:
+    assert short_duration(length_ms) == text
