@@ -21,9 +21,9 @@ COMMANDS = {
     "pending": "fairlead.cli.pending",
     "plan": "fairlead.cli.plan",
     "explain": "fairlead.cli.explain",
+    "simulate": "fairlead.cli.simulate",
     "report": "fairlead.cli.report",
     "usage": "fairlead.cli.usage",
-    "simulate": "fairlead.cli.simulate",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
 }
@@ -33,9 +33,9 @@ SUMMARIES = {
     "pending": "Show who waits in a queue of Kueue, in its order.",
     "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
     "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
+    "simulate": "Run a scenario on a virtual clock: who got what, who waited, and was it fair.",
     "report": "Show what a simulation came to, as one page that opens in any browser.",
     "usage": "Show, change, export or import the record of who used what.",
-    "simulate": "Run a scenario on a virtual clock: who got what, who waited, and was it fair.",
     "metrics": "Print or serve what Prometheus can scrape, under the names that dashboards know.",
     "completion": "Print the script that lets your shell complete fairlead's words.",
 }
