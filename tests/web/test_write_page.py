@@ -12,7 +12,7 @@ import pytest
 from fairlead.web.page.write_page import Kind, write_page
 
 HOSTILE = "</script><b>'\"&amp;{x}<!--\u2028"
-KINDS: tuple[Kind, ...] = ("report",)
+KINDS: tuple[Kind, ...] = ("report", "compare")
 
 
 class Seen(HTMLParser):

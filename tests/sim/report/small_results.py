@@ -22,7 +22,7 @@ STORY = """
     0      capacity  -   4000  -
     0      submit    x   -     -
     0      submit    y   -     -
-    0      sample    a   -     2000/4000
+    0      sample    a   -     2000/6000
     0      sample    b   -     2000/4000
     0      start     x   1     -
     5000   submit    z   -     -

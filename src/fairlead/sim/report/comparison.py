@@ -1,0 +1,64 @@
+"""Runs of the same work under different rules or settings, side by side, as plain data.
+
+Numbers are those of the measures: ms, base units x ms, ratios. A difference is that of the pairs of
+runs with the same seed, so what the work of a seed does to both sides falls out of it.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from fairlead.sim.report.report_page import ShownResource
+
+Better: TypeAlias = Literal["less", "more", "even", ""]
+"""Which is better: less, more, nearer to 1, or neither."""
+
+
+class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
+    """One set of rules and settings."""
+
+    name: str
+    variant: str
+    policy: str
+    settings: dict[str, str]
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean over seeds; the interval of 95 % is None with fewer than two."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    runs: int  # in which it is defined
+
+
+class ComparedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure of the cluster or of a queue, on all sides."""
+
+    scope: Literal["cluster", "queue"]
+    name: str  # empty for the cluster
+    measure: str  # the fields that lead to it in a summary, without the resource
+    resource: str  # empty where it is not about one
+    title: str
+    form: str  # count, ms, ratio, percent, amount-time
+    better: Better
+    sides: list[Estimate]
+    differences: list[Estimate]  # from the first side, for each of the others
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All measures of all sides."""
+
+    scenario: str
+    seeds: list[int]
+    resources: list[ShownResource]
+    sides: list[ComparedSide]
+    rows: list[ComparedRow]
+    queues_left_out: int
+
+
+def is_sure(difference: Estimate) -> bool:
+    """Whether a difference is more than chance: its interval does not hold 0."""
+    if difference.low is None or difference.high is None:
+        return False
+    return difference.low > 0 or difference.high < 0

@@ -1,0 +1,1 @@
+new ComparePage(JSON.parse(document.getElementById("document").textContent)).render();

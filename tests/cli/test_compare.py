@@ -1,0 +1,95 @@
+"""``fairlead compare``: tables, documents, a page, and what it refuses."""
+
+import csv
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.cli.run_cli import run_cli
+from tests.sim.report.small_results import small_run, write_result
+
+
+@pytest.fixture
+def one_seed(tmp_path: Path) -> str:
+    folder = tmp_path / "result"
+    write_result(folder, small_run("kai"), small_run("kueue"))
+    return str(folder)
+
+
+@pytest.fixture
+def two_seeds(tmp_path: Path) -> str:
+    folder = tmp_path / "seeds"
+    runs = [
+        msgspec.structs.replace(small_run(f"{variant}-seed-{seed}", seed=seed), variant=variant)
+        for variant in ("kai", "kueue")
+        for seed in (1, 2)
+    ]
+    write_result(folder, *runs)
+    return str(folder)
+
+
+def test_the_table_has_both_sides_and_no_interval_for_one_seed(one_seed: str) -> None:
+    """The runs are the same: 4 GPUs are held all the time but for nothing, so all are in use."""
+    ran = run_cli("compare", one_seed)
+    assert ran.exit_code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "small: the same work on 2 sides, seeds 1"
+    assert lines[3].split() == ["OF", "MEASURE", "RESOURCE", "kai", "kueue", "DIFFERENCE"]
+    assert lines[4].split() == ["cluster", "utilisation", "gpu", "100%", "100%", "0", "points"]
+    assert ran.err == "note: with one seed any difference may be chance: simulate with --seeds 10\n"
+
+
+def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
+    ran = run_cli("compare", two_seeds)
+    assert ran.exit_code == 0
+    assert "95% INTERVAL" in ran.out
+    assert ran.out.endswith("\n* more than chance: the interval does not hold 0\n")
+    assert ran.err == ""
+
+
+def test_variants_are_chosen_after_a_colon(one_seed: str) -> None:
+    ran = run_cli("compare", f"{one_seed}:kueue", f"{one_seed}:kai")
+    assert ran.out.splitlines()[1] == "differences are from kueue"
+
+
+def test_a_document_says_what_it_is(one_seed: str) -> None:
+    document = json.loads(run_cli("compare", one_seed, "-o", "json").out)
+    assert list(document.items())[:2] == [("apiVersion", "fairlead/v1"), ("kind", "Comparison")]
+    assert [side["name"] for side in document["sides"]] == ["kai", "kueue"]
+    assert document["rows"][0]["differences"] == [
+        {"mean": 0.0, "low": None, "high": None, "runs": 1}
+    ]
+
+
+def test_csv_has_a_line_for_each_side(two_seeds: str) -> None:
+    rows = list(csv.DictReader(run_cli("compare", two_seeds, "-o", "csv").out.splitlines()))
+    assert [row["side"] for row in rows[:2]] == ["kai", "kueue"]
+    assert (rows[0]["difference"], rows[1]["difference"]) == ("", "0.0")
+    assert (rows[0]["runs"], rows[1]["pairs"]) == ("2", "2")
+
+
+def test_the_page_is_written_beside_the_table(one_seed: str, tmp_path: Path) -> None:
+    file = tmp_path / "compare.html"
+    ran = run_cli("compare", one_seed, "--to", str(file))
+    assert ran.exit_code == 0
+    assert "utilisation" in ran.out
+    assert f"written: {file}" in ran.err
+    assert file.read_bytes().startswith(b"<!doctype html>")
+
+
+def test_one_side_alone_is_refused(one_seed: str) -> None:
+    ran = run_cli("compare", f"{one_seed}:kai")
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert "nothing to compare with: name two results" in ran.err
+
+
+def test_a_variant_that_is_not_there_is_refused(one_seed: str) -> None:
+    ran = run_cli("compare", f"{one_seed}:slurm")
+    assert ran.exit_code == 1
+    assert "has no variant slurm: it has kai, kueue" in ran.err
+
+
+def test_naming_nothing_is_wrong_usage() -> None:
+    assert run_cli("compare").exit_code == 2

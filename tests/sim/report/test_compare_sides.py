@@ -1,0 +1,89 @@
+"""Differences of pairs: worked out by hand, with an interval only where there are several seeds."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fairlead.sim.report.compare_sides import compare
+from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure
+from fairlead.sim.report.sides import sides_of
+from fairlead.sim.results.read_result import read_result
+from fairlead.sim.results.result_folder import ResultFolder
+from tests.sim.measures.histories import written
+from tests.sim.report.small_results import JOBS, STORY, small_run, write_run
+
+WAITS_MS = {"old": {1: 10_000, 2: 12_000, 3: 17_000}, "new": {1: 8_000, 2: 11_000, 3: 13_000}}
+"""As in the docs of the measures: the differences are -2, -1 and -4 seconds."""
+
+
+def compared(folder: Path, seeds: tuple[int, ...]) -> Comparison:
+    """In each run y waits as long as told; all else is the same."""
+    runs = {
+        (side, seed): msgspec.structs.replace(
+            small_run(f"{side}-seed-{seed}"), variant=side, seed=seed
+        )
+        for side in WAITS_MS
+        for seed in seeds
+    }
+    result = ResultFolder(folder, "small", [run.name for run in runs.values()])
+    for (side, seed), about in runs.items():
+        wait_ms = WAITS_MS[side][seed]
+        story = STORY.replace("10000", "7000").replace("12000  s", f"{wait_ms}  s")
+        write_run(result.of_run(about.name), about, written(JOBS, story))
+        result.ended(about)
+    return compare(sides_of("result", read_result(folder).runs))
+
+
+def row(comparison: Comparison, scope: str, name: str, measure: str) -> ComparedRow:
+    (found,) = [
+        each
+        for each in comparison.rows
+        if (each.scope, each.name, each.measure) == (scope, name, measure)
+    ]
+    return found
+
+
+def test_the_difference_is_that_of_pairs_and_its_interval_holds_zero(tmp_path: Path) -> None:
+    """Means of b 13 s and 10.67 s; of the differences -2.33 s, between -6.13 s and 1.46 s."""
+    waits = row(compared(tmp_path, (1, 2, 3)), "queue", "b", "wait/p90_ms")
+    assert [side.mean for side in waits.sides] == [13_000, pytest.approx(32_000 / 3)]
+    (difference,) = waits.differences
+    assert difference.mean == pytest.approx(-7_000 / 3)
+    assert difference.low == pytest.approx(-6_128, abs=1)
+    assert difference.high == pytest.approx(1_461, abs=1)
+    assert difference.runs == 3
+    assert not is_sure(difference)
+
+
+def test_with_one_seed_no_interval_is_claimed(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, (1,))
+    (difference,) = row(comparison, "queue", "b", "wait/p90_ms").differences
+    assert difference == Estimate(mean=-2_000, low=None, high=None, runs=1)
+    assert all(each.low is None for found in comparison.rows for each in found.sides)
+
+
+def test_what_does_not_differ_has_an_interval_of_nothing(tmp_path: Path) -> None:
+    """And is not sure: 0 is in it."""
+    (difference,) = row(compared(tmp_path, (1, 2, 3)), "cluster", "", "finished").differences
+    assert (difference.mean, difference.low, difference.high) == (0, 0, 0)
+    assert not is_sure(difference)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sure"), [(1, 2, True), (-2, -1, True), (-1, 1, False), (0, 2, False)]
+)
+def test_a_difference_is_sure_if_its_interval_does_not_hold_zero(
+    low: float, high: float, sure: bool
+) -> None:
+    assert is_sure(Estimate(mean=1.0, low=low, high=high, runs=3)) is sure
+
+
+def test_the_cluster_comes_first_then_each_queue(tmp_path: Path) -> None:
+    rows = compared(tmp_path, (1,)).rows
+    assert list(dict.fromkeys(each.name for each in rows)) == ["", "a", "b", "top"]
+    measures = [each.measure for each in rows if not each.name]
+    assert measures[:2] == ["utilisation", "wait/mean_ms"]
+    assert "jain" in measures
+    assert "worst_deficit" in measures
+    assert "lost" in measures
