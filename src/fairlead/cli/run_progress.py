@@ -59,3 +59,36 @@ class RunProgress(Onlooker):
         left = f", {short_duration(took_s / part * (1 - part) * 1000)} left" if part > 0 else ""
         time_text = f"{short_duration(passed_ms)} of {short_duration(whole_ms)}"
         return f"{self._run} [{bar:<{_WIDTH}}] {part:4.0%} {time_text}, {done}{left}"
+
+
+class RunCount:
+    """Shows how many of several runs have ended, and how long the others may take."""
+
+    def __init__(self, runs: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin with none of *runs*."""
+        self._runs = runs
+        self.ended = 0
+        self._clock = clock
+        self._begun_s = clock()
+        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        self._show()
+
+    def one_more(self) -> None:
+        """Take notice that a run has ended."""
+        self.ended += 1
+        self._show()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def _show(self) -> None:
+        if not self._is_shown:
+            return
+        part = self.ended / self._runs
+        took_ms = (self._clock() - self._begun_s) * 1000
+        left = f", {short_duration(took_ms / part * (1 - part))} left" if part else ""
+        bar = "#" * round(part * _WIDTH)
+        text = f"[{bar:<{_WIDTH}}] {part:4.0%} {self.ended:,} of {self._runs:,} runs{left}"
+        click.echo(f"\r\x1b[K{text}", err=True, nl=False)

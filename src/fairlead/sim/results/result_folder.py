@@ -45,6 +45,12 @@ class ResultFolder:
         self._about = msgspec.structs.replace(self._about, runs=names, complete=is_complete)
         write_json(self.path / RESULT_FILE, self._about)
 
+    def remove_unended(self) -> None:
+        """Remove what there is of runs that have not ended."""
+        for name in self._asked:
+            if name not in self._ended:
+                _remove_run(self.of_run(name))
+
 
 def free_folder(parent: Path, name: str) -> Path:
     """Return the first of NAME, NAME-2, NAME-3 ... below *parent* that does not exist."""

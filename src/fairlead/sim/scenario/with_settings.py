@@ -57,7 +57,8 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
         try:
             value = setting.parse(text)
         except FieldError as wrong:
-            raise SimulationError(f"{name}: {wrong.message}; {wrong.fix}") from None
+            cure = f"; {wrong.fix}" if wrong.fix else ""
+            raise SimulationError(f"{name}: {wrong.message}{cure}") from None
         scenario = setting.change(scenario, value)
     return scenario
 
