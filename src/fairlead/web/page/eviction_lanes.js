@@ -6,7 +6,7 @@ const LANE = 34;
 class EvictionLanes extends TimeFrame {
   /** *lanes* are {name, shade, marks}: the places of evictions in the list, by time. */
   constructor(view, lanes, atMs, onPick) {
-    super(view, "Evictions over time: arrow keys go from one to the next, Home and End to the first and last", lanes.length * LANE + 22);
+    super(view, "Evictions over time: arrow keys go from one to the next, Home and End to the first and last", lanes.length * LANE + BELOW);
     this.svg.classList.add("lanes");
     this.lanes = lanes;
     this.atMs = atMs;
@@ -82,7 +82,7 @@ class EvictionLanes extends TimeFrame {
       const x = this.x(this.atMs[this.picked]).toFixed(1);
       parts.push(drawn("path", { class: "picked", d: "M" + x + "," + (lane * LANE + 13) + "v" + (LANE - 14) }));
     }
-    this.replace(parts.concat(this.overlay(bottom)));
+    this.replace(parts);
   }
 
   marks(marks, lane) {

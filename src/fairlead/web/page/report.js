@@ -316,7 +316,7 @@ class Report {
         table(heads, rows, "Evictions")].filter(Boolean));
     };
     const details = element("details", { ontoggle: fill }, element("summary", {}, "As a table"), place);
-    view.watch(fill);
+    view.watch((isMoved) => { if (isMoved) fill(); });
     return details;
   }
 
@@ -337,6 +337,7 @@ class Report {
         "Table of measures"));
     };
     draw();
+    place.className = "tall";
     const scopes = choice("Of", MEASURE_SCOPES.filter(([scope]) => this.run.measures[scope].rows.length), this.scope, (scope) => this.choose({ scope }));
     scopes.querySelector("select").id = "choose-scope";
     return element("section", {}, element("h2", {}, "Measures"),

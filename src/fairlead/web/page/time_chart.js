@@ -5,6 +5,7 @@
 
 const LEFT = 46;
 const RIGHT = 10;
+const BELOW = 22; // where the texts of the time axis stand
 const STEPS_MS = [1, 2, 5, 10, 15, 30].map((each) => each * SECOND_MS).concat(
   [1, 2, 5, 10, 15, 30].map((each) => each * MINUTE_MS),
   [1, 2, 3, 6, 12].map((each) => each * HOUR_MS),
@@ -22,10 +23,12 @@ class TimeView {
     this.cursorMs = null;
     this.watchers = [];
     this.isWaiting = false;
+    this.isMoved = false; // another stretch of time is shown, not only the cursor is elsewhere
   }
 
   get isWhole() { return this.fromMs === this.startMs && this.toMs === this.endMs; }
 
+  /** Call *call* after each change, with whether another stretch of time is shown. */
   watch(call) { this.watchers.push(call); }
 
   /** Draw everything anew, once for all changes until the next frame. */
@@ -33,8 +36,9 @@ class TimeView {
     if (this.isWaiting) return;
     this.isWaiting = true;
     requestAnimationFrame(() => {
-      this.isWaiting = false;
-      for (const call of this.watchers) call();
+      const isMoved = this.isMoved;
+      this.isWaiting = this.isMoved = false;
+      for (const call of this.watchers) call(isMoved);
     });
   }
 
@@ -43,6 +47,7 @@ class TimeView {
     const length = Math.max(least, Math.min(this.endMs - this.startMs, toMs - fromMs));
     this.fromMs = Math.max(this.startMs, Math.min(fromMs, this.endMs - length));
     this.toMs = this.fromMs + length;
+    this.isMoved = true;
     this.changed();
   }
 
@@ -109,8 +114,11 @@ class TimeFrame {
     this.svg.addEventListener("pointerleave", () => { if (this.dragFrom === null) view.point(null); });
     this.svg.addEventListener("dblclick", () => view.showAll());
     this.svg.addEventListener("blur", () => view.point(null));
+    this.plot = drawn("g", {});
+    this.over = drawn("g", {});
+    this.svg.append(this.plot, this.over);
     new ResizeObserver(() => this.resize()).observe(this.svg);
-    view.watch(() => this.draw());
+    view.watch((isMoved) => { if (isMoved) this.draw(); else this.drawOver(); });
   }
 
   resize() {
@@ -180,7 +188,9 @@ class TimeFrame {
     return parts;
   }
 
-  overlay(bottom) {
+  /** The cursor and what is being marked with the mouse; the picture beneath stays as it is. */
+  drawOver() {
+    const bottom = this.height - BELOW;
     const parts = [];
     const cursor = this.view.cursorMs;
     if (this.dragFrom !== null && cursor !== null) {
@@ -191,13 +201,14 @@ class TimeFrame {
       const x = this.x(cursor).toFixed(1);
       parts.push(drawn("line", { class: "cursor", x1: x, x2: x, y1: 0, y2: bottom }));
     }
-    return parts;
+    this.over.replaceChildren(...parts);
   }
 
   replace(parts) {
     this.svg.setAttribute("height", this.height);
     this.svg.setAttribute("viewBox", "0 0 " + this.width + " " + this.height);
-    this.svg.replaceChildren(...parts);
+    this.plot.replaceChildren(...parts);
+    this.drawOver();
   }
 }
 
@@ -232,7 +243,7 @@ class TimeChart extends TimeFrame {
   }
 
   draw() {
-    const bottom = this.height - 22;
+    const bottom = this.height - BELOW;
     const first = this.view.bucketAt(this.view.fromMs);
     const last = this.view.bucketAt(this.view.toMs - 1);
     const ticks = niceTicks(this.top || this.highest(first, last), this.ticks);
@@ -256,7 +267,7 @@ class TimeChart extends TimeFrame {
         parts.push(drawn("path", { class: line.kind + " " + shade, d: this.steps(values, first, y, "M") }));
       }
     }
-    this.replace(parts.concat(this.overlay(bottom)));
+    this.replace(parts);
   }
 
   highest(first, last) {
@@ -302,8 +313,8 @@ function legendOf(view, lines, chart) {
   const when = element("li", { class: "faint" });
   const items = lines.map((line, at) => element("li", {
     class: line.shade,
-    onpointerenter: () => chart && chart.emphasise(line.name),
-    onpointerleave: () => chart && chart.emphasise(null),
+    onpointerenter: () => chart.emphasise(line.name),
+    onpointerleave: () => chart.emphasise(null),
   }, element("span", { class: "swatch " + (line.swatch || "") }), line.name, values[at]));
   const update = () => {
     when.textContent = view.readTitle();
@@ -311,7 +322,11 @@ function legendOf(view, lines, chart) {
   };
   view.watch(update);
   update();
-  return element("ul", { class: "legend" }, items, when);
+  const list = element("ul", { class: "legend" }, items, when);
+  // Who moves the cursor by keys may not see the values; who moves the mouse does.
+  chart.svg.addEventListener("focus", () => list.setAttribute("aria-live", "polite"));
+  chart.svg.addEventListener("blur", () => list.removeAttribute("aria-live"));
+  return list;
 }
 
 /** The numbers of a chart in words, for who cannot see it: made when it is opened. */
@@ -335,6 +350,6 @@ function asTable(view, lines, caption) {
     place.replaceChildren(table(["From", ...lines.map((line) => line.name)], rows, caption));
   };
   const details = element("details", { ontoggle: fill }, element("summary", {}, "As a table"), place);
-  view.watch(fill);
+  view.watch((isMoved) => { if (isMoved) fill(); });
   return details;
 }
