@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -123,41 +123,41 @@ def _figures(page: ReportPage) -> Iterator[tuple[str, "Figure"]]:
 def _held(page: ReportPage, run: RunPage, resource: ShownResource) -> "Figure":
     """Draw areas on each other, with the capacity, and marks where pods were told to leave."""
     figure, (panel,) = _panels(1, 1, (9, 3.6))
-    edges = _edges(run)
     floor = [0.0] * run.buckets
     for member in members_of(run):
         roof = [
             low + more
             for low, more in zip(floor, _points(member, resource, "allocated", run), strict=True)
         ]
-        panel.stairs(
-            roof, edges, baseline=floor, fill=True, color=member.colour, label=_shown(member.name)
-        )
+        _area(panel, run, floor, roof, member.colour, _shown(member.name))
         floor = roof
     capacity = run.capacity[resource.name]
-    panel.stairs(
-        capacity, edges, baseline=None, color=FAINT_COLOUR, linestyle="--", label="capacity"
-    )
+    _line(panel, run, capacity, color=FAINT_COLOUR, linestyle="--", label="capacity")
     _finish(panel, run, max([*floor, *capacity]))
-    marks = [edges[0] + at_ms / DAY_MS for at_ms in run.evictions.at_ms]
-    if marks:
-        heights = [-0.035] * len(marks)
-        panel.plot(
-            marks,
-            heights,
-            "|",
-            color=DUE_COLOUR,
-            markersize=5,
-            transform=panel.get_xaxis_transform(),
-            clip_on=False,
-            label=f"evictions ({run.evictions.total})",
-        )
-        panel.tick_params(axis="x", pad=9)
+    _mark_evictions(panel, run)
     _title(panel, page, run, f"{_shown(resource.name)} held, in {resource.unit}")
     panel.legend(
         loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0, reverse=True
     )
     return figure
+
+
+def _mark_evictions(panel: "Axes", run: RunPage) -> None:
+    """Put a mark below the time axis for each of those that are listed."""
+    marks = [(run.start_ms + at_ms) / DAY_MS for at_ms in run.evictions.at_ms]
+    if not marks:
+        return
+    panel.plot(
+        marks,
+        [-0.035] * len(marks),
+        "|",
+        color=DUE_COLOUR,
+        markersize=5,
+        transform=panel.get_xaxis_transform(),
+        clip_on=False,
+        label=f"evictions ({run.evictions.total})",
+    )
+    panel.tick_params(axis="x", pad=9)
 
 
 def _against_due(page: ReportPage, run: RunPage, resource: ShownResource) -> "Figure":
@@ -173,8 +173,8 @@ def _against_due(page: ReportPage, run: RunPage, resource: ShownResource) -> "Fi
     top = max((value for each in lines.values() for line in each for value in line), default=0)
     for panel, member in zip(panels, members, strict=False):
         held, due = lines[member.name]
-        panel.stairs(held, _edges(run), fill=True, color=member.colour)
-        panel.stairs(due, _edges(run), baseline=None, color=DUE_COLOUR, linewidth=1.4)
+        _area(panel, run, [0.0] * run.buckets, held, member.colour)
+        _line(panel, run, due, color=DUE_COLOUR, linewidth=1.4)
         _finish(panel, run, top)
         panel.set_title(_shown(member.name), loc="left", fontsize=10, parse_math=False)
     for panel in panels[len(members) :]:
@@ -220,6 +220,28 @@ def _panels(
 def _points(member: Member, resource: ShownResource, kind: str, run: RunPage) -> Points:
     points: Points | None = getattr(member.lines[resource.name], kind)
     return [0.0] * run.buckets if points is None else points
+
+
+def _area(
+    panel: "Axes", run: RunPage, floor: Points, roof: Points, colour: str, label: str | None = None
+) -> None:
+    edges, low, high = _few_steps(_edges(run), floor, roof)
+    panel.stairs(high, edges, baseline=low, fill=True, color=colour, label=label)
+
+
+def _line(panel: "Axes", run: RunPage, points: Points, **style: Any) -> None:
+    edges, values = _few_steps(_edges(run), points)
+    panel.stairs(values, edges, baseline=None, **style)
+
+
+def _few_steps(edges: list[float], *lines: Points) -> list[list[float]]:
+    """Return edges and lines without the steps at which no line changes: files become small."""
+    columns = list(zip(*lines, strict=True))
+    kept = [at for at, column in enumerate(columns) if at == 0 or column != columns[at - 1]]
+    return [
+        [edges[at] for at in kept] + edges[-1:],
+        *([line[at] for at in kept] for line in lines),
+    ]
 
 
 def _edges(run: RunPage) -> list[float]:
