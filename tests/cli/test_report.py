@@ -4,10 +4,11 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.cli.run_cli import run_cli
-from tests.sim.report.small_results import small_run, write_result
+from tests.sim.report.small_results import STORY, small_run, write_result
 
 
 def test_the_page_goes_into_the_folder_of_the_result(tmp_path: Path) -> None:
@@ -97,3 +98,14 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     ran = run_cli("report", str(tmp_path))
     assert ran.exit_code == 1
     assert "summary.json is damaged" in ran.err
+
+
+def test_a_run_that_was_stopped_at_once_can_be_shown(tmp_path: Path) -> None:
+    """No time has passed: every average is 0, and nothing is divided by it."""
+    at_once = msgspec.structs.replace(small_run(complete=False), end_ms=0, bucket_ms=1)
+    story = STORY[: STORY.index("5000")]
+    write_result(tmp_path / "result", at_once, story=story)
+    page, figures = tmp_path / "page.html", tmp_path / "figures"
+    ran = run_cli("report", str(tmp_path / "result"), "--to", str(page), "--figures", str(figures))
+    assert (ran.exit_code, ran.err) == (0, "")
+    assert b"NaN" not in page.read_bytes()
