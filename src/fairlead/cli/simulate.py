@@ -12,6 +12,7 @@ from fairlead.cli.run_progress import RunProgress
 from fairlead.cli.simulation_file import assignments, file_or_exit, names_in
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
+from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder, free_folder
 from fairlead.sim.run_variant import RunOrder, run_variant
@@ -73,6 +74,7 @@ Examples:
     metavar="FOLDER",
     help="Where to write the results; by default a new folder below results.",
 )
+@click.option("--parquet", is_flag=True, help="Write the tables as Parquet, too.")
 @output_option("table", "json", "yaml", "csv")
 def command(
     scenario: str,
@@ -83,6 +85,7 @@ def command(
     usage_from: str | None,
     usage_at: int | None,
     to: str | None,
+    parquet: bool,
     output: str,
 ) -> None:
     """Run a scenario on a virtual clock: who got what, who waited, and was it fair.
@@ -92,15 +95,16 @@ def command(
     """
     names = names_in(policy)
     read = file_or_exit(scenario, names)
-    if read.kai_simulation is not None:
-        given = (policy, *settings, seed, seeds, usage_from, usage_at, to)
+    if read.scenario is None:
+        given = (policy, *settings, seed, seeds, usage_from, usage_at, to, parquet or None)
         _print_kai_table(read.kai_simulation, is_plain=not any(each is not None for each in given))
         return
-    assert read.scenario is not None
     if usage_at is not None and usage_from is None:
         raise click.UsageError(
             "--usage-at is a moment of the record of --usage-from: name that too"
         )
+    if parquet:
+        require_parquet()
     changes = assignments(settings, "--set")
     changed = with_settings(read.scenario, changes)
     variants = choose_variants(changed, names)
@@ -119,7 +123,10 @@ def command(
     }
     folder = Path(to) if to else free_folder(Path(RESULTS), changed.name)
     is_whole = _run_all(orders, ResultFolder(folder, changed.name, orders))
-    _show(read_result(folder), variants, output)
+    result = read_result(folder)
+    for run in result.runs if parquet else ():
+        write_parquet(run.folder, run.about)
+    _show(result, variants, output)
     if not is_whole:
         click.echo("interrupted: the results until then can be read, and say so", err=True)
         raise click.exceptions.Exit(130)
@@ -147,7 +154,8 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
     return True
 
 
-def _print_kai_table(asked: KaiSimulation, *, is_plain: bool) -> None:
+def _print_kai_table(asked: KaiSimulation | None, *, is_plain: bool) -> None:
+    assert asked is not None
     if not is_plain:
         raise click.UsageError(
             "a file of KAI's simulator is run as it is, and prints its table: leave out all options"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -9,7 +10,10 @@ from fairlead.errors import ResultError
 from fairlead.sim.results.about import RESULT_FILE, RUN_FILES, ResultAbout, RunAbout
 from fairlead.sim.results.csv_file import not_written
 from fairlead.sim.results.json_file import write_json
+from fairlead.sim.results.parquet_tables import PARQUET_FILES
 from fairlead.sim.results.read_result import is_run_name, read_about
+
+_OURS: Final = frozenset({*RUN_FILES, *PARQUET_FILES})
 
 
 class ResultFolder:
@@ -76,13 +80,13 @@ def _make_room(path: Path, runs: tuple[str, ...]) -> None:
         inside = path / name
         if inside.exists() and not inside.is_dir():
             raise ResultError(f"{inside} is in the way of a run: move it elsewhere")
-        if inside.is_dir() and not {each.name for each in inside.iterdir()} <= set(RUN_FILES):
+        if inside.is_dir() and not {each.name for each in inside.iterdir()} <= _OURS:
             raise ResultError(f"{inside} has other files in it: move them elsewhere")
 
 
 def _remove_run(folder: Path) -> None:
     """Remove the files of a run, and its folder unless somebody put more into it."""
-    for name in RUN_FILES:
+    for name in _OURS:
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
