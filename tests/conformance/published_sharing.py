@@ -157,11 +157,20 @@ def _burst(entry: Json) -> list[Figure]:
         k=exact_number(given["k"]),
         window=given["window"],
         half_life=given["halfLife"],
-        cycles=5 * given["window"],
+        cycles=_burst_windows(gpus) * given["window"],
     )
     row = share(sharing).held[0]
     used = sum(row[SETTLED_TENTHS]) / Fraction(gpus * sharing.cycles, 2)
     return [Figure("use", entry["expected"]["longRunUse"], used, entry["tolerance"])]
+
+
+def _burst_windows(gpus: int) -> int:
+    """Return for how long to look, in windows.
+
+    In a large cluster bursts are more regular, and a plan takes a tenth of a second: with three
+    windows instead of five, a use of 0.05398 became 0.05404.
+    """
+    return 5 if gpus <= 16 else 3
 
 
 CHECKS: dict[str, Callable[[Json], Sequence[Figure]]] = {
