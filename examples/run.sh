@@ -1,7 +1,7 @@
 #!/bin/sh
 # Shows what Fairlead says about the worked examples: is the input sound, who is entitled to
-# what, who starts, who waits, and why. Read the YAML files beside this script for the stories
-# behind the numbers.
+# what, who starts, who waits, and why; then how clusters fare over time. Read the YAML files
+# beside this script for the stories behind the numbers.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -54,3 +54,26 @@ show plan -f examples/elastic-quota
 tell "ElasticQuota: a guarantee that others borrowed on two nodes comes back"
 show plan -f examples/elastic-quota-stories/two-nodes
 show plan -f examples/elastic-quota-cross-node/gang.yaml
+
+# Results of simulations stay there, to be looked at.
+results=build/simulated
+
+simulate() {
+    show simulate "examples/scenarios/$1.yaml" --to "$results/$(basename "$1")"
+}
+
+tell "Simulated: two queues want the whole cluster, and take turns only with past use"
+simulate time-based/taking-turns
+
+tell "Simulated under Kueue: the three stories of KEP-1714"
+for story in pool departments weights; do
+    simulate "kueue/$story"
+done
+
+tell "Simulated under ElasticQuotas: lent, given back, and not given back"
+for story in lend-and-return whose-pod nothing-of-its-own two-nodes; do
+    simulate "elastic-quota/$story"
+done
+
+tell "One of them as a page: open it in a browser"
+show report "$results/taking-turns"

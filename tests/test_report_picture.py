@@ -1,21 +1,33 @@
-"""The picture in the docs of a report shows what Fairlead draws today."""
+"""The pictures in the docs of simulations show what Fairlead draws today."""
 
 from pathlib import Path
+
+import pytest
 
 from tests.cli.run_cli import run_cli
 from tests.shared_folder import ROOT
 
-PICTURE = ROOT / "docs" / "images" / "a-busy-day-due.svg"
-SCENARIO = ROOT / "examples" / "scenarios" / "a-busy-day.yaml"
+IMAGES = ROOT / "docs" / "images"
+SCENARIOS = ROOT / "examples" / "scenarios"
 
 
-def test_the_picture_is_drawn_from_the_busy_day(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("picture", "scenario", "policy", "figure"),
+    [
+        ("a-busy-day-due", "a-busy-day", "elastic-quota", "elastic-quota-due-nvidia.com-gpu"),
+        ("two-queues", "time-based/published-picture", "kai", "kai-held-nvidia.com-gpu"),
+    ],
+)
+def test_the_picture_is_drawn_from_the_scenario(
+    picture: str, scenario: str, policy: str, figure: str, tmp_path: Path
+) -> None:
     result, figures = tmp_path / "result", tmp_path / "figures"
-    ran = run_cli("simulate", str(SCENARIO), "--policy", "elastic-quota", "--to", str(result))
+    file = str(SCENARIOS / f"{scenario}.yaml")
+    ran = run_cli("simulate", file, "--policy", policy, "--to", str(result))
     assert ran.exit_code == 0, ran.err
     ran = run_cli("report", str(result), "--figures", str(figures))
     assert ran.exit_code == 0, ran.err
-    drawn = figures / "elastic-quota-due-nvidia.com-gpu.svg"
-    assert PICTURE.read_text(encoding="utf-8") == drawn.read_text(encoding="utf-8"), (
-        "copy the figure of that name to docs/images, and look at it"
+    drawn = (figures / f"{figure}.svg").read_text(encoding="utf-8")
+    assert (IMAGES / f"{picture}.svg").read_text(encoding="utf-8") == drawn, (
+        "copy the figure to docs/images, and look at it"
     )

@@ -44,6 +44,13 @@ def test_with_history_two_equal_queues_take_turns_of_106_seconds_and_get_half_ea
     assert shares(told) == pytest.approx({"left": 0.5, "right": 0.5}, abs=0.001)
 
 
+def test_turns_are_as_long_as_in_the_published_picture() -> None:
+    """There the later ones are 242.6, 242.2 and 241.0 cycles long."""
+    lengths = turns(story("time-based/published-picture", "kai"))
+    assert lengths
+    assert lengths == pytest.approx([242] * len(lengths), abs=3)
+
+
 def test_a_burst_is_served_within_a_minute_and_lasts_for_one() -> None:
     told = story("time-based/burst", "k-2")
     (start,) = told.starts("burst-1")
