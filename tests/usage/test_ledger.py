@@ -461,4 +461,4 @@ def test_memory_is_bounded_however_many_changes_there_are() -> None:
     ledger = ledger_of(window=Sliding(128))
     for at_ms in range(2000):
         ledger.take(Held(at_ms=at_ms, queue=A, amounts=(at_ms % 3,)))
-    assert len(ledger._accounts[A].sums._starts) <= 130
+    assert len(ledger._accounts[A].sums._old_offsets) <= 130

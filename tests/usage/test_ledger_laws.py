@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName
-from fairlead.usage.entries import Capacity, Entry, Granted, Held
+from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.timeline import BUCKETS
@@ -229,6 +229,57 @@ def test_who_asks_often_gets_the_answers_of_who_asks_once(
             assert often.normalised(now_ms, charge=charge) == parts
 
 
+@settings(max_examples=60)
+@given(
+    entries=journals(unit=2**60),
+    huge=st.sampled_from([1, 2**20, 2**300]),
+    half_life_ms=half_lives,
+    after_ms=later,
+)
+def test_each_resource_is_counted_as_if_it_were_the_only_one(
+    entries: list[Entry], huge: int, half_life_ms: int | None, after_ms: int
+) -> None:
+    """The second resource becomes so large, in the midst of the entries, that others must move."""
+    middle = len(entries) // 2
+    both = [*entries[:middle], *(_scaled(entry, (1, huge)) for entry in entries[middle:])]
+    answers = []
+    for places in ([0, 1], [0], [1]):
+        ledger = Ledger(
+            tuple(RESOURCES[place] for place in places), Sliding(LENGTH), half_life_ms=half_life_ms
+        )
+        for entry in both:
+            ledger.take(_only(entry, places))
+        now_ms = (ledger.newest_ms or 0) + after_ms
+        answers.append((ledger.usage(now_ms), ledger.normalised(now_ms, charge="over-quota")))
+    together, *alone = answers
+    for name, use in together[0].queues.items():
+        assert use.all == tuple(usage.queues[name].all[0] for usage, _ in alone)
+        above = tuple(usage.queues[name].above_guarantee[0] for usage, _ in alone)
+        assert use.above_guarantee == above
+        assert together[1][name] == tuple(parts[name][0] for _, parts in alone)
+    for holder, use_of_user in together[0].users.items():
+        assert use_of_user == tuple(usage.users[holder][0] for usage, _ in alone)
+
+
+def _scaled(entry: Entry, factors: tuple[int, int]) -> Entry:
+    match entry:
+        case Held() | Capacity():
+            return replace(entry, amounts=tuple(map(int.__mul__, entry.amounts, factors)))
+        case Granted():
+            times = tuple(map(int.__mul__, entry.resource_time, factors))
+            return replace(entry, resource_time=times)
+    return entry
+
+
+def _only(entry: Entry, places: list[int]) -> Entry:
+    match entry:
+        case Held() | Capacity() | Guarantee():
+            return replace(entry, amounts=tuple(entry.amounts[place] for place in places))
+        case Granted():
+            return replace(entry, resource_time=tuple(entry.resource_time[p] for p in places))
+    return entry
+
+
 amounts_had = st.tuples(st.integers(0, 5000), st.integers(0, 5000))
 
 
@@ -333,3 +384,11 @@ def test_a_moment_of_use_is_exact_enough_under_a_half_life_of_ten_years(
     window = Tumbling(10**15, 0)
     exact = integral(changes, 0, now_ms, half_life_ms)
     assert abs(used(window, changes, now_ms, half_life_ms) - exact) <= exact * Decimal("1e-9")
+
+
+def test_what_is_small_and_old_is_not_lost_beside_something_huge_and_new() -> None:
+    """The base of the weights moves up as 10**33 begin, 41 half-lives after 10**15 ended."""
+    changes = [(0, 10**15), (1000, 0), (41_000, 10**33)]
+    exact = integral(changes, 0, 41_000, 1000)
+    got = used(Tumbling(10**9), changes, 41_000, 1000)
+    assert abs(got - exact) <= exact * Decimal("1e-9") + 1

@@ -6,14 +6,16 @@ from typing import NamedTuple
 from fairlead.model.axes import Amounts, Limits
 from fairlead.usage.above_guarantee import above_guarantee
 from fairlead.usage.entries import Granted
+from fairlead.usage.lanes import Lanes
 from fairlead.usage.running_sum import RunningSum, SumState
-from fairlead.usage.timeline import Moment, Timeline
+from fairlead.usage.timeline import Moment
 
 
 class AccountState(NamedTuple):
     """All that an account knows, for it to be written down and taken up again."""
 
     sums: SumState
+    above: SumState | None  # None: the same
     users: Mapping[str, SumState]
     is_removed: bool
     held: Mapping[str, Amounts]
@@ -24,16 +26,15 @@ class AccountState(NamedTuple):
 class Account:
     """All use of a queue, its use above the guarantee of the moment, and each user's use.
 
-    ``sums`` has all use first, then the use above the guarantee. Only users who are named have sums
-    of their own; nobody in particular is charged to the queue alone.
+    Until something is guaranteed, all use is above that, and both are the same sum. Only users who
+    are named have sums of their own; nobody in particular is charged to the queue alone.
     """
 
     def __init__(self, moment: Moment, count: int) -> None:
         """An account in which nothing has been held before *moment*."""
-        self.sums = RunningSum(moment, 2 * count)
+        self.sums = self.above = RunningSum(moment)
         self.users: dict[str, RunningSum] = {}
         self.is_removed = False
-        self._count = count
         self._held: dict[str, Amounts] = {}
         self._nothing: Amounts = (0,) * count
         self._guarantee: Limits = self._nothing
@@ -48,47 +49,59 @@ class Account:
 
     def resume(self, state: AccountState) -> None:
         """Forget everything and go on from *state*."""
-        self.sums = RunningSum.resumed(state.sums)
+        self.sums = self.above = RunningSum.resumed(state.sums)
+        if state.above is not None:
+            self.above = RunningSum.resumed(state.above)
         self.users = {user: RunningSum.resumed(sums) for user, sums in state.users.items()}
         self.is_removed = state.is_removed
-        self._count = len(state.guarantee)
         self._held = dict(state.held)
-        self._nothing = (0,) * self._count
+        self._nothing = (0,) * len(state.guarantee)
         self._guarantee = state.guarantee
         self._grants = set(state.grants)
 
     def state(self) -> AccountState:
         """All that is known now; good until the next change."""
-        users = {user: sums.state() for user, sums in self.users.items()}
         return AccountState(
-            self.sums.state(), users, self.is_removed, self._held, self._guarantee, self._grants
+            sums=self.sums.state(),
+            above=None if self.above is self.sums else self.above.state(),
+            users={user: sums.state() for user, sums in self.users.items()},
+            is_removed=self.is_removed,
+            held=self._held,
+            guarantee=self._guarantee,
+            grants=self._grants,
         )
 
-    def hold(self, moment: Moment, user: str, amounts: Amounts) -> None:
+    def hold(self, moment: Moment, lanes: Lanes, user: str, amounts: Amounts) -> None:
         """From *moment* on *user* holds *amounts*."""
         self.is_removed = False
         if any(amounts):
             self._held[user] = amounts
         else:
             self._held.pop(user, None)
-        self.sums.set_levels(moment, self._levels())
+        self._set_levels(moment, lanes)
         if user:
-            self._sums_of(moment, user).set_levels(moment, amounts)
+            self._sums_of(moment, user).set_levels(moment, lanes.packed(amounts))
 
-    def guarantee(self, moment: Moment, amounts: Limits) -> None:
+    def guarantee(self, moment: Moment, lanes: Lanes, amounts: Limits) -> None:
         """From *moment* on *amounts* are guaranteed."""
         self._guarantee = amounts
-        self.sums.set_levels(moment, self._levels())
+        if self.above is self.sums and amounts != self._nothing:
+            self.above = RunningSum.resumed(self.sums.state())
+        self._set_levels(moment, lanes)
 
-    def grant(self, moment: Moment, timeline: Timeline, entry: Granted) -> None:
-        """Charge what an administrator said, to both sums and to the user; once if said twice."""
+    def grant(self, moment: Moment, lanes: Lanes, entry: Granted, weighted: Amounts) -> None:
+        """Charge what an administrator said, to both sums and to the user; once if said twice.
+
+        *weighted* is what *entry* weighs at that moment.
+        """
         if entry in self._grants:
             return
         self._grants = {each for each in self._grants if each.at_ms == entry.at_ms} | {entry}
-        weighted = [timeline.weighted(value, entry.at_ms) for value in entry.resource_time]
-        self.sums.add(moment, weighted * 2)
+        granted = lanes.packed(weighted)
+        for sums in self._queue_sums():
+            sums.add(moment, granted)
         if entry.user:
-            self._sums_of(moment, entry.user).add(moment, weighted)
+            self._sums_of(moment, entry.user).add(moment, granted)
 
     def forgive(self, moment: Moment) -> None:
         """Let all use before *moment* be as if never."""
@@ -101,30 +114,34 @@ class Account:
         self._held.clear()
         self._guarantee = self._nothing
         for sums in self.all_sums():
-            sums.set_levels(moment, (0,) * len(sums.levels))
+            sums.set_levels(moment, 0)
 
     def skip(self, since: Moment, until: Moment) -> None:
         """Count nothing between two moments; afterwards all is held as before."""
         for sums in self.all_sums():
             levels = sums.levels
-            sums.set_levels(since, (0,) * len(levels))
+            sums.set_levels(since, 0)
             sums.set_levels(until, levels)
 
     def all_sums(self) -> list[RunningSum]:
         """The sums of the queue and of its users."""
-        return [self.sums, *self.users.values()]
+        return [*self._queue_sums(), *self.users.values()]
 
-    def _levels(self) -> Amounts:
+    def _queue_sums(self) -> list[RunningSum]:
+        return [self.sums] if self.above is self.sums else [self.sums, self.above]
+
+    def _set_levels(self, moment: Moment, lanes: Lanes) -> None:
         if len(self._held) == 1:
             (held,) = self._held.values()
         else:
             held = tuple(map(sum, zip(*self._held.values(), strict=True))) or self._nothing
-        if self._guarantee == self._nothing:  # as of most queues; all use is above it
-            return held + held
-        return held + tuple(map(above_guarantee, held, self._guarantee))
+        self.sums.set_levels(moment, lanes.packed(held))
+        if self.above is not self.sums:
+            above = tuple(map(above_guarantee, held, self._guarantee))
+            self.above.set_levels(moment, lanes.packed(above))
 
     def _sums_of(self, moment: Moment, user: str) -> RunningSum:
         sums = self.users.get(user)
         if sums is None:
-            sums = self.users[user] = RunningSum(moment, self._count)
+            sums = self.users[user] = RunningSum(moment)
         return sums

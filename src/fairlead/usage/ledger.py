@@ -25,7 +25,8 @@ What happens to odd entries is part of the promise:
 * **Forgiven**: past use and grants are as if never; the capacity that was there still counts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple, Self
 
 from fairlead.errors import UsageError
@@ -42,18 +43,19 @@ from fairlead.usage.entries import (
     Removed,
     Renamed,
 )
+from fairlead.usage.lanes import Lanes
 from fairlead.usage.queue_use import (
     Charge,
     QueueUse,
     Sums,
     Usage,
-    billionths,
+    billionths_by_column,
     billionths_by_level,
-    sums_with_inner_queues,
+    lanes_with_inner_queues,
 )
 from fairlead.usage.running_sum import RunningSum, SumState
 from fairlead.usage.settings import MINUTE_MS, UsageRules
-from fairlead.usage.timeline import Moment, Span, Timeline
+from fairlead.usage.timeline import MARK_BITS, Moment, Span, Timeline
 from fairlead.usage.window import Window
 
 
@@ -62,6 +64,7 @@ class LedgerState(NamedTuple):
 
     newest_ms: int | None
     base: int
+    width: int  # of the lanes of sums and levels
     last_gap: Gap | None
     capacity: SumState | None
     accounts: Mapping[QueueName, AccountState]
@@ -86,6 +89,7 @@ class Ledger:
         self.resources = resources
         self.newest_ms: int | None = None  # None: nothing was taken yet
         self._timeline = Timeline(window, half_life_ms, resolution_ms if way == "sampled" else None)
+        self._lanes = Lanes(len(resources))
         self._capacity: RunningSum | None = None
         self._accounts: dict[QueueName, Account] = {}
         self._last_gap: Gap | None = None
@@ -114,6 +118,7 @@ class Ledger:
         return LedgerState(
             newest_ms=self.newest_ms,
             base=self._timeline.base,
+            width=self._lanes.width,
             last_gap=self._last_gap,
             capacity=None if self._capacity is None else self._capacity.state(),
             accounts={name: account.state() for name, account in self._accounts.items()},
@@ -123,6 +128,7 @@ class Ledger:
         """Forget everything and go on from the state of a ledger with the same settings."""
         self.newest_ms = state.newest_ms
         self._timeline.halve(state.base - self._timeline.base)
+        self._lanes = Lanes(self._lanes.count, state.width)
         self._last_gap = state.last_gap
         self._capacity = None if state.capacity is None else RunningSum.resumed(state.capacity)
         self._accounts = {name: Account.resumed(each) for name, each in state.accounts.items()}
@@ -136,15 +142,16 @@ class Ledger:
             case Held():
                 self._check_amounts(entry.amounts)
                 account, moment = self._charged(entry.queue, entry.at_ms)
-                account.hold(moment, entry.user, entry.amounts)
+                account.hold(moment, self._lanes, entry.user, entry.amounts)
             case Guarantee():
                 self._check_amounts(entry.amounts)
                 account, moment = self._charged(entry.queue, entry.at_ms)
-                account.guarantee(moment, entry.amounts)
+                account.guarantee(moment, self._lanes, entry.amounts)
             case Granted():
                 self._check_count(len(entry.resource_time))
                 account, moment = self._charged(entry.queue, entry.at_ms)
-                account.grant(moment, self._timeline, entry)
+                weighted = self._weighted(entry)
+                account.grant(moment, self._lanes, entry, weighted)
             case Capacity():
                 self._check_amounts(entry.amounts)
                 self._take_capacity(entry)
@@ -158,25 +165,28 @@ class Ledger:
         Raises UsageError if entries later than that were taken.
         """
         span = self._span(now_ms)
-        count = len(self.resources)
+        lanes, moved = self._lanes_over(span)
 
-        def resource_time(weighted: tuple[int, ...]) -> tuple[int, ...]:
-            return tuple(self._timeline.resource_time(each, now_ms) for each in weighted)
+        def resource_time(sums: RunningSum) -> tuple[int, ...]:
+            weighted = lanes.wholes(sums.over(span, moved))
+            return tuple([self._timeline.resource_time(each, now_ms) for each in weighted])
 
         queues = {}
         users = {}
         for name, account in self._accounts.items():
-            used = resource_time(account.sums.over(span))
-            queues[name] = QueueUse(all=used[:count], above_guarantee=used[count:])
+            used = resource_time(account.sums)
+            above = used if account.above is account.sums else resource_time(account.above)
+            queues[name] = QueueUse(all=used, above_guarantee=above)
             for user, sums in account.users.items():
-                users[name, user] = resource_time(sums.over(span))
-        capacity = self._capacity_over(span)
+                users[name, user] = resource_time(sums)
+        nothing = (0,) * len(self.resources)
+        capacity = nothing if self._capacity is None else resource_time(self._capacity)
         return Usage(
             now_ms=now_ms,
             queues=queues,
             users=users,
-            capacity=resource_time(capacity),
-            unknown=self._without(capacity),
+            capacity=capacity,
+            unknown=self._without(self._capacity_over(span)),
         )
 
     def normalised(
@@ -199,20 +209,24 @@ class Ledger:
         and for a parent that *wholes* has not, or not on every resource.
         """
         span = self._span(now_ms)
-        count = len(self.resources)
-        which = range(count) if charge == "all" else range(count, 2 * count)
-        sums = {name: account.sums.over(span, which) for name, account in self._accounts.items()}
+        lanes, moved = self._lanes_over(span)
+        accounts = self._accounts.items()
+        if charge == "all":
+            used = {name: account.sums.over(span, moved) for name, account in accounts}
+        else:
+            used = {name: account.above.over(span, moved) for name, account in accounts}
+        if parents is not None:
+            used = lanes_with_inner_queues(used, parents)
+        columns = lanes.columns_of_wholes(used.values())
         capacity = self._capacity_over(span)
-        if parents is None:
-            return billionths(sums, capacity)
-        used = sums_with_inner_queues(sums, parents)
-        if wholes is None:
-            return billionths(used, capacity)
+        if parents is None or wholes is None:
+            return billionths_by_column(used, columns, capacity)
         weighted = {
             name: tuple(self._timeline.weighted(each, now_ms) for each in whole)
             for name, whole in wholes.items()
         }
-        return billionths_by_level(used, capacity, parents, weighted)
+        rows = dict(zip(used, zip(*columns, strict=True), strict=True))
+        return billionths_by_level(rows, capacity, parents, weighted)
 
     def unknown(self, now_ms: int) -> tuple[str, ...]:
         """The resources of which there was no capacity in the window that ends at *now_ms*."""
@@ -247,7 +261,7 @@ class Ledger:
                     account.skip(since, moment)
                 if self._capacity is not None:
                     levels = self._capacity.levels
-                    self._capacity.set_levels(since, (0,) * len(levels))
+                    self._capacity.set_levels(since, 0)
                     self._capacity.set_levels(moment, levels)
                 self._last_gap = entry
 
@@ -258,14 +272,15 @@ class Ledger:
             moment = self._moment(at_ms)
             account = self._accounts[queue] = Account(moment, len(self.resources))
             return account, moment
-        _check_order(at_ms, account.sums.at_ms)
+        if at_ms < account.sums.at_ms:
+            _check_order(at_ms, account.sums.at_ms)
         return account, self._moment(at_ms)
 
     def _take_capacity(self, entry: Capacity) -> None:
         if self._capacity is None:
-            self._capacity = RunningSum(self._moment(entry.at_ms), len(self.resources))
+            self._capacity = RunningSum(self._moment(entry.at_ms))
         _check_order(entry.at_ms, self._capacity.at_ms)
-        self._capacity.set_levels(self._moment(entry.at_ms), entry.amounts)
+        self._capacity.set_levels(self._moment(entry.at_ms), self._lanes.packed(entry.amounts))
 
     def _moment(self, at_ms: int) -> Moment:
         """The moment of an entry that is taken for sure, since time may move on with it."""
@@ -291,10 +306,15 @@ class Ledger:
             _check_order(entry.at_ms, self._accounts[entry.queue].sums.at_ms)
 
     def _check_amounts(self, amounts: tuple[int | None, ...]) -> None:
-        self._check_count(len(amounts))
+        """Raise UsageError for what is no amount; lanes have room for all others afterwards."""
+        if len(amounts) != len(self.resources):
+            self._check_count(len(amounts))
+        most = self._lanes.most_amount
         for amount in amounts:
-            if amount is not None and amount < 0:
-                raise UsageError(f"{amount} of a resource is less than nothing")
+            if amount is not None and not 0 <= amount < most:
+                if amount < 0:
+                    raise UsageError(f"{amount} of a resource is less than nothing")
+                self._widen(amount.bit_length())
 
     def _check_count(self, count: int) -> None:
         if count != len(self.resources):
@@ -314,9 +334,38 @@ class Ledger:
     def _move_base(self, at_ms: int) -> None:
         times = self._timeline.halvings_due(at_ms)
         if times:
-            self._timeline.halve(times)
+            mark_of = lru_cache(maxsize=None)(self._timeline.mark)  # all have the same buckets
             for sums in self._all_sums():
-                sums.halve(times)
+                sums.halve(times, mark_of, self._lanes.halved)
+            self._timeline.halve(times)
+
+    def _weighted(self, entry: Granted) -> tuple[int, ...]:
+        """What a grant weighs at its moment; lanes have room for it afterwards."""
+        weighted = tuple(self._timeline.weighted(each, entry.at_ms) for each in entry.resource_time)
+        for each in weighted:
+            if abs(each) >= self._lanes.most_weighted:
+                self._widen(each.bit_length() - MARK_BITS)
+        return weighted
+
+    def _widen(self, amount_bits: int) -> None:
+        """Let there be room for amounts of so many bits, and for what they weigh."""
+        lanes = self._lanes.wider(amount_bits - self._lanes.most_amount.bit_length() + 1)
+        moved = partial(self._lanes.moved, lanes=lanes)
+        for sums in self._all_sums():
+            sums.move(moved)
+        self._lanes = lanes
+
+    def _lanes_over(self, span: Span) -> tuple[Lanes, Callable[[int], int] | None]:
+        """Lanes with room for sums over *span*, and how numbers are moved there if they must be.
+
+        Marks of a moment that is many half-lives later than the last entry are longer than any
+        entry has; that is no reason to make all that is remembered wider.
+        """
+        more_bits = span.end_mark.bit_length() - MARK_BITS
+        if more_bits <= 0:
+            return self._lanes, None
+        lanes = self._lanes.wider(more_bits)
+        return lanes, partial(self._lanes.moved, lanes=lanes)
 
     def _all_sums(self) -> Iterator[RunningSum]:
         for account in self._accounts.values():
@@ -340,7 +389,8 @@ class Ledger:
     def _capacity_over(self, span: Span) -> Amounts:
         if self._capacity is None:
             return (0,) * len(self.resources)
-        return self._capacity.over(span)
+        lanes, moved = self._lanes_over(span)
+        return lanes.wholes(self._capacity.over(span, moved))
 
 
 def _check_order(at_ms: int, last_ms: int | None) -> None:

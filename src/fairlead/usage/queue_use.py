@@ -1,7 +1,7 @@
 """What queues used, as a report of one moment, and as parts of what there was."""
 
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -11,6 +11,7 @@ from fairlead.model.axes import QueueName
 BILLION = 10**9
 Charge: TypeAlias = Literal["all", "over-quota"]
 Sums: TypeAlias = tuple[int, ...]
+Use = TypeVar("Use")  # of one queue, in whatever form
 
 
 class QueueUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,20 +38,19 @@ def sums_with_inner_queues(
 
     Raises UsageError where parents run in a circle.
     """
-    below: dict[QueueName, list[Sums]] = {}
-    for name, used in sums.items():
-        above = parents.get(name)
-        steps = 0
-        while above is not None:
-            below.setdefault(above, []).append(used)
-            above = parents.get(above)
-            steps += 1
-            if steps > len(parents):
-                raise UsageError(f"queue {name} is below itself")
     totals = dict(sums)
-    for above, uses in below.items():
-        own = [sums[above]] if above in sums else []
-        totals[above] = tuple(map(sum, zip(*own, *uses, strict=True)))
+    for name, uses in _at_or_below(sums, parents).items():
+        totals[name] = tuple(map(sum, zip(*uses, strict=True)))
+    return totals
+
+
+def lanes_with_inner_queues(
+    sums: Mapping[QueueName, int], parents: Mapping[QueueName, QueueName | None]
+) -> dict[QueueName, int]:
+    """The same of sums that lie side by side in one number (`lanes`)."""
+    totals = dict(sums)
+    for name, uses in _at_or_below(sums, parents).items():
+        totals[name] = sum(uses)
     return totals
 
 
@@ -59,11 +59,18 @@ def billionths(sums: Mapping[QueueName, Sums], whole: Sums) -> dict[QueueName, S
 
     A credit is 0, and so is any part of nothing.
     """
-    if not whole:  # no columns, of which no rows can be made
-        return dict.fromkeys(sums, ())
+    return billionths_by_column(sums, list(zip(*sums.values(), strict=True)), whole)
+
+
+def billionths_by_column(
+    queues: Iterable[QueueName], columns: Sequence[Sequence[int]], whole: Sums
+) -> dict[QueueName, Sums]:
+    """The same where there is a column of sums, one of each queue, for each resource."""
+    if not whole or not columns:  # no columns, of which no rows can be made
+        return dict.fromkeys(queues, ())
     # A plan waits for thousands of these; by columns they take half the time.
-    columns = map(_column, zip(*sums.values(), strict=True), whole)
-    return dict(zip(sums, zip(*columns, strict=True), strict=True))
+    parts = map(_column, columns, whole)
+    return dict(zip(queues, zip(*parts, strict=True), strict=True))
 
 
 def billionths_by_level(
@@ -91,7 +98,27 @@ def billionths_by_level(
     return parts
 
 
-def _column(column: Sums, whole: int) -> list[int]:
+def _at_or_below(
+    sums: Mapping[QueueName, Use], parents: Mapping[QueueName, QueueName | None]
+) -> dict[QueueName, list[Use]]:
+    """Of each queue that has others below it, what it used itself, and what each of those did."""
+    found: dict[QueueName, list[Use]] = {}
+    for name, used in sums.items():
+        above = parents.get(name)
+        steps = 0
+        while above is not None:
+            uses = found.get(above)
+            if uses is None:
+                uses = found[above] = [sums[above]] if above in sums else []
+            uses.append(used)
+            above = parents.get(above)
+            steps += 1
+            if steps > len(parents):
+                raise UsageError(f"queue {name} is below itself")
+    return found
+
+
+def _column(column: Sequence[int], whole: int) -> list[int]:
     if whole <= 0:
         return [0] * len(column)
     half = whole >> 1

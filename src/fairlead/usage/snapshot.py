@@ -1,36 +1,35 @@
 """A ledger as bytes, so that a start need not take every entry of the past again.
 
-Weighted sums have about 150 bits, more than a number in MessagePack may have: all sums of one
-holder are laid end to end, each as wide as the widest. Levels, and the moments at which buckets
-begin, are the same again and again: each is written once, and told by its place after that.
+Offsets have hundreds of bits, more than a number in MessagePack may have: all those of one holder
+are written together, by planes (`byte_planes`). Levels, and the moments at which buckets begin, are
+the same again and again: each is written once, and told by its place after that.
 
 What is read back was written by the same version with the same settings, and has not changed since:
 anything else is refused, and the caller takes the entries themselves instead.
 """
 
 from collections.abc import Sequence
-from itertools import chain
-from struct import unpack
 from typing import Generic, TypeAlias, TypeVar
 from zlib import crc32
 
 import msgspec
 
 from fairlead.errors import UsageError
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import QueueName
 from fairlead.usage.account import AccountState
+from fairlead.usage.byte_planes import of_planes, planes_of
 from fairlead.usage.entries import Gap, Granted
+from fairlead.usage.lanes import Lanes
 from fairlead.usage.ledger import Ledger, LedgerState
 from fairlead.usage.running_sum import SumState
 from fairlead.usage.settings import UsageRules
 
-VERSION = 1
+VERSION = 2
 CHECK_BYTES = 4
 LARGEST = 2**63  # numbers that are not smaller are written as bytes
 
 Value = TypeVar("Value")
 Number: TypeAlias = int | bytes
-Instant: TypeAlias = tuple[int, int]  # milliseconds, and their mark on the timeline
 
 
 class _Head(msgspec.Struct, frozen=True, array_like=True):
@@ -42,14 +41,14 @@ class _Head(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Sum(msgspec.Struct, frozen=True, array_like=True):
-    """One running sum; instants and levels are told by their place."""
+    """One running sum; levels and the edges of buckets are told by their place."""
 
-    instant: int  # of the last change
+    at_ms: int
+    mark: Number
     level: int
-    start_instants: tuple[int, ...]
-    start_levels: tuple[int, ...]
-    width: int  # of one sum, in bytes
-    sums: bytes  # the last ones, then those at the beginning of each bucket
+    edges: tuple[int, ...]
+    old_levels: tuple[int, ...]
+    offsets: tuple[bytes, ...]  # planes of the last one, then of the one for each edge
 
 
 class _Grant(msgspec.Struct, frozen=True, array_like=True):
@@ -64,6 +63,7 @@ class _Grant(msgspec.Struct, frozen=True, array_like=True):
 class _Account(msgspec.Struct, frozen=True, array_like=True):
     queue: QueueName
     sums: _Sum
+    above: _Sum | None
     users: tuple[tuple[str, _Sum], ...]
     is_removed: bool
     held: tuple[tuple[str, tuple[Number, ...]], ...]
@@ -75,8 +75,9 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
     newest_ms: int | None
     base: int
     last_gap: Gap | None
-    instants: tuple[tuple[int, Number], ...]
-    levels: tuple[tuple[Number, ...], ...]
+    width: int
+    edges_ms: tuple[int, ...]
+    levels: tuple[Number, ...]
     capacity: _Sum | None
     accounts: tuple[_Account, ...]
 
@@ -84,15 +85,16 @@ class _Body(msgspec.Struct, frozen=True, array_like=True):
 def snapshot(ledger: Ledger) -> bytes:
     """All that *ledger* knows, to be `restored`. Cost: O(queues and users times buckets)."""
     state = ledger.state()
-    written = _Written()
+    written = _Written(Lanes(len(ledger.resources), state.width))
     capacity = None if state.capacity is None else written.sum(state.capacity)
     accounts = tuple(written.account(name, each) for name, each in state.accounts.items())
     body = _Body(
         newest_ms=state.newest_ms,
         base=state.base,
         last_gap=state.last_gap,
-        instants=tuple((at_ms, _number(mark)) for at_ms, mark in written.instants.values),
-        levels=tuple(map(_numbers, written.levels.values)),
+        width=state.width,
+        edges_ms=tuple(written.edges_ms.values),
+        levels=_numbers(written.levels.values),
         capacity=capacity,
         accounts=accounts,
     )
@@ -108,7 +110,7 @@ def restored(data: bytes, resources: tuple[str, ...], rules: UsageRules) -> Ledg
     otherwise than *resources* and *rules* say; `charge` and staleness are no part of a ledger.
     """
     ledger = Ledger.by(resources, rules)
-    ledger.resume(_Read(_checked(data, ledger.counts_by)).state())
+    ledger.resume(_Read(_checked(data, ledger.counts_by), len(resources)).state())
     return ledger
 
 
@@ -144,16 +146,18 @@ class _Places(Generic[Value]):
 
 
 class _Written:
-    """Turns states into what is written, and collects instants and levels on the way."""
+    """Turns states into what is written, and collects edges and levels on the way."""
 
-    def __init__(self) -> None:
-        self.instants: _Places[Instant] = _Places()
-        self.levels: _Places[Amounts] = _Places()
+    def __init__(self, lanes: Lanes) -> None:
+        self.edges_ms: _Places[int] = _Places()
+        self.levels: _Places[int] = _Places()
+        self._lanes = lanes
 
     def account(self, queue: QueueName, state: AccountState) -> _Account:
         return _Account(
             queue=queue,
             sums=self.sum(state.sums),
+            above=None if state.above is None else self.sum(state.above),
             users=tuple((user, self.sum(sums)) for user, sums in state.users.items()),
             is_removed=state.is_removed,
             held=tuple((user, _numbers(amounts)) for user, amounts in state.held.items()),
@@ -162,33 +166,31 @@ class _Written:
         )
 
     def sum(self, state: SumState) -> _Sum:
-        marks, start_sums, start_levels = zip(*state.starts, strict=True)
-        sums = [*state.sums, *chain.from_iterable(start_sums)]
-        widest = max(sums, key=abs, default=0)
-        width = widest.bit_length() // 8 + 1  # one bit is the sign
+        offsets = self._lanes.to_bytes([state.offset, *state.old_offsets])
         return _Sum(
-            instant=self.instants.of((state.at_ms, state.mark)),
+            at_ms=state.at_ms,
+            mark=_number(state.mark),
             level=self.levels.of(state.levels),
-            start_instants=tuple(map(self.instants.of, zip(state.edges_ms, marks, strict=True))),
-            start_levels=tuple(map(self.levels.of, start_levels)),
-            width=width,
-            sums=b"".join([each.to_bytes(width, "big", signed=True) for each in sums]),
+            edges=tuple(map(self.edges_ms.of, state.edges_ms)),
+            old_levels=tuple(map(self.levels.of, state.old_levels)),
+            offsets=tuple(planes_of(offsets, self._lanes.width // 8)),
         )
 
 
 class _Read:
     """Turns what was written into states."""
 
-    def __init__(self, body: _Body) -> None:
+    def __init__(self, body: _Body, count: int) -> None:
         self._body = body
-        self._instants = [(at_ms, _whole(mark)) for at_ms, mark in body.instants]
-        self._levels = [_wholes(levels) for levels in body.levels]
+        self._lanes = Lanes(count, body.width)
+        self._levels = _wholes(body.levels)
 
     def state(self) -> LedgerState:
         body = self._body
         return LedgerState(
             newest_ms=body.newest_ms,
             base=body.base,
+            width=body.width,
             last_gap=body.last_gap,
             capacity=None if body.capacity is None else self._sum(body.capacity),
             accounts={each.queue: self._account(each) for each in body.accounts},
@@ -197,6 +199,7 @@ class _Read:
     def _account(self, written: _Account) -> AccountState:
         return AccountState(
             sums=self._sum(written.sums),
+            above=None if written.above is None else self._sum(written.above),
             users={user: self._sum(sums) for user, sums in written.users},
             is_removed=written.is_removed,
             held={user: _wholes(amounts) for user, amounts in written.held},
@@ -205,26 +208,17 @@ class _Read:
         )
 
     def _sum(self, written: _Sum) -> SumState:
-        at_ms, mark = self._instants[written.instant]
-        levels = self._levels[written.level]
-        instants = [self._instants[place] for place in written.start_instants]
-        start_levels = [self._levels[place] for place in written.start_levels]
-        last, *rows = _rows(written, len(levels))
-        starts = [
-            (start_mark, sums, before)
-            for (_, start_mark), sums, before in zip(instants, rows, start_levels, strict=True)
-        ]
-        return SumState(at_ms, mark, levels, last, [edge_ms for edge_ms, _ in instants], starts)
-
-
-def _rows(written: _Sum, count: int) -> list[tuple[int, ...]]:
-    """The sums, *count* to a row: the last ones, then those at the beginning of each bucket."""
-    # Most of the time of a restore is spent here, on close to a million numbers.
-    whole = int.from_bytes
-    rows = 1 + len(written.start_instants)
-    cells = unpack(f"{written.width}s" * (rows * count), written.sums)
-    numbers = tuple([whole(cell, "big", signed=True) for cell in cells])
-    return [numbers[row * count : (row + 1) * count] for row in range(rows)]
+        data = of_planes(written.offsets, self._lanes.width // 8)
+        offset, *old_offsets = self._lanes.from_bytes(data)
+        return SumState(
+            at_ms=written.at_ms,
+            mark=_whole(written.mark),
+            offset=offset,
+            levels=self._levels[written.level],
+            edges_ms=[self._body.edges_ms[place] for place in written.edges],
+            old_offsets=old_offsets,
+            old_levels=[self._levels[place] for place in written.old_levels],
+        )
 
 
 def _grant(grant: Granted) -> _Grant:

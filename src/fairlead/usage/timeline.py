@@ -28,6 +28,7 @@ from fairlead.usage.window import Sliding, Window, begins_at, check_window
 BUCKETS = 128  # in a sliding window
 HEADROOM = 8  # half-lives that the base stays behind the present
 MOST_HEADROOM = 40  # beyond it, the base moves
+MARK_BITS = POWER_BITS + MOST_HEADROOM + 2  # of the weight of an entry, at most
 GROWN_BITS = 64
 
 
@@ -37,7 +38,6 @@ class Moment(NamedTuple):
     at_ms: int
     mark: int
     edge_ms: int  # where the bucket begins
-    edge_mark: int
     oldest_ms: int  # where a window that ends here begins
 
 
@@ -48,6 +48,7 @@ class Span(NamedTuple):
     begin_mark: int
     end_mark: int
     edge_ms: int  # where the bucket begins that the window begins in
+    edge_mark: int
     edge_end_mark: int  # where that bucket ends
     grown: int  # which part of that bucket was over by then, in 2**-64
 
@@ -89,6 +90,12 @@ class Timeline:
         numerator, denominator = self._factor(at_ms)
         return _nearest(resource_time * denominator, numerator)
 
+    def mark(self, at_ms: int) -> int:
+        """The weight of all time before *at_ms*, but for a constant."""
+        if self._resolution_ms is not None:
+            at_ms = -(-at_ms // self._resolution_ms) * self._resolution_ms
+        return self._growth(at_ms)
+
     def halvings_due(self, at_ms: int) -> int:
         """How many times all sums and marks must be halved before *at_ms* is marked; mostly 0."""
         if self._half_life_ms is None:
@@ -106,15 +113,23 @@ class Timeline:
     def _moment(self, at_ms: int) -> Moment:
         edge_ms = self._edge_ms(at_ms)
         oldest_ms = edge_ms if self._width_ms is None else self._begin_ms(at_ms - self._shift_ms)
-        return Moment(at_ms, self._mark(at_ms), edge_ms, self._mark(edge_ms), oldest_ms)
+        return Moment(at_ms, self.mark(at_ms), edge_ms, oldest_ms)
 
     def _span(self, now_ms: int) -> Span:
         begin_ms, end_ms = self._begin_ms(now_ms), now_ms + self._shift_ms
         edge_ms = self._edge_ms(begin_ms)
         edge_end_ms = end_ms if self._width_ms is None else edge_ms + self._width_ms
-        begin_mark, edge_end_mark = self._mark(begin_ms), self._mark(edge_end_ms)
-        grown = part_of_way(self._mark(edge_ms), begin_mark, edge_end_mark)
-        return Span(begin_ms, begin_mark, self._mark(end_ms), edge_ms, edge_end_mark, grown)
+        begin_mark, edge_mark = self.mark(begin_ms), self.mark(edge_ms)
+        edge_end_mark = self.mark(edge_end_ms)
+        return Span(
+            begin_ms=begin_ms,
+            begin_mark=begin_mark,
+            end_mark=self.mark(end_ms),
+            edge_ms=edge_ms,
+            edge_mark=edge_mark,
+            edge_end_mark=edge_end_mark,
+            grown=part_of_way(edge_mark, begin_mark, edge_end_mark),
+        )
 
     def _edge_ms(self, at_ms: int) -> int:
         if self._width_ms is None:
@@ -123,12 +138,6 @@ class Timeline:
 
     def _begin_ms(self, now_ms: int) -> int:
         return begins_at(self._window, now_ms) + self._shift_ms
-
-    def _mark(self, at_ms: int) -> int:
-        """The weight of all time before *at_ms*, but for a constant."""
-        if self._resolution_ms is not None:
-            at_ms = -(-at_ms // self._resolution_ms) * self._resolution_ms
-        return self._growth(at_ms)
 
     def _growth(self, at_ms: int) -> int:
         if self._half_life_ms is None:

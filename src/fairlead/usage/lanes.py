@@ -1,0 +1,103 @@
+"""Several whole numbers side by side in one, so that one operation does the work of many.
+
+A queue has a sum for each resource, and all of them grow by the same stretch of time. Most of what
+such a step costs is the making of its result, however short that is. So the numbers are laid into
+lanes of one long number, the first in the lowest bits: v0 + v1 * 2**width + v2 * 4**width + ...
+Adding two such numbers, taking one from another, and multiplying one by a plain number then do the
+same to every lane. That is exact whatever the values are, negative ones among them; only where
+lanes are taken apart again must each of them be within its lane: at least -2**(width - 1), and less
+than 2**(width - 1). How wide that has to be:
+
+    a level                    any amount below 2**amount_bits
+    times a weight of time     MARK_BITS, see `timeline`
+    in parts of a bucket       GROWN_BITS, see `timeline`
+    of so many holders         HOLDER_BITS: more than fit into memory; or so many grants
+    a sign, and twice as much  2, because there are levels and there are grants
+
+An amount that is larger needs wider lanes, which is rare, and for the ledger to see to.
+"""
+
+from collections.abc import Iterable, Sequence
+from operator import lshift
+from struct import Struct
+
+from fairlead.usage.timeline import GROWN_BITS, MARK_BITS
+
+HOLDER_BITS = 24
+WIDTH = 272  # of the lanes that a ledger begins with: amounts have 68 bits
+_NO_AMOUNT_BITS = MARK_BITS + GROWN_BITS + HOLDER_BITS + 2
+
+
+class Lanes:
+    """Lays *count* values into lanes of *width* bits, and takes them out again."""
+
+    def __init__(self, count: int, width: int = WIDTH) -> None:
+        """Choose a width for which amounts of some bits remain."""
+        amount_bits = width - _NO_AMOUNT_BITS
+        assert amount_bits > 0
+        assert width % 8 == 0
+        self.count = count
+        self.width = width
+        self._bytes = max(1, count) * width // 8  # of one number, even if it has no lanes
+        self.most_amount: int = 2**amount_bits
+        self.most_weighted: int = 2 ** (amount_bits + MARK_BITS)
+        self._shifts = range(0, count * width, width)
+        self._mask = (1 << width) - 1
+        self._half = 1 << (width - 1)
+        # Makes every lane positive, so that none borrows from the next.
+        self._halves = self.packed([self._half] * count)
+
+    def packed(self, values: Sequence[int]) -> int:
+        """One number with *values* side by side."""
+        return sum(map(lshift, values, self._shifts))
+
+    def values(self, number: int) -> tuple[int, ...]:
+        """What is in each lane."""
+        mask, half = self._mask, self._half
+        positive = number + self._halves
+        return tuple([(positive >> shift & mask) - half for shift in self._shifts])
+
+    def wholes(self, number: int) -> tuple[int, ...]:
+        """The same of a sum in 2**-64, rounded down."""
+        return tuple(column[0] for column in self.columns_of_wholes([number]))
+
+    def columns_of_wholes(self, numbers: Iterable[int]) -> list[list[int]]:
+        """For each lane, what is in it in each of some sums in 2**-64, rounded down."""
+        halves = self._halves
+        positives = [number + halves for number in numbers]
+        mask, half = self._mask >> GROWN_BITS, self._half >> GROWN_BITS
+        return [
+            [(positive >> shift & mask) - half for positive in positives]
+            for shift in (shift + GROWN_BITS for shift in self._shifts)
+        ]
+
+    def halved(self, number: int, times: int) -> int:
+        """Each lane so many times halved, toward 0."""
+        values = self.values(number)
+        return self.packed([_halved(value, times) for value in values])
+
+    def to_bytes(self, numbers: Iterable[int]) -> bytes:
+        """All *numbers*, lowest byte first; no value may be more than half of what a lane holds.
+
+        Lanes with negative values have borrowed from the next, and are written so.
+        """
+        size = self._bytes
+        return b"".join([each.to_bytes(size, "little", signed=True) for each in numbers])
+
+    def from_bytes(self, data: bytes | bytearray) -> list[int]:
+        """The numbers of which `to_bytes` made *data*."""
+        whole = int.from_bytes
+        rows = Struct(f"{self._bytes}s").iter_unpack(data)
+        return [whole(row, "little", signed=True) for (row,) in rows]
+
+    def wider(self, bits: int) -> "Lanes":
+        """Lanes with room for *bits* more, and some to spare."""
+        return Lanes(self.count, self.width + -(-bits // 64) * 64)
+
+    def moved(self, number: int, lanes: "Lanes") -> int:
+        """The same values in other *lanes*."""
+        return lanes.packed(self.values(number))
+
+
+def _halved(value: int, times: int) -> int:
+    return value >> times if value >= 0 else -(-value >> times)

@@ -1,0 +1,90 @@
+"""Numbers side by side are added, multiplied, halved, moved and written as each by itself."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.usage.byte_planes import of_planes, planes_of
+from fairlead.usage.lanes import WIDTH, Lanes
+from fairlead.usage.timeline import GROWN_BITS
+
+LANES = Lanes(3)
+LARGEST = 2 ** (WIDTH - 1) - 1  # the smallest is one further from 0
+
+numbers = (
+    st.integers(-5, 5)
+    | st.integers(-(2**170), 2**170)
+    | st.integers(LARGEST - 5, LARGEST)
+    | st.integers(-LARGEST - 1, -LARGEST + 5)
+)
+triples = st.tuples(numbers, numbers, numbers)
+small = st.integers(-(2**100), 2**100)
+offsets = st.tuples(*[small | st.integers(-LARGEST // 2, LARGEST // 2)] * 3)
+
+
+@given(values=triples)
+def test_what_is_packed_is_found_in_its_lane(values: tuple[int, int, int]) -> None:
+    assert LANES.values(LANES.packed(values)) == values
+
+
+@given(
+    one=st.tuples(small, small, small),
+    other=st.tuples(small, small, small),
+    factor=small,
+)
+def test_one_operation_is_done_to_every_lane(
+    one: tuple[int, ...], other: tuple[int, ...], factor: int
+) -> None:
+    found = LANES.values(LANES.packed(one) * factor - LANES.packed(other))
+    assert found == tuple(a * factor - b for a, b in zip(one, other, strict=True))
+
+
+@given(rows=st.lists(triples, max_size=4))
+def test_wholes_are_rounded_down(rows: list[tuple[int, int, int]]) -> None:
+    packed = [LANES.packed(row) for row in rows]
+    expected = [[row[lane] >> GROWN_BITS for row in rows] for lane in range(3)]
+    assert LANES.columns_of_wholes(packed) == expected
+    assert [LANES.wholes(each) for each in packed] == list(zip(*expected, strict=True))
+
+
+@given(values=triples, times=st.integers(0, 300))
+def test_halves_are_rounded_toward_nothing(values: tuple[int, ...], times: int) -> None:
+    halved = LANES.values(LANES.halved(LANES.packed(values), times))
+    assert halved == tuple((abs(v) >> times) * (1 if v > 0 else -1) for v in values)
+
+
+@given(values=triples, bits=st.integers(1, 200))
+def test_wider_lanes_have_room_for_so_much_more(values: tuple[int, ...], bits: int) -> None:
+    wider = LANES.wider(bits)
+    assert wider.most_amount >= LANES.most_amount << bits
+    moved = LANES.moved(LANES.packed(values), wider)
+    assert wider.values(moved << bits) == tuple(value << bits for value in values)
+
+
+@given(rows=st.lists(offsets, min_size=1, max_size=20))
+def test_numbers_come_back_from_bytes_and_planes(rows: list[tuple[int, ...]]) -> None:
+    packed = [LANES.packed(row) for row in rows]
+    data = LANES.to_bytes(packed)
+    planes = planes_of(data, WIDTH // 8)
+    assert of_planes(planes, WIDTH // 8) == data
+    assert LANES.from_bytes(data) == packed
+
+
+def test_numbers_without_lanes_come_back() -> None:
+    none = Lanes(0)
+    assert none.from_bytes(none.to_bytes([0, 0])) == [0, 0]
+    assert none.values(0) == none.wholes(0) == ()
+
+
+def test_short_numbers_need_few_planes() -> None:
+    """300 is two bytes, -300 too, and one plane says which is negative: 3 of 34 planes."""
+    data = LANES.to_bytes([LANES.packed((300, -300, 0)), LANES.packed((0, 300, -300))])
+    assert [len(plane) for plane in planes_of(data, WIDTH // 8)] == [6, 6, 6]
+
+
+def test_largest_sums_stay_in_their_lane() -> None:
+    """As many holders as there may be, each with the largest amount for the longest time."""
+    holders, weight = 2**24, 2**114
+    used = (LANES.most_amount - 1) * weight * holders << GROWN_BITS
+    granted = (LANES.most_weighted - 1) * holders << GROWN_BITS
+    assert used + granted <= LARGEST
+    assert -granted >= -LARGEST - 1
