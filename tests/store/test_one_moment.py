@@ -76,7 +76,7 @@ def test_a_grant_that_comes_between_two_pages_is_not_passed_over(
         unpacked = Journal.unpacked_levels
         rows = 0
 
-        def slow(journal: Journal, key: int, row: bytes) -> Iterator[Entry]:
+        def slow(journal: Journal, key: int, row: bytes) -> list[Entry]:
             nonlocal rows
             rows += 1
             if rows == 1_000:

@@ -14,11 +14,14 @@ mostly that and would need six bytes otherwise. A limit is one more, and 0 where
 That it is still the row that was written is for others to find out (`sealed_rows`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from fairlead.model.axes import Limits
+
+Level: TypeAlias = tuple[int, int, Limits]
+"""One level: its kind, the number of its holder (0 for the capacity), and how much."""
 
 HELD: Final = 0
 GUARANTEE: Final = 1
@@ -29,38 +32,35 @@ _MIB_BITS = 20
 _MIB = 1 << _MIB_BITS
 
 
-class Level(NamedTuple):
-    """One level: its kind, the number of its holder (0 for the capacity), and how much."""
-
-    kind: int
-    holder: int
-    amounts: Limits
-
-
 def packed(count: int, levels: Sequence[Level]) -> bytes:
     """The row of *levels*, with *count* amounts each."""
     parts = [_varint(count)]
     for kind, holder, amounts in levels:
-        parts.append(_varint(holder << 2 | kind))
+        parts.append(_packed_tag(holder << 2 | kind))
         parts.append(_packed_amounts(amounts, kind == GUARANTEE))
     return b"".join(parts)
 
 
-def unpacked(row: bytes) -> Iterator[Level]:
+def unpacked(row: bytes) -> list[Level]:
     """The levels of a row that is as `packed` made it."""
     numbers = _varints(row)
     count = numbers[0]
+    levels: list[Level] = []
     for at in range(1, len(numbers), count + 1):
         tag = numbers[at]
-        kind = tag & 3
         values = numbers[at + 1 : at + 1 + count]
-        yield Level(
-            kind,
-            tag >> 2,
-            tuple([_limit(each) for each in values])
-            if kind == GUARANTEE
-            else tuple([each >> 1 if not each & 1 else each >> 1 << _MIB_BITS for each in values]),
-        )
+        if tag & 3 == GUARANTEE:
+            amounts: Limits = tuple([_limit(each) for each in values])
+        else:
+            amounts = tuple([each >> 1 << _MIB_BITS if each & 1 else each >> 1 for each in values])
+        levels.append((tag & 3, tag >> 2, amounts))
+    return levels
+
+
+# The same holders change again and again.
+@lru_cache(maxsize=2**14)
+def _packed_tag(tag: int) -> bytes:
+    return _varint(tag)
 
 
 # Pods come in few sizes, so most amounts of a tick were packed before.

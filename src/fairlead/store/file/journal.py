@@ -29,6 +29,7 @@ from fairlead.store.file.row_seal import BEFORE_ALL, DamagedRowError
 from fairlead.store.file.sealed_rows import ActForm, LevelForm, SealedRows
 from fairlead.usage.entries import Capacity, Entry, Granted, Guarantee, Held, Renamed
 
+_Level: TypeAlias = Held | Guarantee | Capacity
 LEVELS: Final = frozenset({Held, Guarantee, Capacity})
 MOST_REMEMBERED: Final = 10_000  # entries, so that a follower need not read them back
 LAST_KEY: Final = 2**63 - 1
@@ -123,7 +124,7 @@ class Journal:
                 key = keys.next(at_ms)
                 if is_level:
                     levels = self._levels(run[begin : begin + MOST_IN_ROW])
-                    changes.append((key, packed(len(levels[0].amounts), levels)))
+                    changes.append((key, packed(len(self.resources), levels)))
                 else:
                     acts.append((key, msgspec.json.encode(run[begin])))
         self._names.seal()
@@ -131,7 +132,7 @@ class Journal:
         self._acts.write(acts)
         written = [row[0] for row in changes] + [row[0] for row in acts]
         self._just_written = None
-        if changes and not acts and self._reads_as_written(entries, last_key):
+        if changes and not acts and self._reads_as_written(entries, written, last_key):
             self._just_written = _JustWritten(
                 last_key, written[-1], tuple(entries), self.resources, self._others_version()
             )
@@ -158,28 +159,28 @@ class Journal:
         self._names.seal()
         return packed(len(self.resources), levels)
 
-    def unpacked_levels(self, key: int, row: bytes) -> Iterator[Entry]:
+    def unpacked_levels(self, key: int, row: bytes) -> list[Entry]:
         """The entries of one row, as of the moment of its key."""
         at_ms = moment_of(key)
-        for kind, holder, amounts in unpacked(row):
-            yield self._entry(at_ms, kind, holder, self._padded(amounts))
+        return [
+            self._entry(at_ms, kind, holder, self._padded(amounts))
+            for kind, holder, amounts in unpacked(row)
+        ]
 
     def read_acts(self, after: int | None = None, until: int = LAST_KEY) -> list[Numbered]:
         """The rare entries alone."""
         return list(self._read_acts(after, until))
 
-    def _reads_as_written(self, entries: Sequence[Entry], last_key: int | None) -> bool:
-        """Whether reading would give just these levels, in this order: one moment, all amounts."""
-        at_ms, count = entries[0].at_ms, len(self.resources)
+    def _reads_as_written(
+        self, levels: Sequence[Entry], keys: Sequence[int], last_key: int | None
+    ) -> bool:
+        """Whether reading would give just these, in this order: one moment, all amounts."""
+        at_ms, count = levels[0].at_ms, len(self.resources)
         return (
-            len(entries) <= MOST_REMEMBERED
+            len(levels) <= MOST_REMEMBERED
             and (last_key is None or at_ms > moment_of(last_key))
-            and all(
-                entry.at_ms == at_ms
-                and isinstance(entry, (Held, Guarantee, Capacity))
-                and len(entry.amounts) == count
-                for entry in entries
-            )
+            and all(moment_of(key) == at_ms for key in keys)
+            and all(len(level.amounts) == count for level in cast(Sequence[_Level], levels))
         )
 
     def _others_version(self) -> int:
@@ -201,17 +202,17 @@ class Journal:
             yield key, entry
 
     def _levels(self, entries: Sequence[Entry]) -> list[Level]:
-        levels = []
+        levels: list[Level] = []
         for entry in entries:
             match entry:
                 case Held():
                     holder = self._names.number((entry.queue, entry.user))
-                    levels.append(Level(HELD, holder, self._padded(entry.amounts)))
+                    levels.append((HELD, holder, self._padded(entry.amounts)))
                 case Guarantee():
                     holder = self._names.number((entry.queue, ""))
-                    levels.append(Level(GUARANTEE, holder, self._padded(entry.amounts)))
+                    levels.append((GUARANTEE, holder, self._padded(entry.amounts)))
                 case Capacity():
-                    levels.append(Level(CAPACITY, 0, self._padded(entry.amounts)))
+                    levels.append((CAPACITY, 0, self._padded(entry.amounts)))
         return levels
 
     def _entry(self, at_ms: int, kind: int, holder: int, amounts: Limits) -> Entry:

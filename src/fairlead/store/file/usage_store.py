@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 from weakref import finalize
 
 from fairlead.errors import UsageError
@@ -38,6 +39,8 @@ from fairlead.usage.ledger import Ledger
 from fairlead.usage.roll_up import rolled_up
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, begins_at
+
+_MAY_CONTRADICT: Final = frozenset({Renamed, Gap})  # what was written before, in the right order
 
 
 class UsageStore:
@@ -203,8 +206,9 @@ class UsageStore:
                 coming = self._checkpoints.read_from(begin_ms, until)
             else:
                 coming = self._journal.read(taken.position, until)
+            take = taken.ledger.take
             for key, entry in coming:
-                taken.ledger.take(entry)
+                take(entry)
                 taken.position = key
             # What held when it begins stands for rows before; the next row may be one of those.
             taken.position = min(taken.position, self._journal.last_key() or taken.position)
@@ -369,7 +373,7 @@ class UsageStore:
         is_older = last_key is not None and first < last_key
         if is_older:
             self._rewritten_from(first)
-        if is_older or any(isinstance(entry, Renamed | Gap) for entry in entries):
+        if is_older or not _MAY_CONTRADICT.isdisjoint(map(type, entries)):
             self._walk(first_key(moment_of(first)))
 
     def _walk(self, begin: int | None) -> None:
