@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from base64 import b64decode
 from collections.abc import Iterator
@@ -30,6 +31,15 @@ FLAGS: Final = (
     "--disable-sync",
     "--remote-debugging-pipe",
 )
+# Chromium reads from 3 and writes to 4. Put there by a process of its own: a function between fork
+# and exec is not safe where other tests have left threads.
+LAUNCH: Final = """
+import fcntl, os, sys
+pipes = [fcntl.fcntl(int(each), fcntl.F_DUPFD, 10) for each in sys.argv[1:3]]
+for place, pipe in enumerate(pipes, start=3):
+    os.dup2(pipe, place)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
 PATIENCE_S: Final = 60
 KEYS: Final = {"ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "Escape": 27, "Home": 36, "Enter": 13}
 
@@ -192,17 +202,10 @@ def opened_browser(folder: Path) -> Iterator[Page]:
     program = chromium()
     their_in, sent = os.pipe()
     heard, their_out = os.pipe()
-
-    def hand_over() -> None:
-        """Put the pipes where Chromium looks for them: 3 to read from and 4 to write to."""
-        spare_in, spare_out = os.dup(their_in), os.dup(their_out)
-        os.dup2(spare_in, 3)
-        os.dup2(spare_out, 4)
-
+    launch = [sys.executable, "-c", LAUNCH, str(their_in), str(their_out)]
     process = subprocess.Popen(
-        [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
-        preexec_fn=hand_over,  # noqa: PLW1509 - no other thread runs here
-        close_fds=False,
+        [*launch, program, *FLAGS, f"--user-data-dir={folder}", "about:blank"],
+        pass_fds=(their_in, their_out),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -9,10 +9,14 @@ class ComparePage {
     this.other = 1;
   }
 
-  get hasIntervals() { return this.page.seeds.length > 1; }
+  get hasIntervals() {
+    return this.page.seeds.length > 1;
+  }
 
   rowsOf(scope) {
-    return this.page.rows.filter((each) => each.scope === scope && (each.resource === "" || each.resource === this.resource));
+    return this.page.rows.filter(
+      (each) => each.scope === scope && (each.resource === "" || each.resource === this.resource),
+    );
   }
 
   text(found, value) {
@@ -25,20 +29,30 @@ class ComparePage {
   /** A difference with its sign; that of two percentages is in points. */
   signed(found, value) {
     if (value === null) return NOTHING;
-    const text = found.form === "percent" ? numberText(Math.round(value * 1000) / 10) + " points" : this.text(found, value);
+    const text =
+      found.form === "percent"
+        ? numberText(Math.round(value * 1000) / 10) + " points"
+        : this.text(found, value);
     return value > 0 && !/^0(s| points|$)/.test(text) ? "+" + text : text;
   }
 
-  isSure(difference) { return difference.low !== null && (difference.low > 0 || difference.high < 0); }
+  isSure(difference) {
+    return difference.low !== null && (difference.low > 0 || difference.high < 0);
+  }
 
   /** What a sure difference means; nearer to 1 is better where even shares are wanted. */
   verdict(found, difference) {
     if (difference.mean === null) return NOTHING;
     if (!this.hasIntervals) return "one seed";
-    if (!this.isSure(difference)) return difference.mean === 0 && difference.low === 0 ? "the same" : "may be chance";
+    if (!this.isSure(difference))
+      return difference.mean === 0 && difference.low === 0 ? "the same" : "may be chance";
     if (found.better === "") return difference.mean > 0 ? "more" : "less";
     const [first, other] = [found.sides[0].mean, found.sides[this.other].mean];
-    const isBetter = { less: difference.mean < 0, more: difference.mean > 0, even: Math.abs(other - 1) < Math.abs(first - 1) }[found.better];
+    const isBetter = {
+      less: difference.mean < 0,
+      more: difference.mean > 0,
+      even: Math.abs(other - 1) < Math.abs(first - 1),
+    }[found.better];
     return isBetter ? "better" : "worse";
   }
 
@@ -51,17 +65,44 @@ class ComparePage {
 
   render() {
     document.getElementById("top").replaceChildren(...this.head());
-    document.getElementById("main").replaceChildren(...[this.toolbar(), this.overview(), this.cluster(), this.queues(), this.foot()].filter(Boolean));
+    document
+      .getElementById("main")
+      .replaceChildren(
+        ...[this.toolbar(), this.overview(), this.cluster(), this.queues(), this.foot()].filter(
+          Boolean,
+        ),
+      );
   }
 
   head() {
     const { page } = this;
-    const seeds = page.seeds.length === 1 ? "one seed (" + page.seeds[0] + ")" : page.seeds.length + " seeds";
+    const seeds =
+      page.seeds.length === 1 ? "one seed (" + page.seeds[0] + ")" : page.seeds.length + " seeds";
     return [
       element("a", { class: "skip", href: "#main" }, "Skip to the content"),
-      element("div", {}, element("div", {}, element("h1", {}, page.scenario),
-        element("p", { class: "faint" }, "Comparison of " + page.sides.length + " sides on the same work, " + seeds)), themeSwitch()),
-      this.hasIntervals ? null : element("p", { class: "partial", role: "note" }, "One seed only: any difference may be chance, and no interval can be told. Simulate with several seeds to be sure."),
+      element(
+        "div",
+        {},
+        element(
+          "div",
+          {},
+          element("h1", {}, page.scenario),
+          element(
+            "p",
+            { class: "faint" },
+            "Comparison of " + page.sides.length + " sides on the same work, " + seeds,
+          ),
+        ),
+        themeSwitch(),
+      ),
+      this.hasIntervals
+        ? null
+        : element(
+            "p",
+            { class: "partial", role: "note" },
+            "One seed only: any difference may be chance, and no interval can be told. ",
+            "Simulate with several seeds to be sure.",
+          ),
     ].filter(Boolean);
   }
 
@@ -72,19 +113,46 @@ class ComparePage {
       made.querySelector("select").id = id;
       return made;
     };
-    return element("div", { class: "toolbar sticky", role: "toolbar", "aria-label": "What is shown" },
-      chooser("choose-resource", "Resource", page.resources.map((each) => [each.name, each.name]), this.resource, (resource) => this.choose({ resource })),
-      page.sides.length > 2 ? chooser("choose-side", "Compare " + page.sides[0].name + " with", page.sides.slice(1).map((side, at) => [String(at + 1), side.name]), String(this.other), (at) => this.choose({ other: Number(at) })) : null);
+    return element(
+      "div",
+      { class: "toolbar sticky", role: "toolbar", "aria-label": "What is shown" },
+      chooser(
+        "choose-resource",
+        "Resource",
+        page.resources.map((each) => [each.name, each.name]),
+        this.resource,
+        (resource) => this.choose({ resource }),
+      ),
+      page.sides.length > 2
+        ? chooser(
+            "choose-side",
+            "Compare " + page.sides[0].name + " with",
+            page.sides.slice(1).map((side, at) => [String(at + 1), side.name]),
+            String(this.other),
+            (at) => this.choose({ other: Number(at) }),
+          )
+        : null,
+    );
   }
 
   /** All sides at once, where there are more than two. */
   overview() {
     const { page } = this;
     if (page.sides.length < 3) return null;
-    const rows = this.rowsOf("cluster").map((found) => row([found.title, ...found.sides.map((side) => this.text(found, side.mean))]));
-    return element("section", {}, element("h2", {}, "All sides"),
-      element("p", { class: "faint" }, "Means over " + plural(page.seeds.length, "seed") + ", of the whole cluster."),
-      table(["Measure", ...page.sides.map((side) => side.name)], rows, "All sides"));
+    const rows = this.rowsOf("cluster").map((found) =>
+      row([found.title, ...found.sides.map((side) => this.text(found, side.mean))]),
+    );
+    return element(
+      "section",
+      {},
+      element("h2", {}, "All sides"),
+      element(
+        "p",
+        { class: "faint" },
+        "Means over " + plural(page.seeds.length, "seed") + ", of the whole cluster.",
+      ),
+      table(["Measure", ...page.sides.map((side) => side.name)], rows, "All sides"),
+    );
   }
 
   cluster() {
@@ -97,10 +165,24 @@ class ComparePage {
     if (!names.length) return null;
     const all = this.rowsOf("queue");
     const rows = names.flatMap((name) => [
-      element("tr", {}, element("th", { scope: "rowgroup", colspan: this.hasIntervals ? 7 : 6 }, name)),
-      ...all.filter((found) => found.name === name).map((found) => this.line(found, "\u2003" + found.title)),
+      element(
+        "tr",
+        {},
+        element("th", { scope: "rowgroup", colspan: this.hasIntervals ? 7 : 6 }, name),
+      ),
+      ...all
+        .filter((found) => found.name === name)
+        .map((found) => this.line(found, "\u2003" + found.title)),
     ]);
-    const left = this.page.queues_left_out ? [element("p", { class: "faint" }, plural(this.page.queues_left_out, "queue") + " with little use are left out.")] : [];
+    const left = this.page.queues_left_out
+      ? [
+          element(
+            "p",
+            { class: "faint" },
+            plural(this.page.queues_left_out, "queue") + " with little use are left out.",
+          ),
+        ]
+      : [];
     const made = this.section("What differs for queues", rows, "Queue and measure");
     made.append(...left);
     return made;
@@ -108,23 +190,52 @@ class ComparePage {
 
   section(title, rows, first) {
     const [one, other] = [this.page.sides[0].name, this.page.sides[this.other].name];
-    const heads = [first, one, other, "Difference", ...(this.hasIntervals ? ["95\u2009% interval"] : []), element("th", { class: "text", scope: "col" }, "Change, \u2212100 to +100\u2009%"), element("th", { class: "text", scope: "col" }, "Verdict")];
-    return element("section", { class: "compared" }, element("h2", {}, title),
-      element("p", { class: "faint" }, other + " against " + one + ": each seed with itself. " + (this.hasIntervals ? "The dot is the mean change, the line its interval; if that does not reach the middle, the change is more than chance." : "")),
-      table(heads, rows, title));
+    const heads = [
+      first,
+      one,
+      other,
+      "Difference",
+      ...(this.hasIntervals ? ["95\u2009% interval"] : []),
+      element("th", { class: "text", scope: "col" }, "Change, \u2212100 to +100\u2009%"),
+      element("th", { class: "text", scope: "col" }, "Verdict"),
+    ];
+    return element(
+      "section",
+      { class: "compared" },
+      element("h2", {}, title),
+      element(
+        "p",
+        { class: "faint" },
+        `${other} against ${one}: each seed with itself. `,
+        this.hasIntervals
+          ? "The dot is the mean change, the line its interval; if that does not reach the " +
+              "middle, the change is more than chance."
+          : "",
+      ),
+      table(heads, rows, title),
+    );
   }
 
   line(found, name) {
     const difference = found.differences[this.other - 1];
     const verdict = this.verdict(found, difference);
     const isSure = this.isSure(difference);
-    const interval = difference.low === null ? NOTHING : this.signed(found, difference.low) + " \u2026 " + this.signed(found, difference.high);
+    const interval =
+      difference.low === null
+        ? NOTHING
+        : this.signed(found, difference.low) + " \u2026 " + this.signed(found, difference.high);
     return row([
-      name, this.text(found, found.sides[0].mean), this.text(found, found.sides[this.other].mean),
+      name,
+      this.text(found, found.sides[0].mean),
+      this.text(found, found.sides[this.other].mean),
       element("td", { class: isSure ? "sure" : null }, this.signed(found, difference.mean)),
       ...(this.hasIntervals ? [interval] : []),
       element("td", { class: "wide" }, this.change(found, difference, verdict)),
-      element("td", { class: "text " + (verdict === "worse" ? "behind" : isSure ? "sure" : "faint") }, verdict),
+      element(
+        "td",
+        { class: "text " + (verdict === "worse" ? "behind" : isSure ? "sure" : "faint") },
+        verdict,
+      ),
     ]);
   }
 
@@ -144,10 +255,25 @@ class ComparePage {
     }
     const dot = element("div", { class: "dot" });
     dot.style.left = place(difference.mean) + "%";
-    return element("div", { class: "span " + shade, role: "img", "aria-label": text, title: text }, parts, dot);
+    return element(
+      "div",
+      { class: "span " + shade, role: "img", "aria-label": text, title: text },
+      parts,
+      dot,
+    );
   }
 
   foot() {
-    return element("section", { class: "faint" }, element("p", {}, "Seeds " + this.page.seeds.join(", ") + ". Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs; what the measures mean is written in docs/reference/measures.md. Made by Fairlead; this file needs no network."));
+    return element(
+      "section",
+      { class: "faint" },
+      element(
+        "p",
+        {},
+        `Seeds ${this.page.seeds.join(", ")}. `,
+        "Intervals are of 95\u2009% by Student\u2019s t over the differences of pairs. ",
+        WHERE_TO_READ,
+      ),
+    );
   }
 }

@@ -6,13 +6,19 @@ const LANE = 34;
 class EvictionLanes extends TimeFrame {
   /** *lanes* are {name, shade, marks}: the places of evictions in the list, by time. */
   constructor(view, lanes, atMs, onPick) {
-    super(view, "Evictions over time: arrow keys go from one to the next, Home and End to the first and last", lanes.length * LANE + BELOW);
+    super(
+      view,
+      "Evictions over time: arrow keys go from one to the next, Home and End to the first and last",
+      lanes.length * LANE + BELOW,
+    );
     this.svg.classList.add("lanes");
     this.lanes = lanes;
     this.atMs = atMs;
     this.onPick = onPick;
     this.picked = null;
-    this.order = lanes.flatMap((lane) => lane.marks).sort((one, other) => atMs[one] - atMs[other] || one - other);
+    this.order = lanes
+      .flatMap((lane) => lane.marks)
+      .sort((one, other) => atMs[one] - atMs[other] || one - other);
     this.draw();
   }
 
@@ -30,7 +36,8 @@ class EvictionLanes extends TimeFrame {
   /** Pick the next one of those that are there, in time. */
   go(count) {
     if (!this.order.length) return;
-    const place = this.picked === null ? (count > 0 ? -1 : this.order.length) : this.order.indexOf(this.picked);
+    const place =
+      this.picked === null ? (count > 0 ? -1 : this.order.length) : this.order.indexOf(this.picked);
     this.pick(this.order[Math.max(0, Math.min(this.order.length - 1, place + count))]);
   }
 
@@ -59,7 +66,8 @@ class EvictionLanes extends TimeFrame {
     const wanted = this.timeAt(event);
     let best = null;
     for (const mark of lane.marks) {
-      if (best === null || Math.abs(this.atMs[mark] - wanted) < Math.abs(this.atMs[best] - wanted)) best = mark;
+      if (best === null || Math.abs(this.atMs[mark] - wanted) < Math.abs(this.atMs[best] - wanted))
+        best = mark;
     }
     if (best !== null && Math.abs(this.x(this.atMs[best]) - this.x(wanted)) <= 12) this.pick(best);
   }
@@ -69,10 +77,26 @@ class EvictionLanes extends TimeFrame {
     const parts = [];
     this.lanes.forEach((lane, at) => {
       const top = at * LANE;
-      parts.push(drawn("rect", { class: "lane", x: LEFT, y: top + 16, width: this.plotWidth, height: LANE - 20 }));
-      parts.push(drawn("text", { class: "name", x: LEFT, y: top + 12 }, lane.name + ": " + lane.marks.length));
+      parts.push(
+        drawn("rect", {
+          class: "lane",
+          x: LEFT,
+          y: top + 16,
+          width: this.plotWidth,
+          height: LANE - 20,
+        }),
+      );
+      parts.push(
+        drawn(
+          "text",
+          { class: "name", x: LEFT, y: top + 12 },
+          lane.name + ": " + lane.marks.length,
+        ),
+      );
     });
-    parts.push(...this.timeAxis(bottom, true).filter((part) => part.tagName === "text" || this.lanes.length));
+    parts.push(
+      ...this.timeAxis(bottom, true).filter((part) => part.tagName === "text" || this.lanes.length),
+    );
     this.lanes.forEach((lane, at) => {
       const path = this.marks(lane.marks, at);
       if (path) parts.push(drawn("path", { class: "marks " + lane.shade, d: path }));
@@ -80,7 +104,12 @@ class EvictionLanes extends TimeFrame {
     if (this.picked !== null && this.view.isShown(this.atMs[this.picked])) {
       const lane = this.lanes.findIndex((each) => each.marks.includes(this.picked));
       const x = this.x(this.atMs[this.picked]).toFixed(1);
-      parts.push(drawn("path", { class: "picked", d: "M" + x + "," + (lane * LANE + 13) + "v" + (LANE - 14) }));
+      parts.push(
+        drawn("path", {
+          class: "picked",
+          d: "M" + x + "," + (lane * LANE + 13) + "v" + (LANE - 14),
+        }),
+      );
     }
     this.replace(parts);
   }

@@ -6,6 +6,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const NOTHING = "\u2013";
+const WHERE_TO_READ =
+  "What the measures mean is written in docs/reference/measures.md of Fairlead, " +
+  "which made this file; it needs no network.";
 
 /** Three digits that count, with thin spaces between thousands: 0.125, 12.5, 3 400. */
 function numberText(value) {
@@ -22,14 +25,21 @@ function numberText(value) {
 }
 
 function percentText(part) {
-  return part === null || part === undefined ? NOTHING : numberText(Math.round(part * 1000) / 10) + "\u2009%";
+  return part === null || part === undefined
+    ? NOTHING
+    : numberText(Math.round(part * 1000) / 10) + "\u2009%";
 }
 
 /** The two largest units of a length of time: 1d 4h, 3m 20s, 0s. */
 function durationText(lengthMs) {
   if (lengthMs === null || lengthMs === undefined) return NOTHING;
   if (lengthMs < 0) return "\u2212" + durationText(-lengthMs);
-  const units = [["d", DAY_MS], ["h", HOUR_MS], ["m", MINUTE_MS], ["s", SECOND_MS]];
+  const units = [
+    ["d", DAY_MS],
+    ["h", HOUR_MS],
+    ["m", MINUTE_MS],
+    ["s", SECOND_MS],
+  ];
   const first = units.findIndex(([, size]) => lengthMs >= size);
   if (first < 0) return lengthMs >= 1 ? Math.round(lengthMs) + "ms" : "0s";
   if (first === 3) return numberText(lengthMs / SECOND_MS) + "s";

@@ -6,10 +6,13 @@
 const LEFT = 46;
 const RIGHT = 10;
 const BELOW = 22; // where the texts of the time axis stand
-const STEPS_MS = [1, 2, 5, 10, 15, 30].map((each) => each * SECOND_MS).concat(
-  [1, 2, 5, 10, 15, 30].map((each) => each * MINUTE_MS),
-  [1, 2, 3, 6, 12].map((each) => each * HOUR_MS),
-  [1, 2, 7, 14, 28, 56, 91, 182, 364].map((each) => each * DAY_MS));
+const STEPS_MS = [1, 2, 5, 10, 15, 30]
+  .map((each) => each * SECOND_MS)
+  .concat(
+    [1, 2, 5, 10, 15, 30].map((each) => each * MINUTE_MS),
+    [1, 2, 3, 6, 12].map((each) => each * HOUR_MS),
+    [1, 2, 7, 14, 28, 56, 91, 182, 364].map((each) => each * DAY_MS),
+  );
 const MOST_TABLE_ROWS = 24;
 
 class TimeView {
@@ -26,10 +29,14 @@ class TimeView {
     this.isMoved = false; // another stretch of time is shown, not only the cursor is elsewhere
   }
 
-  get isWhole() { return this.fromMs === this.startMs && this.toMs === this.endMs; }
+  get isWhole() {
+    return this.fromMs === this.startMs && this.toMs === this.endMs;
+  }
 
   /** Call *call* after each change, with whether another stretch of time is shown. */
-  watch(call) { this.watchers.push(call); }
+  watch(call) {
+    this.watchers.push(call);
+  }
 
   /** Draw everything anew, once for all changes until the next frame. */
   changed() {
@@ -51,14 +58,21 @@ class TimeView {
     this.changed();
   }
 
-  showAll() { this.show(this.startMs, this.endMs); }
+  showAll() {
+    this.show(this.startMs, this.endMs);
+  }
 
   zoom(factor) {
-    const middle = this.cursorMs !== null && this.isShown(this.cursorMs) ? this.cursorMs : (this.fromMs + this.toMs) / 2;
+    const middle =
+      this.cursorMs !== null && this.isShown(this.cursorMs)
+        ? this.cursorMs
+        : (this.fromMs + this.toMs) / 2;
     this.show(middle - (middle - this.fromMs) * factor, middle + (this.toMs - middle) * factor);
   }
 
-  isShown(atMs) { return atMs >= this.fromMs && atMs <= this.toMs; }
+  isShown(atMs) {
+    return atMs >= this.fromMs && atMs <= this.toMs;
+  }
 
   point(atMs) {
     this.cursorMs = atMs === null ? null : Math.max(this.fromMs, Math.min(this.toMs, atMs));
@@ -67,23 +81,39 @@ class TimeView {
 
   /** Move the cursor by buckets, and the view with it where it leaves it. */
   step(count) {
-    const from = this.cursorMs === null ? (count > 0 ? this.fromMs - this.bucketMs / 2 : this.toMs + this.bucketMs / 2) : this.cursorMs;
+    const from =
+      this.cursorMs === null
+        ? count > 0
+          ? this.fromMs - this.bucketMs / 2
+          : this.toMs + this.bucketMs / 2
+        : this.cursorMs;
     const middle = this.startMs + (this.bucketAt(from) + 0.5) * this.bucketMs;
-    const next = Math.max(this.startMs, Math.min(this.endMs - 1, (this.cursorMs === null ? from : middle) + count * this.bucketMs));
+    const next = Math.max(
+      this.startMs,
+      Math.min(this.endMs - 1, (this.cursorMs === null ? from : middle) + count * this.bucketMs),
+    );
     if (!this.isShown(next)) this.show(this.fromMs + next - from, this.toMs + next - from);
     this.point(next);
   }
 
-  bucketAt(atMs) { return Math.max(0, Math.min(this.buckets - 1, Math.floor((atMs - this.startMs) / this.bucketMs))); }
+  bucketAt(atMs) {
+    return Math.max(
+      0,
+      Math.min(this.buckets - 1, Math.floor((atMs - this.startMs) / this.bucketMs)),
+    );
+  }
 
-  beginOf(bucket) { return Math.min(this.endMs, this.startMs + bucket * this.bucketMs); }
+  beginOf(bucket) {
+    return Math.min(this.endMs, this.startMs + bucket * this.bucketMs);
+  }
 
   /** The average of a column over what is shown; buckets at the edges count with their part. */
   average(values) {
     if (!values) return 0;
     let total = 0;
     for (let at = this.bucketAt(this.fromMs); at <= this.bucketAt(this.toMs - 1); at += 1) {
-      const part = Math.min(this.toMs, this.beginOf(at + 1)) - Math.max(this.fromMs, this.beginOf(at));
+      const part =
+        Math.min(this.toMs, this.beginOf(at + 1)) - Math.max(this.fromMs, this.beginOf(at));
       total += values[at] * Math.max(0, part);
     }
     return total / (this.toMs - this.fromMs);
@@ -95,7 +125,9 @@ class TimeView {
   }
 
   readTitle() {
-    return this.cursorMs === null ? "on average" : "at " + momentText(this.beginOf(this.bucketAt(this.cursorMs)), this.startMs);
+    return this.cursorMs === null
+      ? "on average"
+      : "at " + momentText(this.beginOf(this.bucketAt(this.cursorMs)), this.startMs);
   }
 }
 
@@ -106,19 +138,31 @@ class TimeFrame {
     this.height = height;
     this.width = 600;
     this.dragFrom = null;
-    this.svg = drawn("svg", { class: "chart", role: "group", "aria-roledescription": "chart", "aria-label": label, tabindex: 0, focusable: "true" });
+    this.svg = drawn("svg", {
+      class: "chart",
+      role: "group",
+      "aria-roledescription": "chart",
+      "aria-label": label,
+      tabindex: 0,
+      focusable: "true",
+    });
     this.svg.addEventListener("keydown", (event) => this.onKey(event));
     this.svg.addEventListener("pointermove", (event) => this.onMove(event));
     this.svg.addEventListener("pointerdown", (event) => this.onDown(event));
     this.svg.addEventListener("pointerup", (event) => this.onUp(event));
-    this.svg.addEventListener("pointerleave", () => { if (this.dragFrom === null) view.point(null); });
+    this.svg.addEventListener("pointerleave", () => {
+      if (this.dragFrom === null) view.point(null);
+    });
     this.svg.addEventListener("dblclick", () => view.showAll());
     this.svg.addEventListener("blur", () => view.point(null));
     this.plot = drawn("g", {});
     this.over = drawn("g", {});
     this.svg.append(this.plot, this.over);
     new ResizeObserver(() => this.resize()).observe(this.svg);
-    view.watch((isMoved) => { if (isMoved) this.draw(); else this.drawOver(); });
+    view.watch((isMoved) => {
+      if (isMoved) this.draw();
+      else this.drawOver();
+    });
   }
 
   resize() {
@@ -129,9 +173,15 @@ class TimeFrame {
     }
   }
 
-  get plotWidth() { return Math.max(10, this.width - LEFT - RIGHT); }
+  get plotWidth() {
+    return Math.max(10, this.width - LEFT - RIGHT);
+  }
 
-  x(atMs) { return LEFT + ((atMs - this.view.fromMs) / (this.view.toMs - this.view.fromMs)) * this.plotWidth; }
+  x(atMs) {
+    return (
+      LEFT + ((atMs - this.view.fromMs) / (this.view.toMs - this.view.fromMs)) * this.plotWidth
+    );
+  }
 
   timeAt(event) {
     const box = this.svg.getBoundingClientRect();
@@ -169,21 +219,37 @@ class TimeFrame {
     this.dragFrom = null;
     if (from === null) return;
     const to = this.timeAt(event);
-    if (Math.abs(this.x(to) - this.x(from)) > 6) this.view.show(Math.min(from, to), Math.max(from, to));
+    if (Math.abs(this.x(to) - this.x(from)) > 6)
+      this.view.show(Math.min(from, to), Math.max(from, to));
     else this.onClick(event);
   }
 
-  onClick() { /* charts have nothing to click on */ }
+  onClick() {
+    /* charts have nothing to click on */
+  }
 
   timeAxis(bottom, hasTexts) {
     const view = this.view;
-    const step = STEPS_MS.find((each) => ((view.toMs - view.fromMs) / each) * 74 <= this.plotWidth) || STEPS_MS[STEPS_MS.length - 1];
+    const step =
+      STEPS_MS.find((each) => ((view.toMs - view.fromMs) / each) * 74 <= this.plotWidth) ||
+      STEPS_MS[STEPS_MS.length - 1];
     const origin = view.startMs < DAY_MS ? view.startMs : 0;
     const parts = [];
-    for (let at = origin + Math.ceil((view.fromMs - origin) / step) * step; at <= view.toMs; at += step) {
+    for (
+      let at = origin + Math.ceil((view.fromMs - origin) / step) * step;
+      at <= view.toMs;
+      at += step
+    ) {
       const x = this.x(at).toFixed(1);
       parts.push(drawn("line", { class: "grid", x1: x, x2: x, y1: 0, y2: bottom }));
-      if (hasTexts) parts.push(drawn("text", { x, y: bottom + 15, "text-anchor": "middle" }, tickText(at, step, view.startMs)));
+      if (hasTexts)
+        parts.push(
+          drawn(
+            "text",
+            { x, y: bottom + 15, "text-anchor": "middle" },
+            tickText(at, step, view.startMs),
+          ),
+        );
     }
     return parts;
   }
@@ -251,20 +317,39 @@ class TimeChart extends TimeFrame {
     const y = (value) => bottom - (Math.min(value, end) / end) * (bottom - 6);
     const parts = this.timeAxis(bottom, true);
     for (const tick of ticks) {
-      parts.push(drawn("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y(tick), y2: y(tick) }));
-      parts.push(drawn("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, numberText(tick)));
+      parts.push(
+        drawn("line", {
+          class: "grid",
+          x1: LEFT,
+          x2: this.width - RIGHT,
+          y1: y(tick),
+          y2: y(tick),
+        }),
+      );
+      parts.push(
+        drawn("text", { x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, numberText(tick)),
+      );
     }
     let floor = new Float64Array(last - first + 1);
     for (const line of this.lines) {
-      const shade = (line.shade || "") + (this.onlyName !== null && this.onlyName !== line.name ? " faded" : "");
+      const shade =
+        (line.shade || "") +
+        (this.onlyName !== null && this.onlyName !== line.name ? " faded" : "");
       if (line.kind === "area") {
         const roof = floor.map((value, at) => value + line.values[first + at]);
-        parts.push(drawn("path", { class: "area " + shade, d: this.steps(roof, first, y, "M") + this.back(floor, first, y) + "Z" }));
+        parts.push(
+          drawn("path", {
+            class: "area " + shade,
+            d: this.steps(roof, first, y, "M") + this.back(floor, first, y) + "Z",
+          }),
+        );
         parts.push(drawn("path", { class: "edge " + shade, d: this.steps(roof, first, y, "M") }));
         floor = roof;
       } else {
         const values = line.values.slice(first, last + 1);
-        parts.push(drawn("path", { class: line.kind + " " + shade, d: this.steps(values, first, y, "M") }));
+        parts.push(
+          drawn("path", { class: line.kind + " " + shade, d: this.steps(values, first, y, "M") }),
+        );
       }
     }
     this.replace(parts);
@@ -283,14 +368,19 @@ class TimeChart extends TimeFrame {
     return top;
   }
 
-  edge(bucket) { return Math.max(LEFT, Math.min(this.width - RIGHT, this.x(this.view.beginOf(bucket)))).toFixed(1); }
+  edge(bucket) {
+    return Math.max(LEFT, Math.min(this.width - RIGHT, this.x(this.view.beginOf(bucket)))).toFixed(
+      1,
+    );
+  }
 
   steps(values, first, y, begin) {
     let path = begin;
     let before = null;
     for (let at = 0; at < values.length; at += 1) {
       const height = y(values[at]).toFixed(1);
-      if (height !== before) path += (at ? "H" + this.edge(first + at) + "V" + height : this.edge(first) + "," + height);
+      if (height !== before)
+        path += at ? "H" + this.edge(first + at) + "V" + height : this.edge(first) + "," + height;
       before = height;
     }
     return path + "H" + this.edge(first + values.length);
@@ -311,14 +401,24 @@ class TimeChart extends TimeFrame {
 function legendOf(view, lines, chart) {
   const values = lines.map(() => element("b", {}));
   const when = element("li", { class: "faint" });
-  const items = lines.map((line, at) => element("li", {
-    class: line.shade,
-    onpointerenter: () => chart.emphasise(line.name),
-    onpointerleave: () => chart.emphasise(null),
-  }, element("span", { class: "swatch " + (line.swatch || "") }), line.name, values[at]));
+  const items = lines.map((line, at) =>
+    element(
+      "li",
+      {
+        class: line.shade,
+        onpointerenter: () => chart.emphasise(line.name),
+        onpointerleave: () => chart.emphasise(null),
+      },
+      element("span", { class: "swatch " + (line.swatch || "") }),
+      line.name,
+      values[at],
+    ),
+  );
   const update = () => {
     when.textContent = view.readTitle();
-    lines.forEach((line, at) => { values[at].textContent = numberText(view.read(line.values)); });
+    lines.forEach((line, at) => {
+      values[at].textContent = numberText(view.read(line.values));
+    });
   };
   view.watch(update);
   update();
@@ -342,14 +442,27 @@ function asTable(view, lines, caption) {
       const upTo = Math.min(last + 1, at + together);
       const mean = (values) => {
         let total = 0;
-        for (let each = at; each < upTo; each += 1) total += values[each] * (view.beginOf(each + 1) - view.beginOf(each));
+        for (let each = at; each < upTo; each += 1)
+          total += values[each] * (view.beginOf(each + 1) - view.beginOf(each));
         return total / Math.max(1, view.beginOf(upTo) - view.beginOf(at));
       };
-      rows.push(row([momentText(view.beginOf(at), view.startMs), ...lines.map((line) => line.values ? numberText(mean(line.values)) : "0")]));
+      rows.push(
+        row([
+          momentText(view.beginOf(at), view.startMs),
+          ...lines.map((line) => (line.values ? numberText(mean(line.values)) : "0")),
+        ]),
+      );
     }
     place.replaceChildren(table(["From", ...lines.map((line) => line.name)], rows, caption));
   };
-  const details = element("details", { ontoggle: fill }, element("summary", {}, "As a table"), place);
-  view.watch((isMoved) => { if (isMoved) fill(); });
+  const details = element(
+    "details",
+    { ontoggle: fill },
+    element("summary", {}, "As a table"),
+    place,
+  );
+  view.watch((isMoved) => {
+    if (isMoved) fill();
+  });
   return details;
 }

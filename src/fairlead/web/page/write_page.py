@@ -20,7 +20,18 @@ Kind: TypeAlias = Literal["report", "compare"]
 
 _SHARED: Final = ("texts.js", "elements.js")
 _SCRIPTS: Final[dict[Kind, Sequence[str]]] = {
-    "report": (*_SHARED, "time_chart.js", "eviction_lanes.js", "report.js", "start_report.js"),
+    "report": (
+        *_SHARED,
+        "time_chart.js",
+        "eviction_lanes.js",
+        "shares_table.js",
+        "waits_table.js",
+        "queue_charts.js",
+        "evictions.js",
+        "measure_table.js",
+        "report.js",
+        "start_report.js",
+    ),
     "compare": (*_SHARED, "compare.js", "start_compare.js"),
 }
 # As in JSON texts within HTML everywhere; the two separators end a line in old scripts.

@@ -1,0 +1,141 @@
+// Evictions on the time line, what is told of the one that was picked, and all in a table.
+
+const MOST_LISTED = 200;
+
+function evictionsSection(report, members) {
+  const { run } = report;
+  const listed = run.evictions;
+  const title = element("h2", {}, "Evictions");
+  if (!listed.total) return element("section", {}, title, element("p", {}, "Nobody was evicted."));
+  const memberOf = report.memberOf(members);
+  const lanes = members.map((member) => ({ name: member.name, shade: member.shade, marks: [] }));
+  const elsewhere = { name: "other queues", shade: "others", marks: [] };
+  listed.at_ms.forEach((_, mark) => {
+    const place = memberOf(listed.queue[mark]);
+    (place === null ? elsewhere : lanes[place]).marks.push(mark);
+  });
+  const filled = [...lanes, elsewhere].filter((lane) => lane.marks.length);
+  const atMs = listed.at_ms.map((at) => run.start_ms + at);
+  const told = element(
+    "div",
+    { class: "told", "aria-live": "polite", id: "told" },
+    element("p", {}, "Pick an eviction to see why it happened."),
+    element(
+      "p",
+      { class: "faint" },
+      "Click on a mark, or go through them with the arrow keys or the buttons.",
+    ),
+  );
+  const chart = new EvictionLanes(report.view, filled, atMs, (mark) =>
+    told.replaceChildren(...toldOf(report, mark, chart.order.indexOf(mark), chart.order.length)),
+  );
+  const buttons = element(
+    "div",
+    { class: "buttons" },
+    element("button", { type: "button", onclick: () => chart.go(-1) }, "Previous"),
+    element("button", { type: "button", onclick: () => chart.go(1) }, "Next"),
+  );
+  const count =
+    listed.at_ms.length < listed.total
+      ? numberText(listed.at_ms.length) +
+        " of " +
+        numberText(listed.total) +
+        " are shown, spread evenly over time; evictions.csv of the result has all of them."
+      : plural(listed.total, "time") + " pods were told to leave.";
+  return element(
+    "section",
+    {},
+    title,
+    element("p", { class: "faint" }, count + " Each mark is one."),
+    element("figure", {}, chart.svg),
+    told,
+    buttons,
+    evictionTable(report, atMs, chart),
+  );
+}
+
+function toldOf(report, mark, place, count) {
+  const { run } = report;
+  const listed = run.evictions;
+  const verb =
+    { evicted: "was evicted", moved: "was moved", "node-lost": "lost its node" }[
+      listed.cause[mark]
+    ] || listed.cause[mark];
+  const queue = listed.queue[mark] === null ? "" : " of " + run.queues[listed.queue[mark]].name;
+  return [
+    element(
+      "p",
+      {},
+      element("b", {}, listed.job[mark]),
+      queue +
+        " " +
+        verb +
+        " (" +
+        plural(listed.pods[mark], "pod") +
+        ") at " +
+        momentText(run.start_ms + listed.at_ms[mark], run.start_ms) +
+        (listed.beneficiary[mark] ? ", for " : "."),
+      listed.beneficiary[mark] ? element("b", {}, listed.beneficiary[mark]) : null,
+      listed.beneficiary[mark] ? "." : null,
+    ),
+    element("p", {}, "Why: " + listed.sentences[listed.why[mark]]),
+    element("p", { class: "faint" }, numberText(place + 1) + " of " + numberText(count)),
+  ];
+}
+
+function evictionTable(report, atMs, chart) {
+  const { run, view } = report;
+  const listed = run.evictions;
+  const place = element("div", {});
+  const fill = () => {
+    if (!details.open) return;
+    const shown = chart.order.filter((mark) => view.isShown(atMs[mark]));
+    const rows = shown
+      .slice(0, MOST_LISTED)
+      .map((mark) =>
+        row([
+          momentText(atMs[mark], run.start_ms),
+          element("td", { class: "text" }, listed.job[mark]),
+          element(
+            "td",
+            { class: "text" },
+            listed.queue[mark] === null ? NOTHING : run.queues[listed.queue[mark]].name,
+          ),
+          numberText(listed.pods[mark]),
+          element("td", { class: "text" }, listed.cause[mark]),
+          element("td", { class: "text" }, listed.beneficiary[mark] || NOTHING),
+          element("td", { class: "long" }, listed.sentences[listed.why[mark]]),
+        ]),
+      );
+    const heads = [
+      "When",
+      ...["Job", "Queue"].map((head) => element("th", { class: "text", scope: "col" }, head)),
+      "Pods",
+      ...["Cause", "For", "Why"].map((head) =>
+        element("th", { class: "text", scope: "col" }, head),
+      ),
+    ];
+    place.replaceChildren(
+      ...[
+        shown.length > MOST_LISTED
+          ? element(
+              "p",
+              { class: "faint" },
+              "The first " + MOST_LISTED + " of " + shown.length + " in the time that is shown.",
+            )
+          : null,
+        table(heads, rows, "Evictions"),
+      ].filter(Boolean),
+    );
+  };
+  const details = element(
+    "details",
+    { ontoggle: fill },
+    element("summary", {}, "As a table"),
+    place,
+  );
+  view.watch((isMoved) => {
+    if (isMoved) fill();
+  });
+  return details;
+}

@@ -1,0 +1,102 @@
+// The table of measures, which can be sorted by each of its columns.
+
+const MEASURE_SCOPES = [
+  ["queue", "queues"],
+  ["user", "users"],
+  ["kind", "kinds of work"],
+  ["cluster", "the cluster"],
+];
+
+function measuresSection(report) {
+  const found = report.run.measures[report.scope];
+  const place = element("div", {});
+  const sorted = { key: null, isUp: true };
+  const draw = () => {
+    const rows = [...found.rows];
+    if (sorted.key !== null) rows.sort((one, other) => inOrder(report, one, other, sorted));
+    const columns = report.page.columns.filter((column) =>
+      rows.some((each) => {
+        const value = report.cell(each, column.key);
+        return value !== null && value !== undefined;
+      }),
+    );
+    const head = (key, title, meaning) =>
+      element(
+        "th",
+        {
+          scope: "col",
+          "aria-sort": sorted.key === key ? (sorted.isUp ? "ascending" : "descending") : null,
+          title: meaning,
+        },
+        element(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              sorted.isUp = sorted.key === key ? !sorted.isUp : key === "";
+              sorted.key = key;
+              draw();
+              place.querySelector("[aria-sort] button").focus();
+            },
+          },
+          title,
+        ),
+      );
+    const unitOf = (column) =>
+      column.form === "amount-time" ? column.title + " (" + report.unit + " hours)" : column.title;
+    place.replaceChildren(
+      table(
+        [
+          head("", "Name", "by name"),
+          ...columns.map((column) => head(column.key, unitOf(column), column.meaning)),
+        ],
+        rows.map((each) =>
+          row([
+            each.name || (report.scope === "cluster" ? "cluster" : "(none)"),
+            ...columns.map((column) => formText(column.form, report.cell(each, column.key))),
+          ]),
+        ),
+        "Table of measures",
+      ),
+    );
+  };
+  draw();
+  place.className = "tall";
+  const scopes = choice(
+    "Of",
+    MEASURE_SCOPES.filter(([scope]) => report.run.measures[scope].rows.length),
+    report.scope,
+    (scope) => report.choose({ scope }),
+  );
+  scopes.querySelector("select").id = "choose-scope";
+  return element(
+    "section",
+    {},
+    element("h2", {}, "Measures"),
+    element(
+      "p",
+      { class: "faint" },
+      "Of " +
+        report.resource +
+        " where a measure is about a resource. Click on a title to sort." +
+        (found.left_out
+          ? " The " +
+            found.rows.length +
+            " that got most; " +
+            found.left_out +
+            " more are in measures.csv."
+          : ""),
+    ),
+    element("div", { class: "toolbar" }, scopes),
+    place,
+  );
+}
+
+/** Numbers by size, names by letters; what is not defined comes last either way. */
+function inOrder(report, one, other, { key, isUp }) {
+  const [a, b] =
+    key === "" ? [one.name, other.name] : [report.cell(one, key), report.cell(other, key)];
+  const [hasA, hasB] = [a !== null && a !== undefined, b !== null && b !== undefined];
+  if (!hasA || !hasB) return hasA === hasB ? 0 : hasA ? -1 : 1;
+  return (a < b ? -1 : a > b ? 1 : 0) * (isUp ? 1 : -1);
+}

@@ -1,0 +1,145 @@
+// What queues held over time: all on each other, each against its due, and their past use.
+
+const KEYS =
+  "Drag over a picture to look closer, double-click for the whole time. " +
+  "With the keyboard: arrows move the cursor, + and \u2212 zoom, 0 shows all.";
+
+function heldSection(report, members) {
+  const capacity = report.run.capacity[report.resource];
+  const areas = members.map((member) => ({
+    name: member.name,
+    shade: member.shade,
+    kind: "area",
+    values: member.lines.allocated,
+  }));
+  const lines = [...areas, { name: "capacity", kind: "limit", swatch: "dashed", values: capacity }];
+  const caption = "What queues held over time, in " + report.units(2);
+  const chart = new TimeChart(report.view, {
+    label: caption + ". " + KEYS,
+    lines,
+    height: 280,
+    ticks: 5,
+  });
+  return element(
+    "section",
+    {},
+    element("h2", {}, "What queues held over time"),
+    element("p", { class: "faint" }, caption + ", stacked. " + KEYS),
+    element(
+      "figure",
+      {},
+      chart.svg,
+      legendOf(report.view, lines, chart),
+      asTable(report.view, lines, caption),
+    ),
+  );
+}
+
+function dueSection(report, members) {
+  const kinds = ["allocated", "entitled", "fair_share"];
+  const top = Math.max(
+    ...members.flatMap((member) =>
+      kinds.map((kind) => Math.max(0, ...(member.lines[kind] || [0]))),
+    ),
+  );
+  const hasFair = members.some((member) => member.lines.fair_share);
+  const figures = members.map((member) => {
+    const lines = [
+      { name: "got", kind: "area", shade: member.shade, values: member.lines.allocated },
+      { name: "fair share of the rules", kind: "fair", values: member.lines.fair_share },
+      { name: "due", kind: "due", values: member.lines.entitled },
+    ];
+    const label = member.name + ": what it held against what was due";
+    const chart = new TimeChart(report.view, {
+      label: label + ". " + KEYS,
+      lines,
+      height: 150,
+      top,
+      ticks: 3,
+    });
+    const told = element("p", { class: "faint" });
+    const update = () => {
+      const [got, fair, due] = lines.map((line) => numberText(report.view.read(line.values)));
+      told.textContent =
+        `got ${got}, due ${due}` +
+        (hasFair ? `, fair share ${fair} ` : " ") +
+        report.view.readTitle();
+    };
+    report.view.watch(update);
+    update();
+    return element(
+      "figure",
+      {},
+      element("h3", {}, element("span", { class: "swatch " + member.shade }), member.name),
+      told,
+      chart.svg,
+    );
+  });
+  const key = element(
+    "ul",
+    { class: "legend" },
+    element("li", { class: "q0" }, element("span", { class: "swatch" }), "what it held"),
+    element(
+      "li",
+      {},
+      element("span", { class: "swatch due" }),
+      "what was due to it: one yardstick for all rules",
+    ),
+    hasFair
+      ? element(
+          "li",
+          {},
+          element("span", { class: "swatch dotted" }),
+          "its fair share by the rules themselves",
+        )
+      : null,
+  );
+  return element(
+    "section",
+    {},
+    element("h2", {}, "Each queue against what was due to it"),
+    element(
+      "p",
+      { class: "faint" },
+      report.units(2) +
+        " on one scale. Below the line a queue had less than its due, above it what others left.",
+    ),
+    key,
+    element("div", { class: "small" }, figures),
+  );
+}
+
+function pastUseSection(report, members) {
+  const lines = members.map((member) => ({
+    name: member.name,
+    shade: member.shade,
+    kind: "line",
+    swatch: "line",
+    values: member.lines.usage,
+  }));
+  if (!lines.some((line) => line.values)) return null;
+  const caption = "Past use that counts, in percent of the cluster";
+  const chart = new TimeChart(report.view, {
+    label: caption + ". " + KEYS,
+    lines,
+    height: 180,
+    ticks: 4,
+  });
+  return element(
+    "section",
+    {},
+    element("h2", {}, "Past use"),
+    element(
+      "p",
+      { class: "faint" },
+      caption + ": who used more of late is due less of what is left over.",
+    ),
+    element(
+      "figure",
+      {},
+      chart.svg,
+      legendOf(report.view, lines, chart),
+      asTable(report.view, lines, caption),
+    ),
+  );
+}
