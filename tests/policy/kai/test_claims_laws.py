@@ -11,7 +11,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, Workload
 from fairlead.policy.kai.cycle import KaiCycle
@@ -110,6 +110,18 @@ def test_nobody_loses_a_place_but_for_somebody_who_gets_one(
             assert each.beneficiary in served
             assert each.beneficiary != each.workload
             assert state.workloads[each.workload].preemptible
+
+
+@settings(max_examples=60)
+@given(state=busy_worlds(), chosen=all_settings)
+def test_the_changes_are_the_plan_without_its_waits(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    policy = KaiPolicy(chosen)
+    told = policy.plan(state, NOW_MS).decisions
+    expected = [each for each in told if not isinstance(each, Wait)]
+    assert list(policy.changes(state, NOW_MS)) == expected
+    assert list(KaiPolicy(chosen).changes(state, NOW_MS)) == expected
 
 
 @settings(max_examples=50)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -281,13 +282,14 @@ def test_no_plan_takes_back_what_was_promised_by_the_one_before(
 
 
 @settings(max_examples=40)
-@given(state=busy_worlds(), chosen=all_settings)
+@given(state=busy_worlds(), chosen=all_settings, most_rounds=st.sampled_from([1, 2, 10]))
 def test_looking_ahead_changes_nothing_and_can_be_followed(
-    state: ClusterState, chosen: KaiSettings
+    state: ClusterState, chosen: KaiSettings, most_rounds: int
 ) -> None:
     """A cycle under the same restraint decides the same: so it can be watched and explained."""
     before = facts(state)
-    outlook = look_ahead(state, chosen, NOW_MS)
+    with mock.patch("fairlead.policy.kai.look_ahead.MOST_ROUNDS", most_rounds):
+        outlook = look_ahead(state, chosen, NOW_MS)
     assert facts(state) == before
     check_invariants(state)
     with state.trial():

@@ -22,7 +22,6 @@ from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.stale_gangs import awaits_staleness, stale_gangs
-from fairlead.policy.kai.start_job import JobStarter
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
@@ -46,14 +45,17 @@ class KaiCycle:
         held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY,
         spared: Set[PodKey] = frozenset(),
         takers: Mapping[WorkloadName, WorkloadName] = NO_TAKERS,
+        *,
+        tells_why: bool = True,
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
         A *finder* of that state, made with the same settings, can serve for many cycles. Pods that
         are *held_back* start nothing in this one, although they wait, because the *takers* of their
         jobs would have their places next; those that are *spared* are not asked to give way.
+        Without *tells_why* nobody is told why it waits.
         """
-        self.view = CycleView(state, settings, now_ms, finder, held_back)
+        self.view = CycleView(state, settings, now_ms, finder, held_back, tells_why=tells_why)
         self.state = state
         self.settings = settings
         self.record = self.view.record
@@ -68,7 +70,7 @@ class KaiCycle:
 
         First those that have no turn at all, then action by action, turn by turn.
         """
-        if not self.view.is_idle:
+        if self.view.tells_why and not self.view.is_idle:
             self._tell_who_has_no_turn()
         for action in self.settings.actions:
             match action:
@@ -82,7 +84,7 @@ class KaiCycle:
                     claims = ClaimRound(self.view, action, self._spared)
                     claims.run()
                     self.looked_at_the_clock |= claims.looked_at_the_clock
-        return self.record.decisions()
+        return self.record.decisions(tells_why=self.view.tells_why)
 
     def _tell_who_has_no_turn(self) -> None:
         record = self.record
@@ -115,7 +117,7 @@ class KaiCycle:
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
             self.jobs, self.race = self._line_up()
         jobs, race = self.jobs, self.race
-        starter = JobStarter(self.state, self.view.finder, self.view.now_ms)
+        starter = self.view.starter()
         while (queue := race.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
@@ -128,10 +130,10 @@ class KaiCycle:
                 self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
                 jobs.renew_first(queue)
             else:
-                self.record.wait(job, outcome.reason)
+                self.view.tell_wait(job, outcome.reason)
                 jobs.drop_first(queue)
             race.renew(queue)
-        for name in jobs.beyond_depth:
+        for name in jobs.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
 

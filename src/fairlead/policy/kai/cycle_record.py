@@ -80,10 +80,11 @@ class CycleRecord:
             if pod not in self._before[job] and self._place((job, pod)) is None
         ]
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self, *, tells_why: bool = True) -> list[Decision]:
         """Return what remains, in the order of the acts; within one, room is made first.
 
-        What of a job waits is told after what was done for its other pods.
+        What of a job waits is told after what was done for its other pods; not at all without
+        *tells_why*.
         """
         fates: dict[tuple[int, int, WorkloadName], list[PodId]] = {}
         names: dict[int, Fate] = {number: fate for fate, number in _ORDER.items()}
@@ -95,7 +96,7 @@ class CycleRecord:
             ((number, order), self._decision(names[order], job, sorted(pods), self._acts[number]))
             for (number, order, job), pods in sorted(fates.items())
         ]
-        waits = (*self._waiting(), *self._undone())
+        waits = (*self._waiting(), *self._undone()) if tells_why else ()
         made += [((number, len(_ORDER)), wait) for number, wait in waits]
         return [decision for _, decision in sorted(made, key=lambda each: each[0])]
 

@@ -4,11 +4,12 @@ The fair shares are those of the beginning and stay; what queues hold moves with
 starts or gives way.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
@@ -18,9 +19,10 @@ from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
-from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.queue_race import QueueRace, numbers_above
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare, KaiShares
+from fairlead.policy.kai.start_job import JobStarter
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -35,11 +37,14 @@ class CycleView:
         now_ms: int,
         finder: NodeFinder | None,
         held_back: Mapping[WorkloadName, Set[PodId]],
+        *,
+        tells_why: bool,
     ) -> None:
         """Divide the cluster, if anybody waits. The caller has put *state* on trial."""
         self.state = state
         self.settings = settings
         self.now_ms = now_ms
+        self.tells_why = tells_why  # those who wait
         self.is_idle = not state.waited_for()  # nobody waits, so nobody asks for a share
         self._known = None if self.is_idle else _divide(state, settings)
         self.finder = node_finder(state, settings) if finder is None else finder
@@ -70,6 +75,15 @@ class CycleView:
             gang = self._gangs[job] = Gang(self.state.workloads[job])
         return gang
 
+    def starter(self) -> JobStarter:
+        """Return what starts jobs while room only shrinks."""
+        return JobStarter(self.state, self.finder, self.now_ms, tells_why=self.tells_why)
+
+    def tell_wait(self, job: WorkloadName, reason: Reason) -> None:
+        """Note why *job* waits, if anybody wants to know."""
+        if self.tells_why:
+            self.record.wait(job, reason)
+
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
         return self.finder.gpu_later()
@@ -88,6 +102,23 @@ class CycleView:
         for name, pods in claims.items():
             jobs.claim(name, pods)
         return jobs
+
+    def line_of(
+        self, claims: Mapping[WorkloadName, tuple[PodId, ...]], others: Iterable[WorkloadName]
+    ) -> tuple[PendingJobs, QueueRace]:
+        """Line up some jobs as if nobody else waited; *claims* are what these would start next.
+
+        Cost: those jobs, and the queues above them with their siblings.
+        """
+        state = self.state
+        jobs = PendingJobs(state, None, self._gangs, self.away)
+        for name, pods in claims.items():
+            jobs.claim(name, pods)
+        names = {*claims, *others}
+        jobs.add_jobs(names)
+        leaves = {state.workloads[name].queue for name in names}
+        concerned = numbers_above(state, self.numbers, leaves)
+        return jobs, QueueRace(state, concerned, jobs.next_request)
 
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""

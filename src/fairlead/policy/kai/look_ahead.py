@@ -54,9 +54,12 @@ class Restraint(NamedTuple):
         settings: KaiSettings,
         now_ms: int,
         finder: NodeFinder | None = None,
+        *,
+        tells_why: bool = True,
     ) -> KaiCycle:
         """Return a cycle under this restraint. The caller has put *state* on trial."""
-        return KaiCycle(state, settings, now_ms, finder, self.held_back, self.spared, self.takers)
+        restraint = self.held_back, self.spared, self.takers
+        return KaiCycle(state, settings, now_ms, finder, *restraint, tells_why=tells_why)
 
 
 class Outlook(NamedTuple):
@@ -68,30 +71,41 @@ class Outlook(NamedTuple):
 
 
 def look_ahead(
-    state: ClusterState, settings: KaiSettings, now_ms: int, finder: NodeFinder | None = None
+    state: ClusterState,
+    settings: KaiSettings,
+    now_ms: int,
+    finder: NodeFinder | None = None,
+    *,
+    tells_why: bool = True,
 ) -> Outlook:
     """Return what to do about *state*, which is afterwards as it was before.
 
     Law, but in faithful mode: if nothing else happens until then, the outlook of the next cycle
     neither evicts nor moves a pod that this one starts or has room reserved for, whether its
     reservations have been kept by then or their pods wait again. A pod that is moved may be again.
+    The law ends where pods are held back for `MOST_ROUNDS` times and still some would lose their
+    places: then those and all who wait for what they leave are held back, and that is that.
+
     Cost: if something starts that could give way while others wait, a second cycle, and a third if
-    somebody leaves for it. As much again each time that pods are held back; after `MOST_ROUNDS`
-    times, all are that could be taken from.
+    somebody leaves for it. As much again each time that pods are held back. Without *tells_why*
+    there is no `Wait` among the decisions; with it, the last cycle is made once more to tell.
     """
     finder = finder or node_finder(state, settings)
     ahead = _Ahead(state, settings, now_ms, finder)
     restraint = Restraint()
     plain = decisions = ahead.plan(restraint)
     rounds = 0
-    while undone := (
-        ahead.undone(decisions) if rounds < MOST_ROUNDS else ahead.at_stake(decisions)
-    ):
-        restraint = ahead.stricter(restraint, decisions, undone)
-        decisions = ahead.plan(restraint)
+    while undone := ahead.undone(decisions):
         rounds += 1
+        is_last = rounds == MOST_ROUNDS
+        restraint = ahead.stricter(restraint, decisions, undone, holds_all_others=is_last)
+        decisions = ahead.plan(restraint)
+        if is_last:
+            break
     if restraint.held_back and not _places(decisions):
         restraint, decisions = ahead.with_one_let_go(restraint, plain) or (restraint, decisions)
+    if tells_why:
+        decisions = ahead.plan(restraint, tells_why=True)
     return Outlook(decisions, restraint, ahead.looked_at_the_clock)
 
 
@@ -106,11 +120,14 @@ class _Ahead:
         self._now_ms = now_ms
         self._finder = finder
         self._can_take = not settings.faithful and not CLAIMS.isdisjoint(settings.actions)
+        self._has_waiting = False  # after the last plan
         self.looked_at_the_clock = False
 
-    def plan(self, restraint: Restraint) -> tuple[Decision, ...]:
+    def plan(self, restraint: Restraint, *, tells_why: bool = False) -> tuple[Decision, ...]:
         with self._state.trial():
-            return self._decisions(restraint, self._now_ms)
+            decisions = self._decisions(restraint, self._now_ms, tells_why=tells_why)
+            self._has_waiting = self._state.has_waiting()
+            return decisions
 
     def undone(self, decisions: tuple[Decision, ...]) -> Taken:
         """Return pods that get a place by *decisions* and lose or leave it in the next cycle.
@@ -132,16 +149,18 @@ class _Ahead:
             undone = {pod: taken[pod] for pod in taken.keys() & started}
         return undone
 
-    def at_stake(self, decisions: tuple[Decision, ...]) -> Taken:
-        """Return the pods that get a place by *decisions* and could be taken from at all."""
-        return dict.fromkeys(self._could_give_way(_places(decisions)))
-
     def stricter(
-        self, restraint: Restraint, decisions: tuple[Decision, ...], undone: Taken
+        self,
+        restraint: Restraint,
+        decisions: tuple[Decision, ...],
+        undone: Taken,
+        *,
+        holds_all_others: bool = False,
     ) -> Restraint:
         """Return the restraint for the next attempt, which holds back those pods, too.
 
-        If that was not enough before, also those behind them.
+        If that was not enough before, also those behind them; or all who get nothing by
+        *decisions*.
         """
         is_first = not restraint.held_back
         lost_to = {name: winner for (name, _), winner in sorted(undone.items()) if winner}
@@ -153,6 +172,8 @@ class _Ahead:
             with_those_behind=not is_first,
             takers=set(takers.values()),
         )
+        if holds_all_others:
+            pods |= self._without_place(decisions)
         held = {(name, pod) for name, held in restraint.held_back.items() for pod in held}
         held_back: dict[WorkloadName, set[PodId]] = {}
         for name, pod in sorted(held | pods):
@@ -180,13 +201,22 @@ class _Ahead:
                 return looser, decisions
         return None
 
+    def _without_place(self, decisions: tuple[Decision, ...]) -> set[PodKey]:
+        state, placed = self._state, set(_places(decisions))
+        names = [name for queue in state.waited_for() for name in state.waiting(queue)]
+        return {(name, pod) for name in names for pod in state.workloads[name].pods()} - placed
+
     def _taken_next(self, decisions: tuple[Decision, ...], *, keeps_reservations: bool) -> Taken:
         with self._state.trial():
             carry_out(self._state, decisions, self._now_ms, keeps_reservations=keeps_reservations)
             return _asked(self._decisions(Restraint(), self._now_ms + NEXT_CYCLE_MS))
 
-    def _decisions(self, restraint: Restraint, now_ms: int) -> tuple[Decision, ...]:
-        cycle = restraint.cycle(self._state, self._settings, now_ms, self._finder)
+    def _decisions(
+        self, restraint: Restraint, now_ms: int, *, tells_why: bool = False
+    ) -> tuple[Decision, ...]:
+        cycle = restraint.cycle(
+            self._state, self._settings, now_ms, self._finder, tells_why=tells_why
+        )
         decisions = tuple(cycle.decisions())
         self.looked_at_the_clock |= cycle.looked_at_the_clock
         return decisions
@@ -194,9 +224,10 @@ class _Ahead:
     def _will_somebody_wait(self, decisions: tuple[Decision, ...]) -> bool:
         """Return whether there can be anybody to claim something in the next cycle.
 
-        Whoever waits now is told so; others lose their places now, or are leaving already.
+        Whoever waits does so after the last plan; others lose their places now, or are leaving
+        already.
         """
-        if not all(isinstance(each, Start) for each in decisions):
+        if self._has_waiting or not all(isinstance(each, Start) for each in decisions):
             return True
         return any(any(sums.leaving) for sums in self._state.sums.values())
 

@@ -74,6 +74,16 @@ class PendingJobs:
             made._put(queue, keys)
         return made
 
+    def add_jobs(self, names: Iterable[WorkloadName]) -> None:
+        """Take in *names* alone, of queues of which nothing was taken in, where they can start."""
+        keys: dict[QueueName, list[JobKey]] = {}
+        for name in names:
+            own = keys.setdefault(self._state.workloads[name].queue, [])
+            if self._can_start(name):
+                own.append(self._key(name))
+        for queue, found in keys.items():
+            self._put(queue, found)
+
     def add_queue(self, queue: QueueName) -> None:
         """Take in what waits in *queue*."""
         keys = []

@@ -1,8 +1,9 @@
 """KAI's rules as one function: from a state to what should be done about it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairlead.model.plan import Decision, Plan, Wait
+from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.cycle_view import node_finder
@@ -25,19 +26,28 @@ class KaiPolicy:
         things were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps its index of nodes.
         """
-        last = self._last if self._last is not None and self._last.state is state else None
-        if last is not None and last.moment == state.moment and last.may_serve(now_ms):
-            return Plan(taken_ms=now_ms, decisions=last.decisions)
-        finder = node_finder(state, self.settings) if last is None else last.finder
-        outlook = look_ahead(state, self.settings, now_ms, finder)
-        taken_ms = now_ms if outlook.looked_at_the_clock else None
-        self._last = _Planned(state, state.moment, finder, outlook.decisions, taken_ms)
-        return Plan(taken_ms=now_ms, decisions=outlook.decisions)
+        decisions = self._look_ahead(state, now_ms, tells_why=True)
+        return Plan(taken_ms=now_ms, decisions=decisions)
 
-    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
-        """Return the decisions of ``plan`` that are no ``Wait``."""
-        decisions = self.plan(state, now_ms).decisions
-        return [each for each in decisions if not isinstance(each, Wait)]
+    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+        """Return the plan without its waits, for who asks again and again and reads no reasons.
+
+        Law: these are the decisions of ``plan`` that are no ``Wait``.
+        """
+        return self._look_ahead(state, now_ms, tells_why=False)
+
+    def _look_ahead(
+        self, state: ClusterState, now_ms: int, *, tells_why: bool
+    ) -> tuple[Decision, ...]:
+        last = self._last if self._last is not None and self._last.state is state else None
+        if last is not None and last.may_serve(state, now_ms, tells_why=tells_why):
+            return last.decisions
+        finder = node_finder(state, self.settings) if last is None else last.finder
+        outlook = look_ahead(state, self.settings, now_ms, finder, tells_why=tells_why)
+        taken_ms = now_ms if outlook.looked_at_the_clock else None
+        decisions = outlook.decisions
+        self._last = _Planned(state, state.moment, finder, decisions, tells_why, taken_ms)
+        return decisions
 
     @property
     def looked_at_the_clock(self) -> bool:
@@ -52,8 +62,10 @@ class _Planned(NamedTuple):
     moment: int
     finder: NodeFinder
     decisions: tuple[Decision, ...]
+    tells_why: bool  # those who wait
     taken_ms: int | None  # None: at any time they would be the same
 
-    def may_serve(self, now_ms: int) -> bool:
-        """Return whether time alone changes nothing about the decisions."""
-        return self.taken_ms is None or self.taken_ms == now_ms
+    def may_serve(self, state: ClusterState, now_ms: int, *, tells_why: bool) -> bool:
+        """Return whether nothing changed but the time, and that makes no difference."""
+        is_same_time = self.taken_ms is None or self.taken_ms == now_ms
+        return self.moment == state.moment and is_same_time and self.tells_why == tells_why

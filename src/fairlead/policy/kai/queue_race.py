@@ -18,6 +18,13 @@ Offer: TypeAlias = Callable[[QueueName], Amounts | None]
 """What a leaf enters the race with; None: nothing, so it is out."""
 
 
+def numbers_above(
+    state: ClusterState, numbers: Mapping[QueueName, QueueNumbers], leaves: Iterable[QueueName]
+) -> dict[QueueName, QueueNumbers]:
+    """Return of *numbers* those of *leaves* and of all above them, parents before children."""
+    return {name: numbers[name] for leaf in leaves for name in reversed(state.path(leaf))}
+
+
 class QueueRace:
     """The brackets of a tree of queues."""
 

@@ -28,6 +28,8 @@ Shape: TypeAlias = tuple[object, ...]
 Misfit: TypeAlias = tuple[Tally, ...]
 """How many nodes lack what."""
 
+NOT_TOLD: Final[Misfit] = (Tally(count=0, of=0, things="", what=""),)
+
 
 class Outcome(NamedTuple):
     """By what right pods of a job got their places, or why they did not."""
@@ -39,11 +41,17 @@ class Outcome(NamedTuple):
 class JobStarter:
     """Starts jobs of one state, one after the other, while room only shrinks."""
 
-    def __init__(self, state: ClusterState, finder: NodeFinder, now_ms: int) -> None:
-        """Take places with *finder*; what starts, starts at *now_ms*."""
+    def __init__(
+        self, state: ClusterState, finder: NodeFinder, now_ms: int, *, tells_why: bool = True
+    ) -> None:
+        """Take places with *finder*; what starts, starts at *now_ms*.
+
+        Without *tells_why* nobody asks what nodes lack.
+        """
         self._state = state
         self._finder = finder
         self._now_ms = now_ms
+        self._tells_why = tells_why
         self._misfits: dict[Shape, Misfit] = {}
 
     def start(
@@ -104,7 +112,9 @@ class JobStarter:
         if count == len(pods):
             self._settle(mark, workload, gang, pods)
             return None
-        misfit = self._finder.tallies(workload, pods[count].pod_set)
+        misfit = NOT_TOLD
+        if self._tells_why:
+            misfit = self._finder.tallies(workload, pods[count].pod_set)
         self._state.roll_back(mark)
         if len(pods) > 1:
             return (*misfit, Tally(count=count, of=len(pods), things="pods", what="found a place"))
