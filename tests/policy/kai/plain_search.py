@@ -21,7 +21,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gates import refusal
-from fairlead.policy.kai.place_again import Races
+from fairlead.policy.kai.try_line import TryLine
 from fairlead.policy.kai.victim_line import VictimLine, charge_of
 from fairlead.policy.kai.victim_pool import Candidate
 from fairlead.policy.kai.victim_search import Judge, Tried
@@ -35,7 +35,7 @@ class PlainSearch:
         self,
         state: ClusterState,
         finder: NodeFinder,
-        races: Races,
+        line: TryLine,
         claimant: WorkloadName,
         pods: Sequence[PodId],
         *,
@@ -45,7 +45,7 @@ class PlainSearch:
     ) -> None:
         self.state = state
         self.finder = finder
-        self.races = races
+        self.line = line
         self.claimant = claimant
         self.pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
         self.now_ms = now_ms
@@ -106,6 +106,7 @@ class PlainSearch:
         victims = {group.job for group in asked}
         left = {pod for group in asked for pod in group.members()}
         before = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
+        self.line.begin()
         for group in asked:
             self.leave(group, before)
         nodes = self.base | {node for pod in left if (node := before[pod].node) is not None}
@@ -135,7 +136,7 @@ class PlainSearch:
         left: dict[PodKey, Placed],
     ) -> bool:
         """Give everybody in line a turn; whether the claimant has its place in the end."""
-        jobs, race = self.races(self.claimant, pods)
+        jobs, race = self.line.line_up(pods, victims)
         is_placed = False
         had_turn: set[WorkloadName] = set()
         while (queue := race.leader()) is not None:

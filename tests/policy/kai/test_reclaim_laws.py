@@ -77,6 +77,18 @@ def test_the_order_of_losses_on_different_sides_does_not_matter(
 
 
 @given(worlds())
+def test_no_set_stands_in_which_a_queue_loses_that_may_not(world: World) -> None:
+    """And one that may could lose something if it were the only one, but for saturation."""
+    judge = judge_of(world)
+    losers = {loss.queue for loss in world.losses}
+    if not all(judge.may_lose(queue) for queue in losers):
+        assert not judge.judge(world.losses).stands
+    for queue in filter(judge.may_lose, losers):
+        alone = judge.judge([loss for loss in world.losses if loss.queue == queue][:1])
+        assert alone.stands or alone.refused_by == "saturation"
+
+
+@given(worlds())
 def test_the_last_loss_of_a_side_answers_for_all_before_it(world: World) -> None:
     """A side only gets poorer: one loss of all but the last says as much as each of them."""
     judge = judge_of(world)

@@ -65,8 +65,9 @@ def why_failed(
     have just come.
     """
     stopped = claim.stopped
-    if stopped is not None and stopped.judged is not None:
-        return _refused(claim, stopped.judged)
+    judged = claim.kept_by if stopped is None else stopped.judged
+    if judged is not None:
+        return _refused(claim, judged)
     if stopped is not None and claim.action == "consolidation":
         jobs = {job for job, _ in stopped.tried.lost}
         asked = {group.job for group in stopped.tried.asked}

@@ -14,14 +14,14 @@ from fairlead.model.workload import PodId
 from fairlead.policy.kai.capped_line import CappedLine
 from fairlead.policy.kai.claim_reasons import reason_to_gain, reasons_to_lose
 from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
-from fairlead.policy.kai.claims import Claim, ClaimAction
+from fairlead.policy.kai.claims import Claim, ClaimAction, Judged
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
-from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.queue_race import QueueRace
-from fairlead.policy.kai.start_job import JobStarter, unsupported_constraint
+from fairlead.policy.kai.queue_race import numbers_above
+from fairlead.policy.kai.start_job import unsupported_constraint
+from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_pool import VictimPool
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
@@ -49,11 +49,31 @@ class ClaimRound:
         self._promises_run_time = view.settings.reclaim_min_runtime_ms > 0 or any(promised)
         self._spared = spared
         self._pool = self._victim_pool()
+        self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
         self._failed = FailedClaims(
             self.state, across_queues=action == "consolidation", faithful=self.settings.faithful
         )
+
+    def might_lose(self) -> Set[QueueName]:
+        """Return the leaves with a queue on their path that is over its guarantee or share.
+
+        No others lose anything to a reclaim. Cost: nothing until the state changes; then a look at
+        each queue.
+        """
+        if self._might_lose is None or self._might_lose[0] != self.state.moment:
+            self._might_lose = self.state.moment, self._beyond_rights()
+        return self._might_lose[1]
+
+    def _beyond_rights(self) -> Set[QueueName]:
+        state, beyond = self.state, set()
+        for name, share in self.shares.items():  # parents before children
+            held, queue = state.sums[name].allocated, state.queues[name]
+            bounds = zip(held, queue.guaranteed, share.allocatable, strict=True)
+            if queue.parent in beyond or any(_is_over(*each) for each in bounds):
+                beyond.add(name)
+        return {name: None for name in self.leaves if name in beyond}.keys()
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
@@ -78,8 +98,8 @@ class ClaimRound:
         jobs = self.view.waiting(self.action)
         claims = [Claim(self, self.action, job, jobs.request(job)) for job in jobs.names()]
         if not any(claim.is_admitted() for claim in claims):
-            for claim in claims:  # and nothing changes by which somebody could be
-                self._refuse(claim)
+            for claim in claims if self.view.tells_why else ():
+                self._refuse(claim)  # and nothing changes by which it could be admitted
             return
         race = self.view.race(jobs)
         while (queue := race.leader()) is not None:
@@ -103,13 +123,13 @@ class ClaimRound:
         job, queue = claim.workload.name, claim.workload.queue
         barred = unsupported_constraint(claim.workload, pods)
         if barred is not None:
-            self.view.record.claim_failed(job, FailedClaim(action=self.action, reason=barred))
+            self._tell_failure(job, barred)
             return set()
         if self._fits_already(claim, pods):
             changed = {queue}
         elif (like := self._failed_like(job, pods)) is not None:
             reason = Reason(code=AS_REFUSED_BEFORE, queue=queue, names=(like,))
-            self.view.record.claim_failed(job, FailedClaim(action=self.action, reason=reason))
+            self._tell_failure(job, reason)
             return set()
         else:
             changed = self._search(claim, pods)
@@ -137,6 +157,8 @@ class ClaimRound:
 
     def _refuse(self, claim: Claim) -> None:
         """Note why a job may not claim. Many are alike, and are told the same."""
+        if not self.view.tells_why:
+            return
         workload = claim.workload
         alike = (workload.queue, claim.request, workload.preemptible, workload.priority)
         failed = self._refusals.get(alike)
@@ -156,7 +178,7 @@ class ClaimRound:
             return False
         job = claim.workload.name
         self.view.record.touch(job)
-        starter = JobStarter(self.state, self.view.finder, self.now_ms)
+        starter = self.view.starter()
         reason = starter.start_if_it_fits(job, self.gang(job), pods, claim.request)
         if reason is None:
             return False
@@ -169,28 +191,10 @@ class ClaimRound:
         Those of the job and of all who had to move. Where there is no place, nothing changed.
         """
         state, job = self.state, claim.workload.name
-        search = VictimSearch(
-            state,
-            self.view.finder,
-            self._races,
-            job,
-            pods,
-            now_ms=self.now_ms,
-            faithful=self.settings.faithful,
-            note=self.view.record.touch,
-        )
-        tried = search.run(lambda: self._line_of_victims(claim), claim.judge_for)
+        tried = self._tried(claim, pods)
         self.looked_at_the_clock |= bool(claim.spared)
         if tried is None:
-            candidates = len(claim.barred) + sum(
-                allows(candidate)
-                for queue, allows in claim.allowed()
-                for _, candidate in self._pool.line(queue)
-            )
-            has_new = bool(self._pool.settled)
-            reason = why_failed(claim, candidates, self._most_victims(), has_new=has_new)
-            failed = FailedClaim(action=self.action, reason=reason)
-            self.view.record.claim_failed(job, failed)
+            self._tell_failed_search(claim)
             return set()
         for reason, victims in reasons_to_lose(claim, tried):
             self.view.record.act(Act(reason, job), victims)
@@ -201,10 +205,67 @@ class ClaimRound:
         self._victims |= {name for name, _ in tried.lost | tried.moved | tried.joined}
         return {state.workloads[name].queue for name in (*self._victims, job)}
 
+    def _tried(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
+        """Return what was done to meet a claim; None if nothing can be.
+
+        Who holds what it may is disturbed only if taking from the others is not enough. It loses
+        nothing even then, but may have to move. If nobody holds more, there is nothing to be had.
+        """
+        if not claim.has_anybody_to_ask():
+            return None
+        tried = self._search_once(claim, pods)
+        if tried is None and self.action == "reclaim" and not claim.asks_everybody:
+            claim.asks_everybody = True
+            tried = self._search_once(claim, pods)
+        return tried
+
+    def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
+        job = claim.workload.name
+        search = VictimSearch(
+            self.state,
+            self.view.finder,
+            self._try_line(job, pods),
+            job,
+            pods,
+            now_ms=self.now_ms,
+            faithful=self.settings.faithful,
+            note=self.view.record.touch,
+        )
+        return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
+
+    def _tell_failed_search(self, claim: Claim) -> None:
+        """Note why a search came to nothing, if anybody wants to know."""
+        if not self.view.tells_why:
+            return
+        candidates = len(claim.barred) + sum(
+            allows(candidate)
+            for queue, allows in claim.allowed()
+            for _, candidate in self._pool.line(queue)
+        )
+        if claim.stopped is None:
+            claim.kept_by = self._first_within_rights(claim)
+        has_new = bool(self._pool.settled)
+        reason = why_failed(claim, candidates, self._most_victims(), has_new=has_new)
+        self._tell_failure(claim.workload.name, reason)
+
+    def _tell_failure(self, job: WorkloadName, reason: Reason) -> None:
+        failed = FailedClaim(action=self.action, reason=reason)
+        self.view.record.claim_failed(job, failed)
+
     def _line_of_victims(self, claim: Claim) -> VictimLine:
         most = self._most_victims()
-        line = self.state, self.view.numbers, self._pool, claim.allowed()
+        allowed, numbers = list(claim.allowed()), self.view.numbers
+        if not self.settings.faithful:  # only those who are asked meet
+            numbers = numbers_above(self.state, numbers, [leaf for leaf, _ in allowed])
+        line = self.state, numbers, self._pool, allowed
         return VictimLine(*line) if most is None else CappedLine(*line, most)
+
+    def _first_within_rights(self, claim: Claim) -> Judged | None:
+        """Return why whoever would be the first to give way, but need not, is not asked."""
+        leaves = list(claim.within_rights())
+        line = VictimLine(self.state, self.view.numbers, self._pool, leaves)
+        candidate = line.pop()
+        return None if candidate is None else claim.judge_of(candidate)
 
     def _most_victims(self) -> int | None:
         """Return how many jobs may be asked for the sake of one; None: all."""
@@ -221,12 +282,15 @@ class ClaimRound:
     def _is_settled(self, pod: PodKey) -> bool:
         return pod in self._spared or self.view.record.is_settled(pod)
 
-    def _races(
-        self, claimant: WorkloadName, pods: tuple[PodId, ...]
-    ) -> tuple[PendingJobs, QueueRace]:
-        """Line up all that waits, with *pods* of the claimant as its next."""
-        jobs = self.view.waiting(None, {claimant: pods})
-        return jobs, self.view.race(jobs)
+    def _try_line(self, claimant: WorkloadName, pods: tuple[PodId, ...]) -> TryLine:
+        if self.settings.faithful:
+            return LineOfAll(self.view, claimant, pods)
+        return LineOfThoseConcerned(self.view, claimant)
+
+
+def _is_over(held: int, *bounds: int | None) -> bool:
+    """Return whether more is held than one of *bounds* allows; None: all is allowed."""
+    return any(bound is not None and held > bound for bound in bounds)
 
 
 def _leaving(tried: Tried) -> tuple[WorkloadName, ...]:

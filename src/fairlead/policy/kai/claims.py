@@ -66,6 +66,9 @@ class ClaimWorld(Protocol):
     def leaves(self) -> Set[QueueName]:
         """The queues that hold jobs."""
 
+    def might_lose(self) -> Set[QueueName]:
+        """Return the leaves of which anybody at all might be asked to give something back."""
+
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
 
@@ -93,6 +96,8 @@ class Claim:
         self.path = world.state.path(self.workload.queue)
         self.stood: Judged | None = None  # what was said last of losses that may stand
         self.stopped: Stopped | None = None  # the first one of those with the most pods
+        self.asks_everybody = world.settings.faithful  # in a reclaim, also who holds what it may
+        self.kept_by: Judged | None = None  # why the first of those who are not asked is not
         self.spared: dict[WorkloadName, int] = {}  # who is protected, and for how long
         self.barred: set[WorkloadName] = set()  # those of them that cannot be asked at all
         self._protected: dict[WorkloadName, list[GroupPods]] = {}  # as the search found them
@@ -125,11 +130,41 @@ class Claim:
         if self.action == "preempt":
             yield own, self._preempts
             return
-        for leaf in self.world.leaves:
+        for leaf in self.world.might_lose() if self._asks_by_right() else self.world.leaves:
             if self.action == "consolidation":
                 yield leaf, self._is_another
-            elif leaf != own:
+            elif leaf != own and self._may_lose(leaf):
                 yield leaf, self._reclaims_from(leaf)
+
+    def has_anybody_to_ask(self) -> bool:
+        """Return whether there is a leaf whose jobs may be asked."""
+        return next(self.allowed(), None) is not None
+
+    def within_rights(self) -> Iterator[tuple[QueueName, Allows]]:
+        """Yield the other leaves, which are not asked because they hold what they may."""
+        if self.action == "reclaim":
+            for leaf in self.world.leaves:
+                if leaf != self.workload.queue and not self._may_lose(leaf):
+                    yield leaf, self._reclaims_from(leaf)
+
+    def judge_of(self, candidate: Candidate) -> Judged:
+        """Return what the judge of reclaim says if *candidate* alone gives up what it would."""
+        costs = [candidate.costs[pod] for pod in candidate.first_to_go()]
+        queue = self.world.state.workloads[candidate.job].queue
+        losses = losses_of(queue, costs, candidate.gang.minimum())
+        return Judged(self._judge, losses, self._judge.judge(losses))
+
+    def _asks_by_right(self) -> bool:
+        """Return whether only those are asked who hold more than they may."""
+        return self.action == "reclaim" and not self.asks_everybody
+
+    def _may_lose(self, leaf: QueueName) -> bool:
+        return not self._asks_by_right() or self._judge.may_lose(leaf)
+
+    @cached_property
+    def _judge(self) -> ReclaimJudge:
+        """The judge of what is lost for the whole request."""
+        return self._judge_of_request(self.request)
 
     @cached_property
     def _allocated(self) -> dict[QueueName, Amounts]:
@@ -177,19 +212,8 @@ class Claim:
         return self._keeps_protected(tried), None
 
     def _reclaim_rule(self, pods: Sequence[PodId]) -> Callable[[Tried], tuple[bool, Judged | None]]:
-        world, workload = self.world, self.workload
-        reclaimer = Reclaimer(
-            queue=workload.queue,
-            request=charge_of(world.state, workload.name, pods),
-            preemptible=workload.preemptible,
-        )
-        judge = ReclaimJudge(
-            world.state,
-            world.shares,
-            reclaimer,
-            allocated=self._allocated,
-            multiplier=world.settings.reclaimer_multiplier,
-        )
+        workload = self.workload
+        judge = self._judge_of_request(charge_of(self.world.state, workload.name, pods))
 
         def rule(tried: Tried) -> tuple[bool, Judged | None]:
             losses = self._losses(tried)
@@ -200,6 +224,16 @@ class Claim:
             return self._keeps_protected(tried), None
 
         return rule
+
+    def _judge_of_request(self, request: Amounts) -> ReclaimJudge:
+        world, workload = self.world, self.workload
+        return ReclaimJudge(
+            world.state,
+            world.shares,
+            Reclaimer(queue=workload.queue, request=request, preemptible=workload.preemptible),
+            allocated=self._allocated,
+            multiplier=world.settings.reclaimer_multiplier,
+        )
 
     def _is_another(self, candidate: Candidate) -> bool:
         return candidate.job != self.workload.name

@@ -5,8 +5,7 @@ come after it; a victim with such a pod needs no turn, and neither does anybody 
 left that could find a place.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
@@ -20,9 +19,6 @@ from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.start_job import Shape, shape_of
 from fairlead.policy.kai.victim_line import charge_of
-
-Races: TypeAlias = Callable[[WorkloadName, tuple[PodId, ...]], tuple[PendingJobs, QueueRace]]
-"""Lines up all that waits, the claimant with so many pods."""
 
 
 class PlaceAgain:

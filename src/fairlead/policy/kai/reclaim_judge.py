@@ -120,6 +120,16 @@ class ReclaimJudge:
             left[:] = map(sub, left, amounts)
         return self._verdict_on_saturation(remaining, tuple(strategies))
 
+    def may_lose(self, queue: QueueName) -> bool:
+        """Return whether any set in which *queue* loses something can stand.
+
+        What a side has left only shrinks, so if its first loss is refused, every one is.
+        """
+        if self._uncovered is not None:
+            return False
+        sides = self.sides(queue)
+        return self._strategy(sides, self.allocated[sides.victim]) is not None
+
     def sides(self, victim: QueueName) -> Sides:
         """Return the two queues that are compared for a loss of the queue *victim*.
 

@@ -16,10 +16,9 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.departures import Departures
-from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.place_again import PlaceAgain, Races, is_same
-from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.place_again import PlaceAgain, is_same
 from fairlead.policy.kai.room_bound import Need, RoomBound
+from fairlead.policy.kai.try_line import TryLine
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_steps import Group, VictimSteps
 
@@ -53,7 +52,7 @@ class VictimSearch:
         self,
         state: ClusterState,
         finder: NodeFinder,
-        races: Races,
+        line: TryLine,
         claimant: WorkloadName,
         pods: Sequence[PodId],
         *,
@@ -63,11 +62,12 @@ class VictimSearch:
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *claimant*.
 
-        *note* is told of every job before anything is done to it.
+        *line* says in which order they are served in a try; *note* is told of every job before
+        anything is done to it.
         """
         self._state = state
         self._finder = finder
-        self._races = races
+        self._line = line
         self._claimant = claimant
         self._pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
         self._now_ms = now_ms
@@ -76,7 +76,6 @@ class VictimSearch:
         self._base = finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
         sizes = [finder.besides_shares(sets[pod.pod_set]) for pod in self._pods]
         self._bound = RoomBound(sizes, finder.rooms(), self._base)
-        self._service: tuple[PendingJobs, QueueRace] | None = None  # as at the start
         self._departures = Departures(state, note, faithful=faithful)
 
     def run(
@@ -163,29 +162,17 @@ class VictimSearch:
         Returns the try if it stands, and whether the claimant found its place at all.
         """
         asked = (*prefix.kept, *more)
-        if self._service is None:  # nobody has left yet
-            self._service = self._races(self._claimant, self._pods)
+        self._line.begin()
         places = self._departures.places
         nodes = self._base | self._departures.let_leave(asked)
         again = PlaceAgain(self._state, self._finder, self._claimant, places, nodes, self._now_ms)
         victims = {group.job for group in asked}
-        if not again.place(*self._in_order(prefix.pods, victims), victims):
+        if not again.place(*self._line.line_up(prefix.pods, victims), victims):
             return None, False
         lost, moved = self._outcome(asked)
         grouped = (*prefix.kept, *considered())
         tried = Tried(asked, lost, moved, frozenset(again.joined), grouped)
         return (tried, True) if prefix.judge(tried) else (None, True)
-
-    def _in_order(
-        self, pods: tuple[PodId, ...], victims: Set[WorkloadName]
-    ) -> tuple[PendingJobs, QueueRace]:
-        """Line up all that waits now that *victims* have left. Cost: the queues of these."""
-        assert self._service is not None, "it is made before anybody leaves"
-        jobs, race = self._service
-        jobs = jobs.branch({self._claimant: pods}, victims)
-        workloads = self._state.workloads
-        changed = {workloads[job].queue for job in (*victims, self._claimant)}
-        return jobs, race.branch(jobs.next_request, changed)
 
     def _outcome(self, asked: Iterable[Group]) -> tuple[set[PodKey], set[PodKey]]:
         """Return who of those who left has no place now, and who has another."""
