@@ -29,6 +29,14 @@ def test_undoing_a_change_is_a_change() -> None:
     assert log.since(read_at) == ["a"]
 
 
+def test_a_log_of_the_latest_changes_says_how_far_back_it_knows_all() -> None:
+    log = ChangeLog[int](most=2)
+    for thing in range(5):  # with the fifth there are more than twice two: the last two stay
+        log.touch(thing)
+    assert log.since(3) == [4, 3]
+    assert [log.remembers(moment) for moment in range(6)] == [False] * 4 + [True] * 2
+
+
 things = st.sampled_from("abcd")
 
 

@@ -184,6 +184,10 @@ class QuotaTree:
         """The subtree quota of the node on one axis; of a leaf, its own."""
         return self._axes[axis].subtree[self._index[name]]
 
+    def retained_on(self, name: str, axis: int) -> int:
+        """The part of the subtree quota on one axis that the lending limit hides."""
+        return self._axes[axis].retained[self._index[name]]
+
     def borrow_limit_on(self, name: str, axis: int) -> int | None:
         """How much the node may borrow of one axis; None: as much as there is."""
         return self._axes[axis].borrow_limit(self._index[name])

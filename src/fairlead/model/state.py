@@ -13,12 +13,13 @@ nothing.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import neg
-from typing import Any
+from typing import Any, Final
 
 from fairlead.errors import StateError
 from fairlead.model import events as ev
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
+from fairlead.model.change_log import ChangeLog
 from fairlead.model.device_share import DeviceShare, counted_by_parts
 from fairlead.model.journal import Journal, Mark
 from fairlead.model.node_books import NodeBooks, PodKey
@@ -27,6 +28,9 @@ from fairlead.model.queue_sums import QueueSums
 from fairlead.model.queue_tree import QueueTree
 from fairlead.model.run import Phase, Placed, Run
 from fairlead.model.workload import PodId, PodSet, Workload
+
+MOST_TOUCHED: Final = 4096
+"""How many changes of workloads are remembered for who follows a state: many more than a cycle."""
 
 
 class ClusterState:
@@ -43,6 +47,8 @@ class ClusterState:
         self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
         self.promised: dict[WorkloadName, None] = {}  # to whom an earlier plan promised a place
         self.moment = 0  # grows with every change, and with every undoing of some
+        self.touched = ChangeLog[WorkloadName](most=MOST_TOUCHED)
+        self.layout = ChangeLog[str]()  # of what seldom changes: the queues, the catalogue
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
         self._waiting = QueueLists(self._journal)
@@ -67,7 +73,7 @@ class ClusterState:
             ev.NodeChanged: lambda event: self.books.change(event.node),
             ev.NodeRemoved: lambda event: self.books.remove(event.node),
             ev.QueueChanged: self._queue_changed,
-            ev.QueueRemoved: lambda event: self._tree.remove(event.queue),
+            ev.QueueRemoved: self._queue_removed,
             ev.UsageChanged: self._usage_changed,
             ev.CatalogueChanged: self._catalogue_changed,
         }
@@ -208,6 +214,7 @@ class ClusterState:
         self._add_allocated(workload, path, _negative(cost))
         for queue in path:
             self._journal.add(self.sums[queue].leaving, cost)
+        self._journal.touch(self.touched, workload.name)
 
     def _workload_stopped(self, event: ev.WorkloadStopped) -> None:
         workload = self._known(event.workload)
@@ -254,6 +261,11 @@ class ClusterState:
             for name in self._queued.of(event.queue.name):
                 own.include(self._sums_of(self.workloads[name]))
         self._tree.change(event.queue, own)
+        self._journal.touch(self.layout, "queues")
+
+    def _queue_removed(self, event: ev.QueueRemoved) -> None:
+        self._tree.remove(event.queue)
+        self._journal.touch(self.layout, "queues")
 
     def _usage_changed(self, event: ev.UsageChanged) -> None:
         if any(len(usage) != len(self.axes) for usage in event.usage.values()):
@@ -262,6 +274,7 @@ class ClusterState:
 
     def _catalogue_changed(self, event: ev.CatalogueChanged) -> None:
         self._journal.put(vars(self), "catalogue", event.catalogue)
+        self._journal.touch(self.layout, "catalogue")
 
     def _known(self, name: WorkloadName) -> Workload:
         workload = self.workloads.get(name)
@@ -318,9 +331,11 @@ class ClusterState:
             if workload.name in index:
                 self._journal.drop(index, workload.name)
         self._journal.drop(self.workloads, workload.name)
+        self._journal.touch(self.touched, workload.name)
 
     def _note_waiting(self, workload: Workload) -> None:
         """List the workload among those that wait for as long as some pod has no place."""
+        self._journal.touch(self.touched, workload.name)
         run = self.runs.get(workload.name)
         waits = (len(run.pods) if run else 0) < workload.pod_count()
         if waits != self._waiting.has(workload.queue, workload.name):

@@ -136,6 +136,13 @@ class KueueCycle:
             later.charge(target.holder.queue, target.holder.usage)
         return fits
 
+    def still_fits(self, nomination: Nomination) -> bool:
+        """Return whether a head that has not had its turn would still be admitted, if it came."""
+        assignment = nomination.assignment
+        if assignment is None or nomination.mode() is not Mode.FIT:
+            return False
+        return self._without_victims.fits(nomination.waiting.queue, assignment.usage)
+
     def _keep(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
         """Let nobody after this turn have *usage*."""
         queue = nomination.waiting.queue

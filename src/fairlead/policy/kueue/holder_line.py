@@ -5,6 +5,7 @@ the way of asking alone, so each answer is kept as long as the line stands: a li
 and one without somebody is another line.
 """
 
+from bisect import insort
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
@@ -39,9 +40,15 @@ class HolderLine:
         self.holders = sorted(holders, key=Holder.key)
         self._asked: dict[Asking, Asked] = {}
 
+    def with_one(self, holder: Holder) -> "HolderLine":
+        """Return the line in which one more stands. Cost: a copy of it."""
+        line = self.holders.copy()
+        insort(line, holder, key=Holder.key)
+        return _in_order(line)
+
     def without(self, name: WorkloadName) -> "HolderLine":
-        """Return the line that is left when one has gone."""
-        return HolderLine(each for each in self.holders if each.name != name)
+        """Return the line that is left when one has gone. Cost: a copy of it."""
+        return _in_order([each for each in self.holders if each.name != name])
 
     def whom(self, asking: Asking) -> Asked:
         """Return who may be asked and uses something of what is needed; not to be changed.
@@ -68,3 +75,10 @@ class HolderLine:
         if len(helping) < len(usages):
             line = [holder for holder in line if holder.usage in helping]
         return Asked(line, helping)
+
+
+def _in_order(holders: list[Holder]) -> HolderLine:
+    """Return a line of *holders*, which stand in their order already."""
+    line = HolderLine(())
+    line.holders = holders
+    return line

@@ -23,7 +23,7 @@ class PendingLine:
         self._rules = rules
         self._passed: dict[WorkloadName, None] = {}  # admitted, or set aside before their turn
         self._set_aside: list[Waiting] = []
-        self._shapes = {waiting.name: self._shape(waiting) for waiting in line}
+        self._shapes = {waiting.name: shape_of(waiting, rules.preemption) for waiting in line}
         self._alike: dict[Hashable, list[Waiting]] = {}
         for waiting in self._line:
             self._alike.setdefault(self.shape(waiting.name), []).append(waiting)
@@ -77,16 +77,17 @@ class PendingLine:
         left = [each for each in self._line[self._at :] if each.name not in self._passed]
         return sorted(left, key=lambda each: each.name != self.preempting)
 
-    def _shape(self, waiting: Waiting) -> Hashable:
-        demands = tuple(
-            (tuple(each.requests.items()), each.count, each.min_count, _flavors(each))
-            for each in waiting.demands
-        )
-        preemption = self._rules.preemption
-        # Where age counts too, the one that is asked first is older than those alike: if it finds
-        # nobody to give way, they find nobody either.
-        priority = waiting.priority if _asks_by_priority(preemption) else 0
-        return priority, waiting.restraint, demands
+
+def shape_of(waiting: Waiting, preemption: QueuePreemption) -> Hashable:
+    """Return all that decides whether a workload can be admitted to a queue of these rules."""
+    demands = tuple(
+        (tuple(each.requests.items()), each.count, each.min_count, _flavors(each))
+        for each in waiting.demands
+    )
+    # Where age counts too, the one that is asked first is older than those alike: if it finds
+    # nobody to give way, they find nobody either.
+    priority = waiting.priority if _asks_by_priority(preemption) else 0
+    return priority, waiting.restraint, demands
 
 
 def _seniority(waiting: Waiting) -> tuple[int, int, WorkloadName]:

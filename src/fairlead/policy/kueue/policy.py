@@ -14,6 +14,7 @@ from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door, misconfigured
 from fairlead.policy.kueue.drain import drained
 from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.followed_state import FollowedState
 from fairlead.policy.kueue.pending_line import PendingLine
 from fairlead.policy.kueue.pending_order import pending_order
 from fairlead.policy.kueue.settings import KueueSettings
@@ -34,6 +35,7 @@ class KueuePolicy:
         self.settings = settings
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
         self._last: _Planned | None = None
+        self._followed: FollowedState | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*, which is left as it is.
@@ -55,8 +57,16 @@ class KueuePolicy:
     def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
-        Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: about half of it.
+        Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
+        followed through its changes, what changed and whom it concerns; else about half of a plan.
         """
+        followed = self._followed
+        if followed is None or not followed.serves(state):
+            followed = self._followed = FollowedState(state, self.settings)
+        found = followed.changes(now_ms) if followed.is_possible else None
+        if found is not None:
+            self.looked_at_the_clock = followed.looked_at_the_clock
+            return found
         planning = _Planning(state, self.settings, now_ms)
         changes = planning.changes()
         self.looked_at_the_clock = planning.looked_at_the_clock()

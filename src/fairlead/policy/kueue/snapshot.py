@@ -92,13 +92,14 @@ class Snapshot:
 
     def admit(self, holder: Holder) -> None:
         """Let one more have quota."""
-        self._lines[holder.queue] = HolderLine((*self._lines[holder.queue].holders, holder))
+        self._lines[holder.queue] = self._lines[holder.queue].with_one(holder)
+        self.standing.changed(holder.queue)
         self.charge(holder.queue, holder.usage)
 
     def let_be_evicted(self, holder: Holder) -> None:
         """Note that one who has quota was told to leave. What searches found out is forgotten."""
-        others = self._lines[holder.queue].without(holder.name).holders
-        self._lines[holder.queue] = HolderLine((*others, holder._replace(is_evicted=True)))
+        others = self._lines[holder.queue].without(holder.name)
+        self._lines[holder.queue] = others.with_one(holder._replace(is_evicted=True))
         self.standing = StandingOrder(self.tree, self.parents, self.children, self._lines)
 
     def leaving(self) -> list[Holder]:
@@ -114,6 +115,7 @@ class Snapshot:
     def let_leave(self, holder: Holder) -> None:
         """Let one who has quota be gone."""
         self._lines[holder.queue] = self._lines[holder.queue].without(holder.name)
+        self.standing.changed(holder.queue)
         self.discharge(holder.queue, holder.usage)
 
     def charge(self, queue: QueueName, usage: Usage) -> None:

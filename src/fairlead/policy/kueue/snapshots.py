@@ -33,16 +33,12 @@ def snapshots(
     trees.
     """
     waited_for = set(state.waited_for())
-    for names in _trees(state):
+    for names in trees_of(state):
         if waited_for.isdisjoint(names):
             continue
-        rules = {
-            name: extension
-            for name in names
-            if isinstance(extension := state.queues[name].extension, ClusterQueue)
-        }
+        rules = rules_of(state, names)
         holders = [
-            _holder(state, workload, settings, now_ms, is_drained=workload in drained)
+            holder_of(state, workload, settings, now_ms, is_drained=workload in drained)
             for name in rules
             for workload in state.queued(name)
             if workload in state.runs
@@ -56,7 +52,24 @@ def snapshots(
         yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders, uses)
 
 
-def _trees(state: ClusterState) -> list[list[QueueName]]:
+def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
+    """Return the tree of *names* as if nobody had quota."""
+    rules = rules_of(state, names)
+    nodes = [quota_node(state, state.queues[name]) for name in names]
+    tree = QuotaTree([axis.resource for axis in state.axes.axes], nodes)
+    return Snapshot(tree, {name: state.queues[name].parent for name in names}, rules, ())
+
+
+def rules_of(state: ClusterState, names: list[QueueName]) -> dict[QueueName, ClusterQueue]:
+    """Return the rules of those of *names* that are ClusterQueues."""
+    return {
+        name: extension
+        for name in names
+        if isinstance(extension := state.queues[name].extension, ClusterQueue)
+    }
+
+
+def trees_of(state: ClusterState) -> list[list[QueueName]]:
     """Return the names of each tree, parents before children."""
     trees: list[list[QueueName]] = []
     for name in state.tree_order():
@@ -77,7 +90,7 @@ def _quota_tree(
     return QuotaTree(resources, [quota_node(state, state.queues[name]) for name in names], usage)
 
 
-def _holder(
+def holder_of(
     state: ClusterState,
     name: WorkloadName,
     settings: KueueSettings,
@@ -85,6 +98,7 @@ def _holder(
     *,
     is_drained: bool,
 ) -> Holder:
+    """Return one who has quota as the search for victims sees it."""
     workload, run = state.workloads[name], state.runs[name]
     reserved_ms = run.started_ms() or 0
     return Holder(

@@ -57,15 +57,18 @@ class StandingOrder:
         Cost: the nodes that were charged since, times the ways of asking known at their parents.
         """
         for changed in self._tree.changes():
-            name = QueueName(changed)
-            parent = self._parents[name]
-            if parent is not None:
-                for siblings in self._siblings.get(parent, {}).values():
-                    siblings.stale.add(name)
-            above: QueueName | None = name  # may not notice, but would notice less or more later
-            while above is not None:
-                self._without.pop(above, None)
-                above = self._parents[above]
+            self.changed(QueueName(changed))
+
+    def changed(self, name: QueueName) -> None:
+        """Take note that a node uses another amount, or that others have quota there."""
+        parent = self._parents[name]
+        if parent is not None:
+            for siblings in self._siblings.get(parent, {}).values():
+                siblings.stale.add(name)
+        above: QueueName | None = name  # may not notice, but would notice less or more later
+        while above is not None:
+            self._without.pop(above, None)
+            above = self._parents[above]
 
     def below(self, cohort: QueueName, asking: Asking, besides: QueueName | None) -> list[Entry]:
         """Return the entries below *cohort*, in their order; not to be changed.

@@ -1,0 +1,148 @@
+"""A state that a policy follows through its changes, so that a plan costs what changed.
+
+Only where what happens to one who waits can be told from few facts: fair sharing is on without
+options of ours, and every queue is open, lets others pass, reclaims from anybody and has one flavor
+of each resource. Elsewhere, and where somebody must leave without a claim, every plan is made anew.
+"""
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.plan import Decision
+from fairlead.model.queue import ClusterQueue
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, Promise, Workload
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.demands import DemandReader
+from fairlead.policy.kueue.door import Door, is_active
+from fairlead.policy.kueue.quick_rounds import QuickRounds
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from fairlead.policy.kueue.snapshots import empty_snapshot, holder_of, rules_of, trees_of
+from fairlead.policy.kueue.tree_decisions import TreeDecisions
+from fairlead.policy.kueue.tree_view import InLine, Known, TreeView
+from fairlead.policy.kueue.workload_facts import is_preempting
+
+
+def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
+    """Return whether changes of *state* can be followed under *settings*. Cost: its queues."""
+    is_plain = (
+        settings.fair_sharing
+        and settings.admission_fair_sharing is None
+        and not settings.feature_gates
+        and settings.options == KueueOptions()
+    )
+    if not is_plain or any(each.drained for each in state.catalogue.local_queues.values()):
+        return False
+    rules = rules_of(state, state.tree_order())
+    return all(is_active(state, each) and _is_simple(each) for each in rules.values())
+
+
+def _is_simple(rules: ClusterQueue) -> bool:
+    return (
+        rules.queueing_strategy == "BestEffortFIFO"
+        and rules.preemption.reclaim_within_cohort == "Any"
+        and rules.preemption.within_cluster_queue in ("Never", "LowerPriority")
+        and all(len(group.flavors) == 1 for group in rules.resource_groups)
+    )
+
+
+class FollowedState:
+    """What a policy remembers of one state."""
+
+    def __init__(self, state: ClusterState, settings: KueueSettings) -> None:
+        """Begin to follow *state*, if that is possible. Cost: all that there is, once."""
+        self.is_possible = may_be_followed(state, settings)
+        self._state = state
+        self._settings = settings
+        self._layout = state.layout.moment
+        self._moment: int | None = None  # up to which the changes were read
+        self._demands = DemandReader(state, settings)
+        self._views = [
+            TreeView(empty_snapshot(state, names), settings)
+            for names in trees_of(state)
+            if self.is_possible
+        ]
+        self._by_queue = {name: view for view in self._views for name in view.lines}
+        self._seen_in: dict[WorkloadName, TreeView] = {}
+        self._backing_off: set[WorkloadName] = set()
+        self._told_off: set[WorkloadName] = set()  # by their owners, though they have quota
+
+    @property
+    def looked_at_the_clock(self) -> bool:
+        """Whether somebody may queue up later, with nothing else changed."""
+        return bool(self._backing_off)
+
+    def serves(self, state: ClusterState) -> bool:
+        """Return whether it is this state that is followed, and all its changes are known."""
+        if state is not self._state or state.layout.moment != self._layout:
+            return False
+        return self._moment is None or state.touched.remembers(self._moment)
+
+    def changes(self, now_ms: int) -> list[Decision] | None:
+        """Return what a plan changes; None if it has to be made in full."""
+        self._catch_up(now_ms)
+        if self._told_off:
+            return None
+        decisions: list[Decision] = []
+        for view in self._views:
+            if not view.is_at_rest():
+                restraints = ClaimRestraints(self._state, self._settings, now_ms)
+                rounds = QuickRounds(
+                    view, self._state.axes, self._settings, restraints, self._promises(view)
+                )
+                decisions += TreeDecisions(self._state, rounds).decisions()
+        return decisions
+
+    def _catch_up(self, now_ms: int) -> None:
+        state, names = self._state, set(self._backing_off)
+        if self._moment is None:
+            names.update(state.workloads)
+        else:
+            names.update(state.touched.since(self._moment))
+        for view in self._views:
+            names |= view.decided
+            view.decided.clear()
+        self._moment = state.touched.moment
+        door = Door(state, now_ms)
+        for name in sorted(names):
+            self._read(name, door, now_ms)
+
+    def _read(self, name: WorkloadName, door: Door, now_ms: int) -> None:
+        self._backing_off.discard(name)
+        self._told_off.discard(name)
+        workload = self._state.workloads.get(name)
+        before = self._seen_in.pop(name, None)
+        view = None if workload is None else self._by_queue.get(workload.queue)
+        if before is not None and before is not view:
+            before.read(name, None)
+        if workload is not None and view is not None:
+            view.read(name, self._known(workload, door, now_ms))
+            self._seen_in[name] = view
+
+    def _known(self, workload: Workload, door: Door, now_ms: int) -> Known | None:
+        """Return what *workload* is now in its tree; None if it may not even queue up."""
+        name = workload.name
+        if name in self._state.runs:
+            if not workload.active:
+                self._told_off.add(name)
+            return holder_of(self._state, name, self._settings, now_ms, is_drained=False)
+        door.looked_at_the_clock = False
+        refusal = door.refusal(workload)
+        if door.looked_at_the_clock:
+            self._backing_off.add(name)
+        if refusal is not None or not workload.pod_count():
+            return None
+        rules = self._rules(workload.queue)
+        return InLine(self._demands.waiting(workload, rules), is_preempting(workload))
+
+    def _rules(self, queue: QueueName) -> ClusterQueue:
+        return self._by_queue[queue].snapshot.rules[queue]
+
+    def _promises(self, view: TreeView) -> dict[WorkloadName, Promise]:
+        """Return what earlier plans promised to those who preempt, as far as it is known."""
+        promises = {}
+        for line in view.lines.values():
+            name = line.first_preempting()
+            if name is not None:
+                extension = self._state.workloads[name].extension
+                if isinstance(extension, KueueWorkload) and extension.promise is not None:
+                    promises[name] = extension.promise
+        return promises

@@ -1,0 +1,71 @@
+"""The workloads of one ClusterQueue that ask for the same in the same way: they fare equally.
+
+What was found out about one of them holds for all, so it is kept here and not with each.
+"""
+
+from bisect import bisect_left, insort
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
+from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.snapshot import Snapshot
+
+Place: TypeAlias = tuple[int, int, WorkloadName]
+"""Where a workload stands in the line of its queue, the first one first."""
+
+
+def place_of(waiting: Waiting) -> Place:
+    """Return where *waiting* belongs: by importance, then by age, then by name."""
+    return -waiting.priority, waiting.queued_ms, waiting.name
+
+
+class _Member(NamedTuple):
+    place: Place
+    waiting: Waiting
+
+
+class Kind:
+    """Workloads that are alike, in the order in which they wait."""
+
+    __slots__ = ("_members", "nomination", "queue")
+
+    def __init__(self, queue: QueueName) -> None:
+        """Begin with nobody."""
+        self.queue = queue
+        self.nomination: Nomination | None = None  # of one who could not be admitted
+        self._members: list[_Member] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._members)
+
+    def add(self, waiting: Waiting) -> None:
+        """Let one more wait."""
+        insort(self._members, _Member(place_of(waiting), waiting))
+
+    def drop(self, waiting: Waiting) -> None:
+        """Let one who waits, wait no more."""
+        at = bisect_left(self._members, place_of(waiting), key=lambda each: each.place)
+        assert self._members[at].waiting.name == waiting.name, waiting.name
+        del self._members[at]
+
+    def place(self) -> Place:
+        """Return where the first one stands."""
+        return self._members[0].place
+
+    def first(self) -> Waiting:
+        """Return who is asked for all of them."""
+        return self._members[0].waiting
+
+    def refused(self) -> Nomination:
+        """Return the first one with what was found out: it cannot be admitted, nobody gives way."""
+        assert self.nomination is not None, "known of those alone who were looked at"
+        return self.nomination._replace(waiting=self.first())
+
+    def nominated(self, waiting: Waiting, snapshot: Snapshot) -> Nomination:
+        """Return one of them, who has room in *snapshot* or is refused as the others were."""
+        found = self.refused()._replace(waiting=waiting)
+        assignment = found.assignment
+        if assignment is None or not snapshot.fits(self.queue, assignment.usage):
+            return found
+        return found._replace(assignment=assignment._replace(mode=Mode.FIT, need=frozenset()))

@@ -1,0 +1,209 @@
+"""The cycles of one tree without those in which nobody can be admitted.
+
+Law: the turns that change anything are those of `TreeRounds` on the same tree. Of the heads of a
+cycle only those are nominated of which it is not known that they are refused. The others count in
+the order of turns alone, and not even there if nobody competes.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.model.workload import Promise
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.cycle import KueueCycle, Turn
+from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
+from fairlead.policy.kueue.kind import Kind
+from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.queue_line import LineInPlan
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.tree_view import TreeView
+
+
+class QuickRounds(TreeRounds):
+    """The cycles of one tree that is remembered from plan to plan."""
+
+    def __init__(
+        self,
+        view: TreeView,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        restraints: ClaimRestraints,
+        promises: dict[WorkloadName, Promise],
+    ) -> None:
+        """Begin with *view*, which follows what is decided."""
+        super().__init__(view.snapshot, axes, settings, {}, restraints, promises)
+        self._view = view
+        self._nominator = Nominator(view.snapshot, axes, settings)
+        self._in_plan: dict[QueueName, LineInPlan] = {
+            name: LineInPlan(line) for name, line in view.lines.items() if line.preempting
+        }
+
+    def run(self) -> Iterator[Turn]:
+        """Yield the turns that admit or evict somebody, each before the snapshot follows it.
+
+        Cost: the kinds that are awake or have room, and a tournament of all heads for each cycle
+        in which more than one of them can proceed.
+        """
+        cycle: int | None = 0
+        while cycle is not None and (found := self._next_cycle(cycle)) is not None:
+            cycle, kinds = found
+            has_changed = False
+            turns = self._turns(cycle, kinds)
+            for turn in turns:
+                if turn.outcome == "admitted" or self.newly_told(turn):
+                    has_changed = True
+                    yield turn
+                self._follow_in(cycle, turn)
+            if has_changed or self._anybody_steps_aside(cycle, turns):
+                self._nominated = self._chosen()
+                for line in self._in_plan.values():
+                    line.is_asked_again |= line.was_skipped
+            cycle += 1
+
+    def _next_cycle(self, cycle: int) -> tuple[int, list[Kind]] | None:
+        """Return the next cycle in which somebody is not known to be refused, and which kinds."""
+        sleepers = self._view.sleepers
+        kinds = list(sleepers.with_room())
+        kinds += sleepers.awake
+        turns = [(turn, kind) for kind in kinds if (turn := self._turn_of(kind)) is not None]
+        turns = [each for each in turns if each[0] >= cycle]
+        first = min([turn for turn, _ in turns], default=None)
+        lines = self._in_plan.values()
+        if any(line.preempting and line.is_asked_again for line in lines):
+            first = cycle
+        elif self._anybody_stays() and any(True for _ in self._heads(cycle, self._asked())):
+            first = cycle  # who stays has a turn in every cycle, among others each time
+        if first is None:
+            return None
+        return first, [kind for turn, kind in turns if turn == first]
+
+    def _turn_of(self, kind: Kind) -> int | None:
+        line = self._in_plan.get(kind.queue)
+        if line is None:
+            return self._view.lines[kind.queue].order().index(kind)
+        return line.turn_of(kind) if line.is_asked_again else None
+
+    def _turns(self, cycle: int, kinds: Sequence[Kind]) -> list[Turn]:
+        """Return the turns in a cycle of the first of *kinds*, and of those who stay heads."""
+        heads = {kind.queue: kind.first() for kind in kinds}
+        for queue, line in self._in_plan.items():
+            if line.preempting is not None:
+                heads[queue] = self._view.waiting(line.preempting)
+            elif not line.is_asked_again and line.left:
+                heads[queue] = line.left[0].first()
+        nominations = [self._nominate(head) for head in heads.values()]
+        able = [each for each in nominations if each.can_proceed()]
+        turns = [_refused(each) for each in nominations if not each.can_proceed()]
+        if len(able) == 1 and able[0].mode() is Mode.FIT:
+            return [*turns, _admitted(able[0])]
+        if len(able) > 1:
+            refused = [each for each in nominations if not each.can_proceed()]
+            others = [kind.refused() for kind in self._heads(cycle, heads)]
+            nominations = [*able, *refused, *others]
+        else:
+            nominations = able
+        return [*turns, *self._compete(nominations, able)] if able else turns
+
+    def _compete(self, nominations: Sequence[Nomination], able: Sequence[Nomination]) -> list[Turn]:
+        """Return the turns of those *able* to proceed, among all who have been nominated.
+
+        Once none of those who are left has room, the rest of the cycle changes nothing.
+        """
+        cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
+        known = {each.waiting.name: each for each in nominations}
+        left = {each.waiting.name: each for each in able}
+        turns = []
+        for turn in cycle.run([each.waiting for each in nominations], (), known):
+            if left.pop(turn.nomination.waiting.name, None) is None:
+                continue
+            turns.append(turn)
+            if not left or (
+                turn.outcome == "admitted"
+                and all(each.mode() is Mode.FIT for each in able)
+                and not any(map(cycle.still_fits, left.values()))
+            ):
+                break
+        return [*turns, *[Turn(each, "skipped") for each in left.values()]]
+
+    def _nominate(self, head: Waiting) -> Nomination:
+        """Nominate a head, and let its kind sleep if it is refused."""
+        found = self._nominated.get(head.name)
+        if found is None:
+            kind, sleepers = self._view.kind_of(head), self._view.sleepers
+            if sleepers.is_asleep(kind):
+                found = kind.nominated(head, self.snapshot)
+            else:
+                found = self._nominator.nominate(head)
+                if not found.can_proceed():
+                    sleepers.refuse(kind, found)
+            self._nominated[head.name] = found
+        return found
+
+    def _anybody_stays(self) -> bool:
+        """Return whether a queue has a head that had its turn and is still the head."""
+        return any(line.preempting or line.was_skipped for line in self._in_plan.values())
+
+    def _asked(self) -> set[QueueName]:
+        """Return the queues whose heads were asked, and will not be again unless others are."""
+        return {queue for queue, line in self._in_plan.items() if not line.is_asked_again}
+
+    def _heads(self, cycle: int, besides: Container[QueueName]) -> Iterator[Kind]:
+        """Yield the kinds of those who are heads in a cycle, but for some queues."""
+        for queue, line in self._view.lines.items():
+            if queue not in besides:
+                in_plan = self._in_plan.get(queue)
+                kind = line.head_in(cycle) if in_plan is None else in_plan.head_in(cycle)
+                if kind is not None:
+                    yield kind
+
+    def _anybody_steps_aside(self, cycle: int, turns: Sequence[Turn]) -> bool:
+        """Return whether those who stay find others around them in the next cycle."""
+        if not self._anybody_stays():
+            return False
+        heads = {turn.nomination.waiting.queue for turn in turns}
+        return any(turn.outcome == "nocandidates" for turn in turns) or any(
+            kind.refused().assignment is not None for kind in self._heads(cycle, heads)
+        )
+
+    def _follow_in(self, cycle: int, turn: Turn) -> None:
+        """Let snapshot, view and line follow a turn in a cycle."""
+        waiting, view = turn.nomination.waiting, self._view
+        line = self._in_plan.get(waiting.queue)
+        if line is None:
+            line = self._in_plan[waiting.queue] = LineInPlan(view.lines[waiting.queue])
+        line.come_to(cycle)
+        self.last[waiting.name] = turn
+        view.decided.add(waiting.name)
+        line.was_skipped = turn.outcome in ("skipped", "deferred")
+        line.is_asked_again = turn.outcome != "preempting" and not line.was_skipped
+        match turn.outcome:
+            case "admitted":
+                del self.last[waiting.name]
+                self._promises.pop(waiting.name, None)
+                holder = self._holder(turn)
+                self.snapshot.admit(holder)
+                view.admit(holder)
+                line.preempting = None
+            case "preempting":
+                told = self.newly_told(turn)
+                self._let_give_way(turn)
+                for target in told:
+                    view.tell_to_leave(target.holder)
+                line.preempting = waiting.name
+            case "nofit" | "nocandidates":
+                self._promises.pop(waiting.name, None)
+                line.left.remove(view.kind_of(waiting))
+                line.preempting = None
+            case "skipped" | "deferred":
+                pass  # it stays the head, and is asked again if anything changed
+        line.goes_on(cycle)
+
+
+def _refused(nomination: Nomination) -> Turn:
+    return Turn(nomination, "nofit" if nomination.assignment is None else "nocandidates")
+
+
+def _admitted(nomination: Nomination) -> Turn:
+    assert nomination.assignment is not None, "who has room has flavors"
+    return Turn(nomination, "admitted", nomination.assignment.usage)

@@ -1,0 +1,116 @@
+"""One tree of quota as a policy remembers it from plan to plan.
+
+What a plan decides is done here at once, as if it were carried out. If it was not, the next reading
+of the state puts it right: whoever was decided about is read again.
+"""
+
+from collections.abc import Hashable
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import WorkloadName
+from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.kind import Kind
+from fairlead.policy.kueue.pending_line import shape_of
+from fairlead.policy.kueue.queue_line import QueueLine
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.sleepers import Sleepers
+from fairlead.policy.kueue.snapshot import Snapshot
+
+
+class InLine(NamedTuple):
+    """One who waits; ``is_preempting``: others give way to it already."""
+
+    waiting: Waiting
+    is_preempting: bool
+
+
+Known: TypeAlias = Holder | InLine
+
+
+class TreeView:
+    """Who has quota in one tree, who waits, and of whom it is known that it waits on."""
+
+    def __init__(self, snapshot: Snapshot, settings: KueueSettings) -> None:
+        """Begin with *snapshot*, in which nobody has quota."""
+        self.snapshot = snapshot
+        self.lines = {name: QueueLine(name) for name in snapshot.rules}
+        self.sleepers = Sleepers(snapshot, settings)
+        self.decided: set[WorkloadName] = set()  # about whom a plan said something
+        self._known: dict[WorkloadName, Known] = {}
+        self._shapes: dict[WorkloadName, Hashable] = {}
+
+    def read(self, name: WorkloadName, now: Known | None) -> None:
+        """Take in what *name* is now; None: of no matter here. Cost: what that changes."""
+        before = self._known.get(name)
+        if before == now:
+            return
+        if isinstance(before, Holder):
+            self.snapshot.let_leave(before)
+            self.sleepers.changed(before.queue, before.priority, is_less=True)
+        elif before is not None:
+            self._drop(before.waiting)
+        self._known.pop(name, None)
+        if isinstance(now, Holder):
+            self._known[name] = now
+            self.snapshot.admit(now)
+            self.sleepers.changed(now.queue, now.priority, is_less=False)
+        elif now is not None:
+            self._add(now)
+
+    def is_at_rest(self) -> bool:
+        """Return whether nobody can be admitted, or claim anything, as things stand."""
+        sleepers = self.sleepers
+        return not (
+            sleepers.awake
+            or any(line.preempting for line in self.lines.values())
+            or any(True for _ in sleepers.with_room())
+            or sleepers.awake
+        )
+
+    def kind_of(self, waiting: Waiting) -> Kind:
+        """Return the kind of one who waits."""
+        return self.lines[waiting.queue].kind(self._shapes[waiting.name])
+
+    def waiting(self, name: WorkloadName) -> Waiting:
+        """Return one who waits."""
+        known = self._known[name]
+        assert isinstance(known, InLine), name
+        return known.waiting
+
+    def admit(self, holder: Holder) -> None:
+        """Let one who waits have quota; the snapshot has it already."""
+        self._drop(self.waiting(holder.name))
+        self._known[holder.name] = holder
+        self.decided.add(holder.name)
+        self.sleepers.changed(holder.queue, holder.priority, is_less=False)
+
+    def tell_to_leave(self, holder: Holder) -> None:
+        """Note that one who has quota was told to leave; the snapshot knows it already."""
+        self._known[holder.name] = holder._replace(is_evicted=True)
+        self.decided.add(holder.name)
+        self.sleepers.changed(holder.queue, holder.priority, is_less=False)
+
+    def _add(self, now: InLine) -> None:
+        waiting = now.waiting
+        line = self.lines[waiting.queue]
+        shape = shape_of(waiting, self.snapshot.rules[waiting.queue].preemption)
+        self._known[waiting.name] = now
+        self._shapes[waiting.name] = shape
+        kind = line.kind(shape)
+        if not kind:
+            self.sleepers.wake(kind)
+        kind.add(waiting)
+        line.changed(shape)
+        if now.is_preempting:
+            line.preempting[waiting.name] = waiting
+
+    def _drop(self, waiting: Waiting) -> None:
+        line, shape = self.lines[waiting.queue], self._shapes.pop(waiting.name)
+        kind = line.kind(shape)
+        kind.drop(waiting)
+        if not kind:
+            self.sleepers.forget(kind)
+        line.changed(shape)
+        line.preempting.pop(waiting.name, None)
+        del self._known[waiting.name]

@@ -1,0 +1,173 @@
+"""A policy that follows a state says what one says that sees it for the first time."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.model.apply import apply, forget_promises
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import WorkloadFinished, WorkloadStopped
+from fairlead.model.plan import Plan, Wait
+from fairlead.model.state import ClusterState
+from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.followed_state import may_be_followed
+from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
+from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, build
+from tests.policy.kueue.random_plan_world import Row
+
+STEPS = 20
+STRATEGIES = (BOTH_STRATEGIES, BOTH_STRATEGIES, BOTH_STRATEGIES[:1], BOTH_STRATEGIES[1:])
+
+
+class History:
+    """What happens by chance to a small full cluster that one policy follows."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = Random(seed)
+        self.groups = self.chance.choice(("gpu:any", "gpu:any", "cpu,gpu:any"))
+        self.settings = KueueSettings(fair_sharing=True, strategies=self.chance.choice(STRATEGIES))
+        self.policy = KueuePolicy(self.settings)
+        self.now_ms = NOW_MS
+        self.came = 0
+        self.state = build(self._queues(), (), self.groups)
+        assert may_be_followed(self.state, self.settings)
+
+    def _queues(self) -> list[Row]:
+        """One root above two cohorts, with queues in all three."""
+        parents = {"R": "-", "C": "R", "D": "R"}
+        rows = [self._node(name, parent) for name, parent in parents.items()]
+        for at in range(self.chance.randint(3, 6)):
+            parent = self.chance.choice(("R", "C", "C", "D"))
+            within = self.chance.choice(("Never", "LowerPriority"))
+            rows.append(
+                self._node(f"q{at}", parent)
+                | {"reclaim": "Any", "within": within, "strategy": "BestEffortFIFO"}
+            )
+        return rows
+
+    def _node(self, name: str, parent: str) -> Row:
+        axes = 2 if "cpu" in self.groups else 1
+        quota = [self.chance.choice((0, 1, 2, 4)) for _ in range(axes)]
+        limits = ("-",) * 8 + (() if parent == "-" else ("0", "1", "2"))
+        lend = [self.chance.choice(limits) for _ in quota]
+        own = zip(lend, quota, strict=True)
+        return {
+            "name": name,
+            "parent": parent,
+            "quota": ",".join(map(str, quota)),
+            "borrow": ",".join(self.chance.choice(limits) for _ in quota),
+            "lend": ",".join(
+                text if text == "-" else str(min(int(text), most)) for text, most in own
+            ),
+            "weight": self.chance.choice(("1", "1", "1", "2", "0.5", "0")),
+        }
+
+    def step(self) -> None:
+        """Let something happen."""
+        self.now_ms += self.chance.choice((0, 1, 1000))
+        match self.chance.choice(("come", "come", "come", "finish", "finish", "leave", "leave")):
+            case "come":
+                for _ in range(self.chance.choice((1, 1, 5))):
+                    self._come()
+            case "finish":
+                self._finish()
+            case "leave":
+                self._leave()
+
+    def _come(self) -> None:
+        self.came += 1
+        queues = [name for name in self.state.queues if name.startswith("q")]
+        size = self.chance.choice(("1", "1", "2", "3", "2x2", "6", "40"))
+        asks = f"{size},{self.chance.choice('012')}" if "cpu" in self.groups else size
+        row = {
+            "name": f"w{self.came}",
+            "queue": self.chance.choice(queues),
+            "asks": asks.replace("x2,", ","),
+            "priority": self.chance.choice(("0", "0", "0", "1")),
+            "created": str(self.now_ms),
+        }
+        add(self.state, row, self.groups)
+
+    def _finish(self) -> None:
+        """End something that runs, or somebody's wait."""
+        names = sorted(self.state.runs) or sorted(self.state.workloads)
+        if self.chance.random() < 0.1:
+            names = sorted(self.state.workloads)
+        if names:
+            self.state.apply(WorkloadFinished(self.chance.choice(names)))
+
+    def _leave(self) -> None:
+        for name in sorted(self.state.runs):
+            self._let_leave(name)
+
+    def _let_leave(self, name: WorkloadName) -> None:
+        pods = self.state.runs[name].pods
+        leaving = tuple(sorted(pod for pod, at in pods.items() if at.phase == "leaving"))
+        if leaving:
+            self.state.apply(WorkloadStopped(workload=name, pods=leaving))
+
+    def plan(self) -> int:
+        """Plan, and mostly carry it out; returns how much it changes."""
+        followed = self.policy.changes(self.state, self.now_ms)
+        fresh = KueuePolicy(self.settings).plan(self.state, self.now_ms).decisions
+        assert followed == [each for each in fresh if not isinstance(each, Wait)]
+        if self.chance.random() < 0.9:
+            apply(self.state, Plan(taken_ms=self.now_ms, decisions=tuple(followed)))
+            forget_promises(self.state, followed, self.now_ms)
+        return len(followed)
+
+
+def live(seed: int) -> tuple[int, ClusterState]:
+    history = History(seed)
+    changes = 0
+    for _ in range(STEPS):
+        history.step()
+        changes += history.plan()
+    return changes, history.state
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**40))
+def test_one_that_follows_a_state_decides_as_a_fresh_one(seed: int) -> None:
+    live(seed)
+
+
+def test_the_histories_are_full_of_changes_and_of_workloads_that_wait() -> None:
+    lives = [live(seed) for seed in range(5)]
+    assert sum(changes for changes, _ in lives) > STEPS
+    assert sum(len(state.workloads) - len(state.runs) for _, state in lives) > STEPS
+
+
+def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two full queues of quota 1 each, in which 30 workloads of two kinds wait: 1 and 2 GPUs."""
+    rows = [{"name": "C", "parent": "-", "quota": "2"}]
+    rules = {"reclaim": "Any", "within": "LowerPriority", "strategy": "BestEffortFIFO"}
+    rows += [{"name": name, "parent": "C", "quota": "1"} | rules for name in ("q0", "q1")]
+    state, policy, now_ms = build(rows, ()), KueuePolicy(FAIR), NOW_MS
+    for queue in ("q0", "q1"):
+        for at in range(2):
+            add(state, {"name": f"{queue}-runs-{at}", "queue": queue, "asks": "1", "running": "1"})
+        for at in range(15):
+            asks = str(1 + at % 2)
+            add(state, {"name": f"{queue}-{at:02}", "queue": queue, "asks": asks, "created": "2"})
+    assert policy.changes(state, now_ms) == []
+    looked_at: list[str] = []
+    nominate = Nominator.nominate
+
+    def listen(self: Nominator, waiting: Waiting) -> Nomination:
+        looked_at.append(waiting.name)
+        return nominate(self, waiting)
+
+    monkeypatch.setattr(Nominator, "nominate", listen)
+    add(state, {"name": "late", "queue": "q0", "asks": "1", "created": "3"})
+    assert policy.changes(state, now_ms) == []
+    assert looked_at == []
+    state.apply(WorkloadFinished(WorkloadName("q0-runs-0")))
+    assert [each.workload for each in policy.changes(state, now_ms)] == ["q0-00"]
+    assert {name[:2] for name in looked_at} == {"q0"}  # whose queue uses less now
