@@ -310,3 +310,4 @@ def test_a_second_ctrl_c_ends_all_and_keeps_the_runs_that_are_whole(tmp_path: Pa
         ran = run_cli("simulate", file, "--to", "out")
     assert ran.exit_code == 130
     assert runs_in("out") == ["kai"]
+    assert sorted(path.name for path in Path("out").iterdir()) == ["kai", "result.json"]

@@ -50,7 +50,7 @@ class RunProgress(Onlooker):
 
     def _line(self, now_ms: int, finished: int, took_s: float) -> str:
         passed_ms = now_ms - self._start_ms
-        done = f"{finished:,} jobs done"
+        done = "1 job done" if finished == 1 else f"{finished:,} jobs done"
         if self._until_ms is None:
             return f"{self._run}: {short_duration(passed_ms)}, {done}"
         whole_ms = self._until_ms - self._start_ms
