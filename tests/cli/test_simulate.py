@@ -18,6 +18,7 @@ from tests.cli.run_cli import run_cli
 from tests.cli.simulated import write_scenario
 from tests.shared_folder import ROOT
 from tests.sim.results.small_runs import contents
+from tests.sim.scenario.scenario_files import HEAD, NODES, indented
 
 TWO_QUEUES = str(ROOT / "examples/scenarios/two-queues.yaml")
 KAI_FILE = str(ROOT / "examples/kai-simulator/two-queues.yaml")
@@ -163,6 +164,34 @@ def test_wrong_usage_is_told(tmp_path: Path, arguments: tuple[str, ...], message
     ran = run_cli("simulate", write_scenario(tmp_path), *arguments)
     assert ran.exit_code == 2
     assert message in ran.err
+
+
+LOG = """
+queues: [{name: a}]
+work:
+  - name: log
+    trace:
+      path: log.csv
+      kind: csv
+      columns:
+        id: id
+        submit: {name: submit, unit: s}
+        run: {name: run, unit: s}
+        queue: queue
+        amounts: {gpu: {name: gpus, unit: one}}
+      queues: {by: queue}
+"""
+
+
+@pytest.mark.parametrize("policy", ["kai", "kueue", "elastic-quota"])
+def test_a_job_of_a_log_for_a_queue_that_is_not_there_is_told(tmp_path: Path, policy: str) -> None:
+    """Only when it comes: a log is read while time goes by."""
+    (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,a\n2,10,60,1,zzz\n")
+    (tmp_path / "log.yaml").write_text(HEAD + NODES + indented(LOG))
+    ran = run_cli("simulate", "log.yaml", "--policy", policy, "--to", "out")
+    assert ran.exit_code == 1
+    assert "error: job log-2 is for queue zzz, which " in ran.err
+    assert [path.name for path in Path("out").iterdir()] == ["result.json"]
 
 
 def test_findings_of_a_scenario_are_shown_with_line_and_cure(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ class WorkloadMaker:
             case "kai":
                 return "", self._known_queue(job), KaiJob()
             case "elastic-quota":
-                return job.queue, QueueName(job.queue), ElasticPods()
+                return job.queue, self._known_queue(job), ElasticPods()
             case "kueue":
                 door = self._doors.get(job.queue)
                 if door is None:
