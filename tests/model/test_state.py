@@ -52,8 +52,9 @@ def facts(state: ClusterState) -> dict[str, object]:
     return deepcopy(known)
 
 
-# The log of changes is among it: undoing is a change as well.
-_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books", "changes", "moment")
+# The logs of changes are among it: undoing is a change as well.
+_LOGS = ("changes", "touched", "layout", "moment")
+_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books", *_LOGS)
 
 
 def a_team() -> ClusterState:
