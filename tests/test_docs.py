@@ -12,6 +12,8 @@ import pytest
 from tests.doc_pages import blocks, run_page
 from tests.shared_folder import ROOT
 
+pytestmark = pytest.mark.one_python
+
 PAGES = sorted(
     str(page.relative_to(ROOT)) for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 )

@@ -4,7 +4,11 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.shared_folder import ROOT
+
+pytestmark = pytest.mark.one_python
 
 
 def test_50_kills_lose_nothing_that_was_safe() -> None:

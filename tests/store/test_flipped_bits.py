@@ -38,6 +38,8 @@ from tests.store.usage_entries import (
     renamed,
 )
 
+pytestmark = pytest.mark.one_python
+
 RULES = UsageRules(window=Tumbling(1_000 * DAY))  # exact, from a snapshot as from the entries
 NOW = START + 60 * HOUR
 HISTORY: list[Entry] = [

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.sides import sides_of
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import small_run, write_result
 from tests.web.browser import opened_browser
+
+pytestmark = pytest.mark.one_python
 
 
 def test_a_comparison_is_shown_with_a_verdict_for_each_measure(tmp_path: Path) -> None:

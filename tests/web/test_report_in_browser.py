@@ -11,6 +11,8 @@ from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import JOBS, STORY, small_run, write_result
 from tests.web.browser import Page, opened_browser
 
+pytestmark = pytest.mark.one_python
+
 HOSTILE = "</script><img/src=x/onerror=alert(1)>"
 PARENTS: dict[str, str | None] = {HOSTILE: "top", "b": "top", "top": None}
 
