@@ -45,7 +45,9 @@ def test_with_several_seeds_there_is_an_interval(two_seeds: str) -> None:
     ran = run_cli("compare", two_seeds)
     assert ran.exit_code == 0
     assert "95% INTERVAL" in ran.out
-    assert ran.out.endswith("\n* more than chance: the interval does not hold 0\n")
+    assert ran.out.endswith(
+        "\n* the interval does not hold 0: by chance alone so in one row of twenty\n"
+    )
     assert ran.err == ""
 
 

@@ -127,7 +127,7 @@ def _print_notes(comparison: Comparison) -> None:
             "note: with one seed any difference may be chance: simulate with --seeds 10", err=True
         )
     else:
-        click.echo("\n* more than chance: the interval does not hold 0")
+        click.echo("\n* the interval does not hold 0: by chance alone so in one row of twenty")
 
 
 def _print_csv(comparison: Comparison) -> None:

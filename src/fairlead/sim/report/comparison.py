@@ -58,7 +58,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_sure(difference: Estimate) -> bool:
-    """Whether a difference is more than chance: its interval does not hold 0."""
+    """Whether an interval does not hold 0: by chance alone so in one of twenty."""
     if difference.low is None or difference.high is None:
         return False
     return difference.low > 0 or difference.high < 0

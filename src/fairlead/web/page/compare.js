@@ -209,7 +209,7 @@ class ComparePage {
         `${other} against ${one}: each seed with itself. `,
         this.hasIntervals
           ? "The dot is the mean change, the line its interval; if that does not reach the " +
-              "middle, the change is more than chance."
+              "middle, it is more than chance in nineteen of twenty rows."
           : "",
       ),
       table(heads, rows, title),
