@@ -173,3 +173,20 @@ def _read_all(folder: Path) -> None:
         _ = run.summary, run.series
         list(run.jobs())
         list(run.evictions())
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("a/../../b", "a-..-..-b"),
+        ("../up", "-up"),
+        ("...", "result"),
+        ("two\nlines", "two-lines"),
+        ("\u5199\u771f", "\u5199\u771f"),
+        ("x" * 300, "x" * 60),
+    ],
+)
+def test_a_name_that_somebody_gave_a_scenario_stays_below_the_folder(
+    tmp_path: Path, name: str, folder: str
+) -> None:
+    assert free_folder(tmp_path, name) == tmp_path / folder

@@ -56,8 +56,17 @@ class ResultFolder:
                 _remove_run(self.of_run(name))
 
 
+MOST_LETTERS: Final = 60
+"""Of a folder's name that nobody chose; file systems count bytes, up to four of them a letter."""
+
+
 def free_folder(parent: Path, name: str) -> Path:
-    """Return the first of NAME, NAME-2, NAME-3 ... below *parent* that does not exist."""
+    """Return the first of NAME, NAME-2, NAME-3 ... just below *parent* that does not exist.
+
+    What a name of a folder should not have is a dash in it; a very long name is cut.
+    """
+    plain = "".join([each if each.isalnum() or each in "._-" else "-" for each in name])
+    name = plain.lstrip(".")[:MOST_LETTERS] or "result"
     found, number = parent / name, 1
     while found.exists():
         number += 1
