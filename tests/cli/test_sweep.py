@@ -156,6 +156,8 @@ WRONG_USAGE = {
     "an empty value": (("--over", "kValue=1,"), "expected values that differ"),
     "a value twice": (("--over", "kValue=1,1"), "expected values that differ"),
     "set and swept": (("--over", "kValue=1", "--set", "kValue=2"), "leave one out"),
+    "seeds swept and given": (("--over", "seed=1,2", "--seed", "5"), "seed as a setting beside"),
+    "seeds swept and counted": (("--over", "seed=1,2", "--seeds", "2"), "seed as a setting beside"),
     "on nothing known": (("--over", "kValue=1", "--on", "ray:x"), "expected such as dask:tcp://"),
     "workers elsewhere": (
         ("--over", "kValue=1", "--on", "dask:x", "--workers", "2"),

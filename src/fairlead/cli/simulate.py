@@ -9,7 +9,7 @@ import click
 from fairlead.cli.interruption import heeded
 from fairlead.cli.options import output_option, read_moment
 from fairlead.cli.run_progress import RunProgress
-from fairlead.cli.simulation_file import assignments, file_or_exit, names_in
+from fairlead.cli.simulation_file import assignments, check_seeds, file_or_exit, names_in
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
@@ -106,6 +106,7 @@ def command(
     if parquet:
         require_parquet()
     changes = assignments(settings, "--set")
+    check_seeds(changes, seed, seeds)
     changed = with_settings(read.scenario, changes)
     variants = choose_variants(changed, names)
     history = _history(usage_from, usage_at, changed, variants)

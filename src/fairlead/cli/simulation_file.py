@@ -1,6 +1,6 @@
 """What a user names to be simulated, with its findings shown as ``validate`` shows them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import click
 
@@ -37,6 +37,12 @@ def scenario_or_exit(path: str, policies: Sequence[str] = ()) -> Scenario:
 def names_in(text: str | None) -> list[str]:
     """Return the names in a list with commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def check_seeds(set_names: Collection[str], seed: int | None, seeds: int | None) -> None:
+    """See that seeds are told in one way only: else a run would be called after another's."""
+    if "seed" in set_names and (seed is not None or seeds is not None):
+        raise click.UsageError("found seed as a setting beside --seed or --seeds: leave one out")
 
 
 def assignments(items: Sequence[str], option: str) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import click
 from fairlead.cli.interruption import Interruption, heeded
 from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunCount
-from fairlead.cli.simulation_file import assignments, names_in, scenario_or_exit
+from fairlead.cli.simulation_file import assignments, check_seeds, names_in, scenario_or_exit
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.read_result import StoredResult, read_result
@@ -99,6 +99,7 @@ def command(
     changes = assignments(settings, "--set")
     for name in swept.keys() & changes.keys():
         raise click.UsageError(f"found {name} in --set and in --over: leave one out")
+    check_seeds({*swept, *changes}, seed, seeds)
     address = _address(on, workers)
     # Workers elsewhere know no folder of ours, so to them all paths are told from the root.
     path = scenario if address is None else str(Path(scenario).absolute())
