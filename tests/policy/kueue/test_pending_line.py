@@ -143,7 +143,7 @@ def crowded_worlds(draw: st.DrawFn) -> PlanWorld:
     return world._replace(workloads=(*world.workloads, *others))
 
 
-def own_shape(_: PendingLine, each: Waiting) -> Hashable:
+def own_shape(each: Waiting, _: QueuePreemption) -> Hashable:
     return each.name
 
 
@@ -186,7 +186,7 @@ def test_in_one_line_stepping_aside_together_changes_nothing_but_reasons(world: 
     waiting_in = [row["queue"] for row in world.workloads if "running" not in row][:1]
     rows = [r for r in world.workloads if "running" in r or r["queue"] in waiting_in]
     for number, (state, planned) in enumerate(follow(world._replace(workloads=tuple(rows)), 1)):
-        with mock.patch.object(PendingLine, "_shape", own_shape):
+        with mock.patch("fairlead.policy.kueue.pending_line.shape_of", own_shape):
             plain = KueuePolicy(world.settings).plan(state, NOW_MS + number)
         assert changes(planned) == changes(plain)
         reasons = {each.workload: each for each in waits(planned)}
