@@ -116,6 +116,9 @@ class Sleepers:
         self.forget(kind)
         kind.nomination = nomination
         assignment, waiting = nomination.assignment, nomination.waiting
+        if any(demand.fewest() < demand.count for demand in waiting.demands):
+            self.awake[kind] = None  # with fewer pods it may be met by less than is watched
+            return
         self._count += 1
         if assignment is None:  # more than there will ever be, or nothing that is there
             self._asleep[kind] = _Sleeper(self._count, None, took_any=False)
