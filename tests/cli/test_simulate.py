@@ -327,8 +327,7 @@ def test_a_second_ctrl_c_ends_all_and_keeps_the_runs_that_are_whole(tmp_path: Pa
 
     def interrupted(self: RunProgress, now_ms: int, finished: int) -> bool:
         del self, now_ms
-        if begun[-1] == "kueue" and finished == 3:
-            signal.raise_signal(signal.SIGINT)
+        if begun[-1] == "kueue" and finished >= 2:  # again and again, since two at once may be one
             signal.raise_signal(signal.SIGINT)
         return True
 
