@@ -102,6 +102,7 @@ def test_programs_get_every_measure_of_every_combination(folder: Path) -> None:
     assert jobs["low"] <= jobs["mean"] <= jobs["high"]
 
 
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_keeps_the_runs_that_have_ended(folder: Path) -> None:
     """A real signal when the first of three runs has ended; others may have, too."""
     one_more = RunCount.one_more

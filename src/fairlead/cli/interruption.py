@@ -20,11 +20,13 @@ class Interruption:
 def heeded(what: str) -> Iterator[Interruption]:
     """Take the first Ctrl-C as a wish to stop, and say *what* becomes of it; a second one ends all.
 
-    The way of old is back at the first wish, and at the end.
+    The way of old is back at the first wish, and at the end. A process that was told to ignore
+    Ctrl-C, as shells tell those they run in the background, goes on ignoring it.
     """
     interruption = Interruption()
-    if threading.current_thread() is not threading.main_thread():
-        yield interruption  # only the main thread can listen
+    can_listen = threading.current_thread() is threading.main_thread()
+    if not can_listen or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield interruption
         return
 
     def take_notice(_signal: int, _frame: FrameType | None) -> None:
