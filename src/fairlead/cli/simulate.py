@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -14,16 +13,13 @@ from fairlead.explain.reason_text import reason_text
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
-from fairlead.sim.results.result_folder import ResultFolder, free_folder
+from fairlead.sim.results.result_folder import RESULTS, ResultFolder, free_folder
 from fairlead.sim.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.choose_variants import choose_variants
 from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.with_settings import with_settings
 from fairlead.usage.entries import Entry
-
-RESULTS: Final = "results"
-"""The folder in which results are put that nobody named a place for."""
 
 EPILOG = """\b
 Examples:

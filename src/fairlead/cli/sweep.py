@@ -14,12 +14,11 @@ from fairlead.cli.simulation_file import assignments, check_seeds, names_in, sce
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.read_result import StoredResult, read_result
-from fairlead.sim.results.result_folder import ResultFolder, free_folder
+from fairlead.sim.results.result_folder import RESULTS, ResultFolder, free_folder
 from fairlead.sim.run_variant import RunOrder
 from fairlead.sim.scenario.choose_variants import choose_variants
 from fairlead.sim.sweep.combinations import Combination, all_runs, combinations
 
-RESULTS: Final = "results"
 DASK: Final = "dask:"
 
 EPILOG = """\b

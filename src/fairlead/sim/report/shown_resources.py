@@ -9,7 +9,6 @@ from fairlead.sim.report.report_page import ShownResource
 
 MOST_RESOURCES: Final = 4
 GIB: Final = 2**30
-HOUR_MS: Final = 3_600_000
 
 
 def shown_resources(

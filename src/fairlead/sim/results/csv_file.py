@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
-from fairlead.errors import ResultError
+from fairlead.sim.results.file_errors import damaged, not_read, not_written
 
 Cell: TypeAlias = str | int | float | None
 
@@ -70,21 +70,3 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
 def number(text: str) -> int | None:
     """Return what a cell says; None if it is empty. Raises ValueError."""
     return int(text) if text else None
-
-
-def not_written(path: Path, wrong: OSError) -> ResultError:
-    """Say which file could not be written, and why."""
-    return ResultError(f"cannot write {path}: {wrong.strerror or wrong}")
-
-
-def not_read(path: Path, wrong: OSError) -> ResultError:
-    """Say which file could not be read, and why."""
-    if isinstance(wrong, FileNotFoundError):
-        return ResultError(f"{path} is missing: simulate again, or restore it")
-    return ResultError(f"cannot read {path}: {wrong.strerror or wrong}")
-
-
-def damaged(path: Path, line: int | None, message: str) -> ResultError:
-    """Say where a file is not as it was written."""
-    place = str(path) if line is None else f"{path}:{line}"
-    return ResultError(f"{place} is damaged: {message}; simulate again, or restore it")

@@ -6,7 +6,8 @@ from typing import Final, TypeAlias
 
 from fairlead.model.plan import Reason
 from fairlead.sim.happenings import Cause, ToldToLeave
-from fairlead.sim.results.csv_file import CsvFile, damaged, read_table
+from fairlead.sim.results.csv_file import CsvFile, read_table
+from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.reason_json import reason_json, reason_of
 from fairlead.sim.results.rows import EvictionRow
 

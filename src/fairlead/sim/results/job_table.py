@@ -17,7 +17,8 @@ from fairlead.sim.happenings import (
     ToldToLeave,
 )
 from fairlead.sim.job import Job
-from fairlead.sim.results.csv_file import Cell, CsvFile, damaged, number, read_table
+from fairlead.sim.results.csv_file import Cell, CsvFile, number, read_table
+from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.rows import JobRow, Outcome
 
 COLUMNS: Final = (

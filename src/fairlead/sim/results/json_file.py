@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fairlead.sim.results.csv_file import damaged, not_read, not_written
+from fairlead.sim.results.file_errors import damaged, not_read, not_written
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.sim.results.about import RESULT_FILE, RUN_FILES, ResultAbout, RunAbout
-from fairlead.sim.results.csv_file import not_written
+from fairlead.sim.results.file_errors import not_written
 from fairlead.sim.results.json_file import write_json
 from fairlead.sim.results.parquet_tables import PARQUET_FILES
 from fairlead.sim.results.read_result import is_run_name, read_about
@@ -55,6 +55,9 @@ class ResultFolder:
             if name not in self._ended:
                 _remove_run(self.of_run(name))
 
+
+RESULTS: Final = "results"
+"""The folder in which results are put that nobody named a place for."""
 
 MOST_LETTERS: Final = 60
 """Of a folder's name that nobody chose; file systems count bytes, up to four of them a letter."""

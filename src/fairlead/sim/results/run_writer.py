@@ -16,8 +16,8 @@ from fairlead.sim.results.about import (
     SUMMARY_FILE,
     RunAbout,
 )
-from fairlead.sim.results.csv_file import not_written
 from fairlead.sim.results.eviction_table import EvictionTable, Phrase
+from fairlead.sim.results.file_errors import not_written
 from fairlead.sim.results.job_table import JobTable
 from fairlead.sim.results.json_file import write_json
 from fairlead.sim.results.measure_table import write_measures

@@ -11,7 +11,8 @@ from typing import Final
 from fairlead.sim.measures.bucket_table import BucketTable
 from fairlead.sim.measures.series import Series, SeriesTables
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.csv_file import Cell, CsvFile, damaged, number, read_table
+from fairlead.sim.results.csv_file import Cell, CsvFile, number, read_table
+from fairlead.sim.results.file_errors import damaged
 
 COLUMNS: Final = (
     "begin_ms",

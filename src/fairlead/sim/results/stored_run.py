@@ -14,8 +14,8 @@ from fairlead.sim.results.about import (
     SUMMARY_FILE,
     RunAbout,
 )
-from fairlead.sim.results.csv_file import damaged
 from fairlead.sim.results.eviction_table import read_evictions
+from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.job_table import read_jobs
 from fairlead.sim.results.json_file import read_json
 from fairlead.sim.results.rows import EvictionRow, JobRow

@@ -9,8 +9,8 @@ import msgspec
 from fairlead import __version__
 from fairlead.errors import FairleadError, SimulationError
 from fairlead.sim.results.about import RUN_FILE, RUN_FILES, RunAbout
-from fairlead.sim.results.csv_file import not_written
 from fairlead.sim.results.eviction_table import Phrase
+from fairlead.sim.results.file_errors import not_written
 from fairlead.sim.run_variant import RunOrder, run_variant
 
 

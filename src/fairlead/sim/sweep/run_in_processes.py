@@ -14,7 +14,7 @@ from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import Phrase
 from fairlead.sim.run_variant import Patient, RunOrder, run_variant
 
-_LOOK_EVERY_S: Final = 0.2
+LOOK_EVERY_S: Final = 0.2
 """How long a wish to stop may go unnoticed."""
 
 
@@ -54,7 +54,7 @@ def run_in_processes(
 
 def _ended(waiting: set[Future[RunAbout]], is_stopped: Callable[[], bool]) -> Iterator[RunAbout]:
     while waiting and not is_stopped():
-        ended, waiting = wait(waiting, timeout=_LOOK_EVERY_S, return_when=FIRST_COMPLETED)
+        ended, waiting = wait(waiting, timeout=LOOK_EVERY_S, return_when=FIRST_COMPLETED)
         for each in ended:
             yield each.result()
 

@@ -11,12 +11,12 @@ from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import Phrase
 from fairlead.sim.run_variant import RunOrder
 from fairlead.sim.sweep.packed_run import run_packed, unpack
+from fairlead.sim.sweep.run_in_processes import LOOK_EVERY_S
 
 if TYPE_CHECKING:
     from distributed import Client
 
 _CONNECT_S: Final = 10
-_LOOK_EVERY_S: Final = 0.2
 
 
 def run_on_dask(
@@ -73,7 +73,7 @@ def _ended(
     while waiting and not is_stopped():
         ended = {each for each in waiting if each.done()}
         if not ended:
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(LOOK_EVERY_S)
         if client.status != "running":
             raise SimulationError(
                 f"the Dask scheduler at {address} does not answer any more; the runs that had "
