@@ -30,7 +30,7 @@ from fairlead.sim.job import Job
 from fairlead.sim.measures.entitlement_sample import EntitlementSample
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.report.make_report import make_report
-from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.about import RunAbout, WorkMarks
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.results.run_writer import RunWriter
@@ -91,6 +91,7 @@ def _write_month(folder: Path) -> None:
         resources=RESOURCES,
         parents=PARENTS,
         bucket_ms=series.bucket_ms,
+        work=WorkMarks(duration_ms=MONTH_MS, sources={}),
     )
     writer.end(about, summary, series)
     result.ended(about)

@@ -16,6 +16,7 @@ from fairlead.sim.results.run_writer import RunWriter
 from fairlead.sim.scenario.prepare import Prepared, prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.work_marks import work_marks
 from fairlead.usage.entries import Entry
 
 
@@ -81,6 +82,7 @@ class _Run:
         rules = prepared.rules
         horizon_ms = None if rules.until_ms is None else rules.until_ms - rules.start_ms
         self._scenario = scenario
+        self._work = work_marks(scenario)
         self._variant = variant
         self._rules = rules
         self._writer = writer
@@ -115,9 +117,9 @@ class _Run:
             resources=self._resources,
             parents=self._parents,
             bucket_ms=series.bucket_ms,
+            work=self._work,
         )
-        writer.end(about, summary, series)
-        return about
+        return writer.end(about, summary, series)
 
     def _listen(self, happening: Happening) -> None:
         self._sampler.notice_change()

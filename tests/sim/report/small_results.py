@@ -5,7 +5,7 @@ from pathlib import Path
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.happenings import Happening
 from fairlead.sim.measures.entitlement_sample import EntitlementSample
-from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.about import RunAbout, WorkMarks
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.results.run_writer import RunWriter
@@ -51,6 +51,7 @@ def small_run(name: str = "first", *, complete: bool = True, seed: int = 1) -> R
         resources=("gpu",),
         parents=PARENTS,
         bucket_ms=15,
+        work=WorkMarks(duration_ms=END_MS, sources={"w": "the mark of its jobs"}),
     )
 
 

@@ -93,69 +93,6 @@ def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
         read_result(tmp_path / "nowhere")
 
 
-DAMAGES = {
-    "another format": ("result.json", '{"format": "x", "version": 1}', "is not of a simulation"),
-    "a newer version": (
-        "result.json",
-        '{"format": "fairlead-simulation", "version": 99, "more": 1}',
-        "has version 99, and this Fairlead knows 1: read it with a newer one",
-    ),
-    "no JSON": ("result.json", "{", "result.json is damaged"),
-    "a run elsewhere": (
-        "result.json",
-        '{"format": "fairlead-simulation", "version": 1, "scenario": "s", "runs": ["../x"]}',
-        "'../x' is no name of a run",
-    ),
-    "a run without its file": ("kai/run.json", None, "run.json is missing"),
-    "a run that goes back": (
-        "kai/run.json",
-        """{"name": "kai", "scenario": "s", "variant": "kai", "policy": "kai", "seed": 0,
-        "complete": true, "start_ms": 5, "end_ms": 1, "cycles": 1, "resources": [],
-        "parents": {}, "bucket_ms": 1}""",
-        "time does not go on in it",
-    ),
-    "no summary": ("kai/summary.json", None, "summary.json is missing"),
-    "half a summary": ("kai/summary.json", '{"start_ms": 0}', "summary.json is damaged"),
-    "no jobs": ("kai/jobs.csv", None, "jobs.csv is missing"),
-    "other columns": ("kai/jobs.csv", "a,b\n", "jobs.csv:1 is damaged: found the columns"),
-    "half a line": ("kai/evictions.csv", "at_ms", "evictions.csv:1 is damaged"),
-    "not text": ("kai/series.csv", b"\xff\xfe", "series.csv is damaged: found no table"),
-}
-
-
-@pytest.mark.parametrize(("file", "text", "message"), DAMAGES.values(), ids=DAMAGES.keys())
-def test_what_is_wrong_with_a_result_is_told(
-    tmp_path: Path, small: Scenario, file: str, text: str | bytes | None, message: str
-) -> None:
-    run_all(small, tmp_path / "out")
-    path = tmp_path / "out" / file
-    if text is None:
-        path.unlink()
-    else:
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ResultError, match=message.replace(".", r"\.")):
-        _read_all(tmp_path / "out")
-
-
-LINES = {
-    "jobs.csv": ("x" * 3, "damaged: found 1 cells"),
-    "evictions.csv": ("1,j,q,one,evicted,,,,", "damaged: found no eviction"),
-    "series.csv": ("7,a,nvidia.com/gpu,1,1,1,1,,", "damaged: found no bucket: no bucket begins"),
-}
-
-
-@pytest.mark.parametrize(("file", "line", "message"), [(k, *v) for k, v in LINES.items()])
-def test_a_line_that_is_not_ours_is_told_with_its_number(
-    tmp_path: Path, small: Scenario, file: str, line: str, message: str
-) -> None:
-    run_all(small, tmp_path / "out")
-    path = tmp_path / "out" / "kai" / file
-    count = len(path.read_text().splitlines())
-    path.write_text(path.read_text() + line + "\n")
-    with pytest.raises(ResultError, match=rf"{file}:{count + 1} is {message}"):
-        _read_all(tmp_path / "out")
-
-
 def test_a_full_disk_is_told_and_leaves_no_run(tmp_path: Path, small: Scenario) -> None:
     """A device that is always full stands in the place of the table."""
     if not Path("/dev/full").exists():
@@ -166,13 +103,6 @@ def test_a_full_disk_is_told_and_leaves_no_run(tmp_path: Path, small: Scenario) 
     with pytest.raises(ResultError, match=r"cannot write .*jobs\.csv: No space left on device"):
         run_variant(RunOrder(scenario=small, variant="kai", seed=0), folder)
     assert not (folder / "run.json").exists()
-
-
-def _read_all(folder: Path) -> None:
-    for run in read_result(folder).runs:
-        _ = run.summary, run.series
-        list(run.jobs())
-        list(run.evictions())
 
 
 @pytest.mark.parametrize(

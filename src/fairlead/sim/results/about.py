@@ -7,7 +7,7 @@ import msgspec
 from fairlead.policy.names import PolicyName
 
 FORMAT: Final = "fairlead-simulation"
-VERSION: Final = 1
+VERSION: Final = 2
 
 RESULT_FILE: Final = "result.json"
 RUN_FILE: Final = "run.json"
@@ -24,6 +24,8 @@ RUN_FILES: Final = (
     JOBS_FILE,
     EVICTIONS_FILE,
 )
+SUMMED_FILES: Final = tuple(name for name in RUN_FILES if name != RUN_FILE)
+"""Files of which the one that says what the run was keeps a sum."""
 
 
 class ResultAbout(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,13 @@ class ResultAbout(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str  # its name
     complete: bool = False  # all runs that were asked for are there, each until its end
     runs: tuple[str, ...] = ()  # names of folders, in the order in which they were asked for
+
+
+class WorkMarks(msgspec.Struct, frozen=True, kw_only=True):
+    """By what runs of the same work are told: equal marks and seed, equal jobs."""
+
+    duration_ms: int | None  # None: until all work is done
+    sources: dict[str, str]  # the SHA-256 of what each source of work says, by its name
 
 
 class RunAbout(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,3 +61,5 @@ class RunAbout(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...]  # that are measured
     parents: dict[str, str | None]  # the queues, in the order of their names
     bucket_ms: int  # how long each bucket of the series lasts
+    work: WorkMarks
+    files: dict[str, str] = {}  # the SHA-256 of the others of its folder, once they are written

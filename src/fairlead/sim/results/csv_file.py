@@ -49,18 +49,23 @@ class CsvFile:
             raise not_written(self._path, wrong) from None
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the lines of a table that begins with *columns*, each with as many cells as these."""
+def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that begins with *columns*, each with as many cells as these.
+
+    With each comes the line on which it begins: a row with a line break in a name has several.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as stream:
             lines = csv.reader(stream, strict=True)
             if (head := next(lines, [])) != list(columns):
                 raise damaged(path, 1, f"found the columns {head}, expected {list(columns)}")
+            line = lines.line_num + 1
             for cells in lines:
                 if len(cells) != len(columns):
                     message = f"found {len(cells)} cells, expected {len(columns)}"
-                    raise damaged(path, lines.line_num, message)
-                yield cells
+                    raise damaged(path, line, message)
+                yield line, cells
+                line = lines.line_num + 1
     except OSError as wrong:
         raise not_read(path, wrong) from None
     except (UnicodeDecodeError, csv.Error) as wrong:

@@ -69,11 +69,11 @@ class EvictionTable:
 
 def read_evictions(path: Path) -> Iterator[EvictionRow]:
     """Yield the lines of a table, one at a time."""
-    for place, cells in enumerate(read_table(path, COLUMNS), start=2):
+    for line, cells in read_table(path, COLUMNS):
         try:
             row = _row(cells)
         except (ValueError, KeyError) as wrong:
-            raise damaged(path, place, f"found no eviction: {wrong}") from None
+            raise damaged(path, line, f"found no eviction: {wrong}") from None
         yield row
 
 

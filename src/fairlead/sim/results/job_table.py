@@ -149,11 +149,11 @@ class JobTable:
 
 def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:
     """Yield the jobs of a table, one at a time."""
-    for place, cells in enumerate(read_table(path, job_columns(resources)), start=2):
+    for line, cells in read_table(path, job_columns(resources)):
         try:
             row = _row(cells, resources)
         except (ValueError, KeyError) as wrong:
-            raise damaged(path, place, f"found no job: {wrong}") from None
+            raise damaged(path, line, f"found no job: {wrong}") from None
         yield row
 
 

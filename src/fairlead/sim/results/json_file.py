@@ -29,3 +29,5 @@ def read_json(path: Path, form: type[T]) -> T:
         raise not_read(path, wrong) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
         raise damaged(path, None, str(wrong)) from None
+    except RecursionError:
+        raise damaged(path, None, "lists within lists, too deep to be read") from None

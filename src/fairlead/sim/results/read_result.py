@@ -49,10 +49,11 @@ def read_about(folder: Path) -> ResultAbout:
     stamp = read_json(file, _Stamp)
     if stamp.format != FORMAT:
         raise ResultError(f"{file} is not of a simulation: expected the format {FORMAT}")
-    if stamp.version > VERSION:
+    if stamp.version != VERSION:
+        other = "a newer one" if stamp.version > VERSION else "the one that wrote it"
         raise ResultError(
             f"{folder} has version {stamp.version}, and this Fairlead knows {VERSION}: "
-            "read it with a newer one, or simulate again"
+            f"read it with {other}, or simulate again"
         )
     about = read_json(file, ResultAbout)
     for name in about.runs:

@@ -26,7 +26,12 @@ def reason_json(reason: Reason) -> str:
 
 def reason_of(text: str) -> Reason:
     """Return the reason that *text* tells. Raises ValueError for what is none."""
-    return msgspec.convert(json.loads(text), Reason, dec_hook=_as_fraction)
+    try:
+        return msgspec.convert(json.loads(text), Reason, dec_hook=_as_fraction)
+    except RecursionError:
+        raise ValueError("lists within lists, too deep to be read") from None
+    except ArithmeticError as wrong:
+        raise ValueError(f"no number: {wrong}") from None
 
 
 def _with_infinity(value: Any) -> Any:

@@ -3,6 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from fairlead.errors import ResultError
 from fairlead.sim.happenings import Happening, ToldToLeave
 from fairlead.sim.measures.series import Series
@@ -14,10 +16,12 @@ from fairlead.sim.results.about import (
     RUN_FILE,
     SERIES_FILE,
     SUMMARY_FILE,
+    SUMMED_FILES,
     RunAbout,
 )
 from fairlead.sim.results.eviction_table import EvictionTable, Phrase
 from fairlead.sim.results.file_errors import not_written
+from fairlead.sim.results.file_sums import file_sums
 from fairlead.sim.results.job_table import JobTable
 from fairlead.sim.results.json_file import write_json
 from fairlead.sim.results.measure_table import write_measures
@@ -53,14 +57,16 @@ class RunWriter:
         if isinstance(happening, ToldToLeave):
             self._evictions.add(happening)
 
-    def end(self, about: RunAbout, summary: Summary, series: Series) -> None:
-        """Write what remains, and at last what the run was."""
+    def end(self, about: RunAbout, summary: Summary, series: Series) -> RunAbout:
+        """Write what remains, and at last what the run was, with sums of all files; return it."""
         self._jobs.end(about.end_ms)
         self._evictions.close()
         write_series(self._folder / SERIES_FILE, series)
         write_measures(self._folder / MEASURES_FILE, summary, about.resources)
         write_json(self._folder / SUMMARY_FILE, summary)
+        about = msgspec.structs.replace(about, files=file_sums(self._folder, SUMMED_FILES))
         write_json(self._folder / RUN_FILE, about)
+        return about
 
     def give_up(self) -> None:
         """Leave the folder without saying what the run was: nobody takes it for one."""

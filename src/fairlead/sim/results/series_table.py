@@ -62,11 +62,11 @@ def _rows(series: Series, queue: str, begins: list[int]) -> Iterator[tuple[Cell,
 def read_series(path: Path, about: RunAbout) -> Series:
     """Return the series that was written. Cost and memory: buckets x queues x resources."""
     buckets = _Buckets(about)
-    for place, cells in enumerate(read_table(path, COLUMNS), start=2):
+    for line, cells in read_table(path, COLUMNS):
         try:
             buckets.take(cells)
         except (ValueError, KeyError, IndexError) as wrong:
-            raise damaged(path, place, f"found no bucket: {wrong}") from None
+            raise damaged(path, line, f"found no bucket: {wrong}") from None
     return buckets.series()
 
 

@@ -12,10 +12,12 @@ from fairlead.sim.results.about import (
     RUN_FILE,
     SERIES_FILE,
     SUMMARY_FILE,
+    SUMMED_FILES,
     RunAbout,
 )
+from fairlead.sim.results.check_run import check_about, check_summary
 from fairlead.sim.results.eviction_table import read_evictions
-from fairlead.sim.results.file_errors import damaged
+from fairlead.sim.results.file_sums import check_sums
 from fairlead.sim.results.job_table import read_jobs
 from fairlead.sim.results.json_file import read_json
 from fairlead.sim.results.rows import EvictionRow, JobRow
@@ -26,16 +28,18 @@ class StoredRun:
     """What a run came to. Raises `ResultError` where a file is missing or damaged."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what the run was."""
+        """Read what the run was, and see that its files are as they were written."""
         self.folder = folder
         self.about = read_json(folder / RUN_FILE, RunAbout)
-        if self.about.bucket_ms < 1 or self.about.end_ms < self.about.start_ms:
-            raise damaged(folder / RUN_FILE, None, "time does not go on in it")
+        check_about(folder / RUN_FILE, self.about)
+        check_sums(folder, {name: self.about.files[name] for name in SUMMED_FILES})
 
     @cached_property
     def summary(self) -> Summary:
         """Every measure."""
-        return read_json(self.folder / SUMMARY_FILE, Summary)
+        summary = read_json(self.folder / SUMMARY_FILE, Summary)
+        check_summary(self.folder / SUMMARY_FILE, summary, self.about)
+        return summary
 
     @cached_property
     def series(self) -> Series:
