@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.cli.run_cli import run_cli
+from tests.cli.simulated import write_scenario
 from tests.sim.report.small_results import small_run, write_result
 
 
@@ -91,6 +92,35 @@ def test_a_variant_that_is_not_there_is_refused(one_seed: str) -> None:
     ran = run_cli("compare", f"{one_seed}:slurm")
     assert ran.exit_code == 1
     assert "has no variant slurm: it has kai, kueue" in ran.err
+
+
+EDITS = {"another load": ("load: 1.1", "load: 1.2"), "another duration": ("6m", "5m")}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_runs_of_a_file_that_was_edited_in_between_are_refused(
+    tmp_path: Path, edit: tuple[str, str]
+) -> None:
+    """Its name is the same, and so are the seed and the names of its jobs."""
+    file = Path(write_scenario(tmp_path))
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    for folder in (old, new):
+        assert run_cli("simulate", str(file), "--to", folder).exit_code == 0
+        file.write_text(file.read_text(encoding="utf-8").replace(*edit), encoding="utf-8")
+    ran = run_cli("compare", old, new)
+    assert (ran.exit_code, ran.out) == (1, "")
+    assert f"{Path(old) / 'kai'} and {Path(new) / 'kai'} are not of the same work" in ran.err
+
+
+def test_the_same_work_under_other_settings_is_compared(tmp_path: Path) -> None:
+    file = write_scenario(tmp_path)
+    folders = [str(tmp_path / k_value) for k_value in ("1", "2")]
+    for folder in folders:
+        setting = f"kValue={Path(folder).name}"
+        assert run_cli("simulate", file, "--set", setting, "--to", folder).exit_code == 0
+    ran = run_cli("compare", *folders)
+    assert ran.exit_code == 0
+    assert "differences are from kai kValue=1" in ran.out
 
 
 def test_naming_nothing_is_wrong_usage() -> None:

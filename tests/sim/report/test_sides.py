@@ -7,12 +7,12 @@ import pytest
 
 from fairlead.errors import ResultError
 from fairlead.sim.report.sides import Side, check_comparable, sides_of, with_names
-from fairlead.sim.results.about import RunAbout
-from tests.sim.report.small_results import JOBS, small_run, write_result
+from fairlead.sim.results.about import RunAbout, WorkMarks
+from tests.sim.report.small_results import small_run, write_result
 
 
-def side(folder: Path, about: RunAbout, jobs: str = JOBS) -> Side:
-    (found,) = sides_of(str(folder), write_result(folder, about, jobs=jobs).runs)
+def side(folder: Path, about: RunAbout) -> Side:
+    (found,) = sides_of(str(folder), write_result(folder, about).runs)
     return found
 
 
@@ -59,44 +59,56 @@ def test_sides_are_called_after_what_sets_them_apart(tmp_path: Path) -> None:
     assert names == ["kai kValue=1", "b: kai kValue=2", "c: kai kValue=2"]
 
 
+MARKS = small_run().work
 OTHER_WORK = {
-    "another scenario": ({"scenario": "large"}, "their scenarios differ (small and large)"),
-    "another seed": ({"seed": 2}, "their seeds differ (1 and 2)"),
-    "a setting that changes the work": (
-        {"settings": {"loadFactor": "2"}},
-        "their settings of loadFactor differ (- and 2)",
+    "another start": ({"start_ms": -5}, "differ in their start (0 and -5 ms since 1970)"),
+    "another duration": (
+        {"work": WorkMarks(duration_ms=3_600_000, sources=MARKS.sources)},
+        "differ in their duration (30s and 1h)",
+    ),
+    "no duration": (
+        {"work": WorkMarks(duration_ms=None, sources=MARKS.sources)},
+        "differ in their duration (30s and until all is done)",
+    ),
+    "other jobs of the same name": (
+        {"work": WorkMarks(duration_ms=MARKS.duration_ms, sources={"w": "another"})},
+        "differ in what the work called w is",
+    ),
+    "more work": (
+        {"work": WorkMarks(duration_ms=MARKS.duration_ms, sources={**MARKS.sources, "v": "x"})},
+        "differ in the work called v, which only one has",
     ),
 }
 
 
 @pytest.mark.parametrize(("change", "message"), OTHER_WORK.values(), ids=OTHER_WORK.keys())
-def test_other_work_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    first = side(tmp_path / "first", small_run("first"))
-    second = side(tmp_path / "second", changed(small_run("second"), **change))
+def test_other_work_is_refused_with_both_runs_and_what_differs(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    first = side(tmp_path / "first", small_run("kai"))
+    second = side(tmp_path / "second", small_run("kai"))
+    second.runs[1].about = changed(small_run("kai"), **change)
     with pytest.raises(ResultError) as refused:
         check_comparable([first, second])
-    assert "are not of the same work" in str(refused.value)
-    assert message in str(refused.value)
+    told = str(refused.value)
+    assert f"{tmp_path / 'first' / 'kai'} and {tmp_path / 'second' / 'kai'} are not of the" in told
+    assert message in told
+    assert "Simulate both from the same work" in told
 
 
-def test_jobs_of_the_same_name_that_are_not_the_same_are_refused(tmp_path: Path) -> None:
+def test_other_seeds_are_refused(tmp_path: Path) -> None:
     first = side(tmp_path / "first", small_run("first"))
-    longer = JOBS.replace("5000   1     4000", "6000   1     4000")
-    second = side(tmp_path / "second", small_run("second"), longer)
-    with pytest.raises(ResultError, match="the job y is not the same"):
+    second = side(tmp_path / "second", small_run("second", seed=2))
+    with pytest.raises(ResultError, match=r"the same seeds \(1 and 2\): simulate both"):
         check_comparable([first, second])
 
 
-def test_runs_without_a_job_in_common_are_refused(tmp_path: Path) -> None:
+def test_the_same_work_is_comparable_whatever_its_file_and_its_settings_are_called(
+    tmp_path: Path,
+) -> None:
     first = side(tmp_path / "first", small_run("first"))
-    renamed = write_result(tmp_path / "second", small_run("second"))
-    jobs = renamed.folder / "second" / "jobs.csv"
-    text = jobs.read_text(encoding="utf-8")
-    for name in "xyz":
-        text = text.replace(f"\n{name},", f"\nother-{name},")
-    jobs.write_text(text, encoding="utf-8")
-    with pytest.raises(ResultError, match="they have no job in common"):
-        check_comparable([first, *sides_of("second", renamed.runs)])
+    other = changed(small_run("second"), scenario="a copy", settings={"kValue": "2"})
+    check_comparable([first, side(tmp_path / "second", other)])
 
 
 def test_a_partial_run_is_refused(tmp_path: Path) -> None:

@@ -1,25 +1,19 @@
 """Which runs are compared with which: sides, each with a run for every seed.
 
-Only runs of the same work can be compared. What is not the same is refused with what it is: another
-scenario, other seeds, other resources, a setting that changes the work, jobs that are not the same,
-or a run that was stopped before its end.
+Only runs of the same work can be compared, whatever the files are called that they came from: each
+keeps marks of its work. What is not the same is refused with what it is: other seeds, other
+resources, other work or time, or a run that was stopped before its end.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from fairlead.errors import ResultError
+from fairlead.model.duration import format_duration
 from fairlead.sim.report.comparison import ComparedSide
-from fairlead.sim.results.rows import JobRow
+from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.stored_run import StoredRun
-
-WORK_SETTINGS: Final = ("duration", "loadFactor")
-"""What can be set by name and changes which jobs come."""
-
-MOST_JOBS: Final = 20_000
-"""So many jobs of a run are looked at: two scenarios that differ do so sooner."""
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,54 +83,45 @@ def check_comparable(sides: Sequence[Side]) -> None:
                 )
     first, *others = sides
     for other in others:
-        _check_circumstances(first, other)
-        for seed, run in first.runs.items():
-            _check_jobs(first, run, other, other.runs[seed])
-
-
-def _check_circumstances(first: Side, other: Side) -> None:
-    one, two = (next(iter(side.runs.values())).about for side in (first, other))
-    facts = [
-        ("scenarios", one.scenario, two.scenario),
-        ("resources", ", ".join(one.resources), ", ".join(two.resources)),
-        ("seeds", _listed(first.runs), _listed(other.runs)),
-        ("starts", str(one.start_ms), str(two.start_ms)),
-    ]
-    facts += [
-        (f"settings of {name}", one.settings.get(name, "-"), two.settings.get(name, "-"))
-        for name in WORK_SETTINGS
-    ]
-    for what, here, there in facts:
-        if here != there:
+        if sorted(first.runs) != sorted(other.runs):
             raise ResultError(
-                f"{first.about.name} and {other.about.name} are not of the same work: their {what} "
-                f"differ ({here} and {there}). Simulate both alike"
+                f"{first.about.name} and {other.about.name} do not have the same seeds "
+                f"({_listed(first.runs)} and {_listed(other.runs)}): simulate both with the same "
+                "--seed and --seeds"
             )
+        for seed, run in first.runs.items():
+            _check_same_work(run, other.runs[seed])
 
 
-def _check_jobs(first: Side, one: StoredRun, other: Side, two: StoredRun) -> None:
-    """Refuse jobs of the same name that are not the same, and runs without any in common.
-
-    Which jobs came can differ: where work is submitted when other work starts or ends, that depends
-    on the rules.
-    """
-    known = {row.job: _shape(row) for row, _ in zip(one.jobs(), range(MOST_JOBS), strict=False)}
-    names = f"{first.about.name} and {other.about.name} are not of the same work"
-    common = seen = 0
-    for row, _ in zip(two.jobs(), range(MOST_JOBS), strict=False):
-        seen += 1
-        shape = known.get(row.job)
-        if shape is None:
-            continue
-        common += 1
-        if shape != _shape(row):
-            raise ResultError(f"{names}: the job {row.job} is not the same. Simulate both alike")
-    if known and seen and not common:
-        raise ResultError(f"{names}: they have no job in common. Simulate both alike")
+def _check_same_work(one: StoredRun, two: StoredRun) -> None:
+    differ = list(_differences(one.about, two.about))
+    if differ:
+        raise ResultError(
+            f"{one.folder} and {two.folder} are not of the same work: they differ in "
+            f"{', '.join(differ)}. Simulate both from the same work, with the same duration and "
+            "loadFactor: only rules, queues, nodes and other settings may differ"
+        )
 
 
-def _shape(row: JobRow) -> tuple[object, ...]:
-    return (row.queue, row.kind, row.run_ms, row.pods, row.min_pods, tuple(row.requests.items()))
+def _differences(one: RunAbout, two: RunAbout) -> Iterator[str]:
+    """Tell what of the work is not the same."""
+    if one.start_ms != two.start_ms:
+        yield f"their start ({one.start_ms} and {two.start_ms} ms since 1970)"
+    if one.work.duration_ms != two.work.duration_ms:
+        yield f"their duration ({_length(one)} and {_length(two)})"
+    if one.resources != two.resources:
+        yield f"their resources ({', '.join(one.resources)} and {', '.join(two.resources)})"
+    here, there = one.work.sources, two.work.sources
+    for name in here | there:
+        if name not in here or name not in there:
+            yield f"the work called {name}, which only one has"
+        elif here[name] != there[name]:
+            yield f"what the work called {name} is"
+
+
+def _length(about: RunAbout) -> str:
+    length_ms = about.work.duration_ms
+    return "until all is done" if length_ms is None else format_duration(length_ms)
 
 
 def _listed(seeds: Mapping[int, object]) -> str:
