@@ -25,13 +25,20 @@ from fairlead.model.workload import (
     PodSet,
     Workload,
 )
+from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_search import Judge, Tried, VictimSearch
 from tests.policy.kai.plain_search import PlainSearch
 from tests.policy.kai.random_worlds import build, queues
-from tests.policy.kai.test_claims_laws import START_MS, all_settings, contended_queues, cycle
+from tests.policy.kai.test_claims_laws import (
+    NOW_MS,
+    START_MS,
+    all_settings,
+    contended_queues,
+    cycle,
+)
 
 APP = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("x",)),))
 APPS = PodTerm(topology_key="host", selector=APP, namespaces=("",))
@@ -235,3 +242,66 @@ def test_a_search_that_remembers_finds_what_one_from_scratch_does(
     plain_decisions, plain_heard = from_scratch(state, chosen)
     assert heard == plain_heard
     assert decisions == plain_decisions
+
+
+@st.composite
+def fragmented_worlds(draw: st.DrawFn) -> ClusterState:
+    """Nodes of 4 devices, jobs that run whole or not at all, and some devices free here and there.
+
+    What waits for one or two large pods asks for no more than is free in all.
+    """
+    free = {f"n{at}": 4 for at in range(draw(st.integers(2, 5)))}
+    state = build(QueueChanged(draw(queues(name, None))) for name in ("a", "b"))
+    for name in free:
+        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 4000), occupied=(0, 0, 0))))
+    while sum(free.values()) > 6:
+        gpu = draw(st.sampled_from([1, 2, 3, 4]))
+        fitting = [node for node, count in free.items() if count >= gpu]
+        nodes = draw(st.permutations(fitting))[: draw(st.integers(1, 3))]
+        name, queue = f"r{len(state.runs):02}", draw(st.sampled_from("ab"))
+        if nodes:
+            start_whole(state, name, queue, gpu, nodes)
+        for node in nodes:
+            free[node] -= gpu
+    for name in ("p0", "p1"):
+        gpu = draw(st.integers(2, 4))
+        count = draw(st.integers(1, max(1, sum(free.values()) // gpu)))
+        state.apply(WorkloadAdded(whole_job(name, draw(st.sampled_from("ab")), gpu, count)))
+    return state
+
+
+def whole_job(name: str, queue: str, gpu: int, count: int) -> Workload:
+    asked = PodSet(name=name, count=count, min_count=0, requests=(0, 0, 1000 * gpu))
+    return Workload(
+        name=WorkloadName(name),
+        queue=QueueName(queue),
+        pod_sets=(asked,),
+        min_count=count,
+        priority=50,
+        created_ms=0,
+        extension=KaiJob(),
+    )
+
+
+def start_whole(state: ClusterState, name: str, queue: str, gpu: int, nodes: Sequence[str]) -> None:
+    job = whole_job(name, queue, gpu, len(nodes))
+    places = tuple(Placement(PodId(0, at), node) for at, node in enumerate(nodes))
+    state.apply(WorkloadAdded(job))
+    state.apply(WorkloadStarted(workload=job.name, placements=places, at_ms=START_MS))
+
+
+@settings(max_examples=200)
+@given(
+    state=fragmented_worlds() | strewn_worlds(),
+    most=st.sampled_from([None, 2, 4]),
+    faithful=st.booleans(),
+)
+def test_a_consolidation_that_is_not_searched_for_would_have_failed(
+    state: ClusterState, most: int | None, *, faithful: bool
+) -> None:
+    chosen = KaiSettings(
+        actions=("consolidation",), max_consolidation_victims=most, faithful=faithful
+    )
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(MoveBound, "allows", return_value=True):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes

@@ -27,11 +27,21 @@ class CappedLine(VictimLine):
         super().__init__(state, numbers, pool, allowed)
         self._most = most
         self._jobs: set[WorkloadName] = set()
+        self._returned: set[WorkloadName] = set()  # who stands in line again
 
     def pop(self) -> Candidate | None:
         """Take out who is next to give way; None if nobody is left, or enough were asked."""
-        while (candidate := super().pop()) is not None:
+        while self._returned or len(self._jobs) < self._most:
+            candidate = super().pop()
+            if candidate is None:
+                return None
             if candidate.job in self._jobs or len(self._jobs) < self._most:
                 self._jobs.add(candidate.job)
+                self._returned.discard(candidate.job)
                 return candidate
         return None
+
+    def put_back(self, candidate: Candidate) -> None:
+        """Let a job with the rest of its pods stand in line again."""
+        super().put_back(candidate)
+        self._returned.add(candidate.job)

@@ -19,6 +19,7 @@ from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
+from fairlead.policy.kai.move_bound import Leaver, MoveBound
 from fairlead.policy.kai.queue_race import numbers_above
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
@@ -50,6 +51,7 @@ class ClaimRound:
         self._spared = spared
         self._pool = self._victim_pool()
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
+        self._moves: MoveBound | None = None  # None: not known since the last change
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
         self._failed = FailedClaims(
@@ -138,6 +140,7 @@ class ClaimRound:
             return set()
         self._failed.note_success()
         self._refusals.clear()
+        self._moves = None
         for each in changed:
             self._pool.forget(each)
         return changed
@@ -211,13 +214,49 @@ class ClaimRound:
         Who holds what it may is disturbed only if taking from the others is not enough. It loses
         nothing even then, but may have to move. If nobody holds more, there is nothing to be had.
         """
-        if not claim.has_anybody_to_ask():
+        if not claim.has_anybody_to_ask() or self._is_hopeless(claim, pods):
             return None
         tried = self._search_once(claim, pods)
         if tried is None and self.action == "reclaim" and not claim.asks_everybody:
             claim.asks_everybody = True
             tried = self._search_once(claim, pods)
         return tried
+
+    def _is_hopeless(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+        """Return whether it is plain that nothing can be moved about so that *pods* fit.
+
+        Who wants to know why is told what stopped the search, so it is made.
+        """
+        if self.action != "consolidation" or self.view.tells_why:
+            return False
+        if claim.workload.name in self.state.runs:
+            return False  # it could move for others, but not for itself
+        finder = self.view.finder
+        if self._moves is None:
+            leavers = self._leavers(self._line_of_victims(claim))
+            self._moves = MoveBound(finder.rooms(), leavers)
+        sets = claim.workload.pod_sets
+        asked = [sets[pod.pod_set] for pod in pods]
+        sizes = [finder.besides_shares(each) for each in asked]
+        return not self._moves.allows(sizes, finder.nodes_with_room(asked))
+
+    def _leavers(self, line: VictimLine) -> list[Leaver] | None:
+        """Return all pods of those whom consolidation would ask, the same for every claimant.
+
+        None where some give up one pod after the other: whom else it asks depends on how far.
+        """
+        finder, workloads = self.view.finder, self.state.workloads
+        leavers: list[Leaver] = []
+        while (candidate := line.pop()) is not None:
+            if len(candidate.first_to_go()) < len(candidate.pods):
+                return None
+            sets = workloads[candidate.job].pod_sets
+            for pod, node in candidate.nodes.items():
+                held = sets[pod.pod_set]
+                if node is not None:
+                    freed, asked = finder.at_most_freed(held), finder.besides_shares(held)
+                    leavers.append(Leaver(node, freed, asked))
+        return leavers
 
     def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
         job = claim.workload.name

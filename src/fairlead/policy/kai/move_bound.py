@@ -1,0 +1,80 @@
+"""How many pods of a claimant could find a place at most, if all who leave for it are to stay.
+
+Consolidation fails nearly always, and a failed search makes many tries: whoever leaves makes room,
+takes it again, and somebody is left over. A pod that asks for twice as much takes two places from
+pods like the claimant's, wherever it goes. So of the places that are there when all have left,
+those are taken off that the leavers take again. What is left is an upper bound, whoever of them
+leaves: for each one that stays, there are at least as many places less as it would take.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from operator import add
+from typing import NamedTuple
+
+from fairlead.model.axes import Amounts
+from fairlead.placement.node_room import NodeRoom
+
+
+class Leaver(NamedTuple):
+    """A pod that could move."""
+
+    node: str
+    freed: Amounts  # what its node gains at most
+    asked: Amounts  # what it needs elsewhere at least
+
+
+class MoveBound:
+    """Counts places on the nodes of one state for claimants that all ask the same jobs to move."""
+
+    def __init__(self, rooms: Mapping[str, NodeRoom], leavers: Iterable[Leaver] | None) -> None:
+        """Take in the nodes that are ready, and everybody who could move at once.
+
+        None: who could is not certain, so nothing is denied.
+        """
+        self._rooms = rooms
+        self._is_certain = leavers is not None
+        self._free: dict[str, Sequence[int]] = {}  # where somebody leaves, once all have
+        self._asked: list[Amounts] = []
+        for node, freed, asked in leavers or ():
+            room = rooms.get(node)
+            if room is not None:  # else nothing is won there, and who leaves may take its place
+                self._free[node] = tuple(map(add, self._free.get(node, room.later), freed))
+                self._asked.append(asked)
+        self._known: dict[tuple[Amounts, ...], bool] = {}
+
+    def allows(self, sizes: Sequence[Amounts], base: Set[str]) -> bool:
+        """Return whether pods that ask for *sizes* may all find places on these nodes and those.
+
+        *base* must be the same for the same sizes. Law: if not, no search can succeed in which
+        nobody may lose a place. Cost: a look at each node, once for the same sizes.
+        """
+        if not self._is_certain:
+            return True
+        key = tuple(sorted(sizes))
+        if key not in self._known:
+            self._known[key] = all(self._has_places(size, sizes, base) for size in set(sizes))
+        return self._known[key]
+
+    def _has_places(self, size: Amounts, sizes: Sequence[Amounts], base: Set[str]) -> bool:
+        needs = [(at, amount) for at, amount in enumerate(size) if amount]
+        if not needs:
+            return True
+        wanted = sum([_times(asked, needs) for asked in (*sizes, *self._asked)])
+        places = 0
+        for free in self._all_free(base):
+            places += _times(free, needs)
+            if places >= wanted:
+                return True
+        return False
+
+    def _all_free(self, base: Set[str]) -> Iterable[Sequence[int]]:
+        """Yield what is free on every node where a claimant may look, once all have left."""
+        yield from self._free.values()
+        for node in base:
+            if node not in self._free and node in self._rooms:
+                yield self._rooms[node].later
+
+
+def _times(amounts: Sequence[int], needs: Sequence[tuple[int, int]]) -> int:
+    """Return how many times all *needs*, each with its place, are in *amounts*."""
+    return min([amounts[at] // amount for at, amount in needs])
