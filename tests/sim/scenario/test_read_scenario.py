@@ -90,6 +90,14 @@ MISTAKES = {
         NODES + QUEUES + "  work: [{name: w, queue: a}]\n",
         "error 7 $.spec.work[0] missing-field",
     ),
+    "a source has jobs": (
+        NODES + QUEUES + "  work: [{name: w, queue: a, jobs: []}]\n",
+        "error 7 $.spec.work[0].jobs missing-field",
+    ),
+    "no job has a billion pods": (
+        NODES + QUEUES + WORK.replace("requests", "pods: 1000000000, requests"),
+        "error 7 $.spec.work[0].jobs[0].pods out-of-range",
+    ),
     "a job is told once": (
         NODES + QUEUES + WORK.replace("}]}]", "}, {name: w-1, requests: {gpu: 1}, run: 1h}]}]"),
         "error 7 $.spec.work[0].jobs[1].name duplicate-entry",
@@ -148,6 +156,11 @@ DEFECTS = {
         "{poisson: {perHour: 1}}",
         "$.spec.work[0].shapes[0].run.lognormal.sigma",
     ),
+    "pods beyond all measure": (
+        "{requests: {gpu: 1}, run: 1h, pods: 1000000000}",
+        "{poisson: {perHour: 1}}",
+        "$.spec.work[0].shapes[0].pods",
+    ),
     "more pods than there can be": (
         "{requests: {gpu: 1}, run: 1h, pods: {exponential: {mean: 3}}}",
         "{poisson: {perHour: 1}}",
@@ -194,6 +207,30 @@ def test_a_defect_of_work_is_told_at_its_field(
     result = read(tmp_path, "  duration: 1d\n" + NODES + QUEUES + work)
     assert [(each.severity, each.path) for each in result.findings] == [("error", path)]
     assert "_" not in result.findings[0].message  # it speaks of fields as the file does
+    assert "_" not in result.findings[0].fix
+    assert result.findings[0].fix
+
+
+# Each row: a length of time that cannot be, what is said of it, and how to mend it.
+LENGTHS = {
+    "run: {uniform: {atLeast: 2h, atMost: 1h}}": ("found 1h, expected at least 2h", "2h or more"),
+    "run: 0s": ("found 0s, expected at least 1ms", "1ms or more"),
+    "run: {lognormal: {median: 1h, sigma: 1000}}": (
+        "found 1000, expected at most 10",
+        "10 or less",
+    ),
+}
+
+
+@pytest.mark.parametrize(("run", "said"), LENGTHS.items())
+def test_lengths_of_time_are_told_as_durations(
+    tmp_path: Path, run: str, said: tuple[str, str]
+) -> None:
+    work = f"  work: [{{name: w, queue: a, shapes: [{{requests: {{gpu: 1}}, {run}}}], "
+    [found] = read(
+        tmp_path, "  duration: 1d\n" + NODES + QUEUES + work + "arrivals: {at: {times: [0s]}}}]\n"
+    ).findings
+    assert (found.message, found.fix) == (said[0], f"write {said[1]}")
 
 
 # When which of the two nodes node-1 and node-2 is lost, and how that is found to be wrong.

@@ -116,6 +116,7 @@ def test_shapes_that_no_job_can_have(changes: dict[str, object], problem: str) -
 
 ARRIVALS: list[tuple[Arrivals, str]] = [
     (At(submit_ms=(5, -1)), ".submit_ms: found -1, expected at least 0"),
+    (At(submit_ms=()), ".submit_ms: found no times, expected some"),
     (At(submit_ms=(5,), jobs=0), ".jobs: found 0, expected at least 1"),
     (Every(interval_ms=0), ".interval_ms: found 0, expected at least 1"),
     (Every(interval_ms=1, jobs=0), ".jobs: found 0, expected at least 1"),
@@ -148,7 +149,10 @@ RATES: list[tuple[Rate, str]] = [
     (PerHour(arrivals=-3), ".arrivals: found -3, expected more than 0"),
     (Load(load=0, resource="gpu", capacity=1), ".load: found 0, expected more than 0"),
     (Load(load=1, resource="gpu", capacity=0), ".capacity: found 0, expected at least 1"),
-    (Load(load=1, resource="tpu", capacity=1), ".resource: no shape asks for tpu"),
+    (
+        Load(load=1, resource="tpu", capacity=1),
+        ".resource: found a load of tpu, which no shape asks for",
+    ),
 ]
 
 

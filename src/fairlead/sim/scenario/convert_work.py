@@ -89,8 +89,9 @@ class WorkConverter:
         for defect in work_defects(found):
             is_sound = False
             place = (*path, *defect_path(written, defect.field))
-            problem = in_words_of_file(defect.problem)
-            self._tell(place, "out-of-range", problem, "correct it")
+            problem = in_words_of_file(defect.problem, defect.field)
+            fix = in_words_of_file(defect.fix, defect.field)
+            self._tell(place, "out-of-range", problem, fix)
         return found if is_sound else None
 
     def _are_drawn_in_one_way(self, shapes: tuple[ShapeForm, ...], path: Path) -> bool:
@@ -228,8 +229,12 @@ class WorkConverter:
         )
 
     def _job_list(self, work: WorkForm, path: Path) -> JobList | None:
+        if not work.jobs:
+            message = "found no jobs, expected one or more"
+            self._tell((*path, "jobs"), "missing-field", message, "add one, or remove the source")
+            return None
         jobs = []
-        for place, form in enumerate(work.jobs or ()):
+        for place, form in enumerate(work.jobs):
             job = self._job(work, form, f"{work.name}-{place + 1}", (*path, "jobs", place))
             if job is None:
                 return None

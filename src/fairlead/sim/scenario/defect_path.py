@@ -5,10 +5,14 @@ from typing import Final
 
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.values import Value
+from fairlead.model.duration import format_duration
 from fairlead.sim.scenario.field_types import in_file
 
 _STEP: Final = re.compile(r"\[(?P<place>[0-9]+)\]|(?P<name>[^.\[\]]+)")
 _SPELT: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+_WHOLE: Final = re.compile(r"(?<![0-9.eE+-])-?[0-9]+(?![0-9.eE])")
+_NO_TIMES: Final = frozenset({"sigma", "shape", "alpha", "values"})
+"""What is told of these, also of a length of time, is no length: its weights, for one."""
 _OTHER_NAMES: Final = {
     "submit_ms": "times",
     "jobs_at_most": "atMost",
@@ -35,9 +39,12 @@ def defect_path(written: Value, field: str) -> Path:
     return tuple(path)
 
 
-def in_words_of_file(problem: str) -> str:
-    """Return *problem* with fields called as the file calls them."""
-    return _SPELT.sub(lambda word: _OTHER_NAMES.get(word[0], in_file(word[0])), problem)
+def in_words_of_file(said: str, field: str) -> str:
+    """Return what is *said* of *field* as the file would: names of fields, and lengths of time."""
+    steps = [step["name"] for step in _STEP.finditer(field) if step["name"] is not None]
+    if any(step.endswith("_ms") for step in steps) and steps[-1] not in _NO_TIMES:
+        said = _WHOLE.sub(lambda number: format_duration(int(number[0])), said)
+    return _SPELT.sub(lambda word: _OTHER_NAMES.get(word[0], in_file(word[0])), said)
 
 
 def _names(step: re.Match[str]) -> list[str | int]:

@@ -12,12 +12,14 @@ from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.values import Value
 from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
+from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
 from fairlead.sim.scenario.check_work import check_work, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.made_objects import told_of_scenario
 from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
+from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.queue_advice import inexpressible
 from fairlead.sim.scenario.queue_tree import QueueTree
 from fairlead.sim.scenario.read_form import read_form
@@ -47,7 +49,14 @@ def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
     are read when they run. Cost: linear in the files, once for each rule set.
     """
     findings = Findings()
-    document = _only_scenario(read_documents([path], findings), path, findings)
+    return scenario_of(read_documents([path], findings), path, also, findings)
+
+
+def scenario_of(
+    documents: list[Document], path: str, also: Sequence[PolicyName], findings: Findings
+) -> ScenarioResult:
+    """Return the scenario in *documents*, which were read from *path* with these *findings*."""
+    document = _only_scenario(documents, path, findings)
     if document is None or findings.has_errors:
         return ScenarioResult(scenario=None, findings=tuple(findings))
     reading = _Reading(document, str(FilePath(path).parent), tuple(also), findings)
@@ -105,6 +114,9 @@ class _Reading:
         if spec.duration_ms is None and any(map(is_endless, work)):
             message = "found work without end and no duration, expected one"
             self._tell(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
+        if not self._findings.has_errors:
+            for path, message, fix in too_large(spec, work, PolicyOverrides()):
+                self._tell(path, "out-of-range", message, fix)
         return Scenario(
             name=form.metadata.name,
             file=self._source.file,

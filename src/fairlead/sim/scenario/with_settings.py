@@ -18,9 +18,10 @@ from fairlead.manifest.text.fields import (
     duration_of,
     integer_of,
 )
-from fairlead.manifest.text.path import quote
-from fairlead.manifest.text.scalar import NumberError, number_value
+from fairlead.manifest.text.path import path_text, quote
+from fairlead.manifest.text.scalar import NumberError, is_written_as_number, number_value
 from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.work_part import WorkPart
 from fairlead.sim.work.arrivals import Bursts, Every, Poisson
@@ -46,7 +47,8 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
     """Return *scenario* with each of *settings* changed to the value that its text says.
 
     What a rule set does not know leaves it as it is. Raises `SimulationError` for a name that is
-    not in `SETTABLE`, or a text that is no value for it. No file is read again.
+    not in `SETTABLE`, a text that is no value for it, or more than anybody could simulate. No file
+    is read again.
     """
     for name, text in settings.items():
         setting = SETTABLE.get(name)
@@ -58,30 +60,42 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
             value = setting.parse(text)
         except FieldError as wrong:
             cure = f"; {wrong.fix}" if wrong.fix else ""
-            raise SimulationError(f"{name}: {wrong.message}{cure}") from None
+            raise SimulationError(f"the setting {name}: {wrong.message}{cure}") from None
         scenario = setting.change(scenario, value)
+    for path, message, fix in too_large(scenario.spec, scenario.work, scenario.overrides):
+        given = ", ".join(f"{name}={text}" for name, text in settings.items())
+        raise SimulationError(
+            f"with {given}: {path_text(path)}: {message}; {fix}, or set less than that"
+        )
     return scenario
 
 
 def _duration(text: str) -> int:
     length_ms, _ = duration_of(text)
     if length_ms < 0:
-        raise FieldError("out-of-range", f"found {quote(text)}, expected 0 or more", "write 0s")
+        message = f"found {quote(text)}, expected 0 or more"
+        raise FieldError("out-of-range", message, "write it without the sign, or 0s")
     return length_ms
 
 
 def _positive_duration(text: str) -> int:
-    length_ms = _duration(text)
-    if length_ms == 0:
-        raise FieldError("out-of-range", f"found {quote(text)}, expected more", "write 1ms or more")
+    length_ms, _ = duration_of(text)
+    if length_ms <= 0:
+        message = f"found {quote(text)}, expected more than 0"
+        raise FieldError("out-of-range", message, "write 1ms or more, such as 90s, 1h30m or 7d")
     return length_ms
 
 
 def _number(text: str) -> Any:
     try:
         return number_value(text)
-    except NumberError:
-        raise FieldError("wrong-type", f"found {quote(text)}, expected a number", "") from None
+    except NumberError as wrong:
+        if is_written_as_number(text):
+            message, fix = str(wrong), "write a number of ordinary size"
+        else:
+            message = f"found {quote(text)}, expected a number"
+            fix = "write digits, perhaps with a point, such as 2 or 0.5"
+        raise FieldError("wrong-type", message, fix) from None
 
 
 def _whole(text: str) -> int:

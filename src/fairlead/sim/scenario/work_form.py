@@ -3,6 +3,7 @@
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from fairlead.sim.scenario.drawn_form import ONE, DrawnCount, DrawnTime
 from fairlead.sim.scenario.field_types import (
@@ -15,7 +16,9 @@ from fairlead.sim.scenario.field_types import (
     says,
 )
 from fairlead.sim.scenario.trace_form import TraceForm
+from fairlead.sim.work.number import MOST
 
+PodCount: TypeAlias = Annotated[int, Meta(ge=1, le=MOST)]
 RunTime: TypeAlias = DurationMs | Literal["forever"] | DrawnTime
 
 
@@ -33,8 +36,8 @@ class JobForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     at_ms: Annotated[DurationMs, says("When it comes, since the start.")] = 0
     queue: Annotated[str | None, says("Else that of the source.")] = None
     user: str | None = None
-    pods: Positive = 1
-    min_pods: Annotated[Positive | None, says("Fewer than pods: elastic; else a gang.")] = None
+    pods: PodCount = 1
+    min_pods: Annotated[PodCount | None, says("Fewer than pods: elastic; else a gang.")] = None
     requests: Annotated[Quantities, says("Of each pod.")]
     run_ms: Annotated[DurationMs | Literal["forever"], says("With all of its pods.")]
     asked_ms: Annotated[DurationMs | None, says("The run time that its owner asks for.")] = None

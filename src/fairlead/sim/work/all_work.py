@@ -27,7 +27,8 @@ class AllWork:
         """Raise `WorkError` if two have one name: so would their jobs."""
         for name, count in Counter(source.name for source in sources).items():
             if count > 1:
-                raise WorkError("name", f"found {count} sources {name}, expected a name each")
+                problem = f"found {count} sources {name}, expected a name each"
+                raise WorkError("name", problem, "rename all but one")
         self._sources = tuple(sources)
         self._by_name = {source.name: source for source in sources}
 

@@ -77,14 +77,15 @@ def arrival_times(
         case Every(jobs=jobs, jitter_ms=jitter_ms):
             return _spread(zip(_regular(arrivals), repeat(jobs)), jitter_ms, lateness)
         case Poisson():
-            return _by_chance(arrivals, _per_hour(arrivals, shapes), chance)
+            return _by_chance(arrivals, arrivals_an_hour(arrivals, shapes), chance)
         case Bursts(jobs=several, spread_ms=spread_ms):
             draw = drawing(several, random_stream(seed, source, "burst"), lowest=_FEWEST)
-            begins = _by_chance(arrivals, _per_hour(arrivals, shapes), chance)
+            begins = _by_chance(arrivals, arrivals_an_hour(arrivals, shapes), chance)
             return _spread(((at_ms, draw()) for at_ms in begins), spread_ms, lateness)
 
 
-def _per_hour(arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...]) -> Fraction:
+def arrivals_an_hour(arrivals: Poisson | Bursts, shapes: tuple[JobShape, ...]) -> Fraction:
+    """Return how many arrivals there are an hour, on average over a week."""
     jobs: Number = arrivals.jobs if isinstance(arrivals, Bursts) else 1
     found = arrivals_per_hour(arrivals.rate, shapes, mean_number(jobs, lowest=_FEWEST))
     assert found is not None  # arrival_defects tells of it
@@ -129,7 +130,9 @@ def arrival_defects(
     """Tell what is wrong with arrivals, also in view of the jobs that arrive."""
     match arrivals:
         case At(submit_ms=times, jobs=jobs):
-            if times:
+            if not times:
+                yield WorkError(f"{field}.submit_ms", "found no times, expected some", "add one")
+            else:
                 yield from whole_number_defects(min(times), f"{field}.submit_ms", lowest=0)
             yield from count_defects(jobs, f"{field}.jobs", lowest=_FEWEST)
         case Every():

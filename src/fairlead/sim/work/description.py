@@ -43,7 +43,7 @@ WorkDescription: TypeAlias = ArrivingWork | Backlog
 def work_defects(work: WorkDescription) -> Iterator[WorkError]:
     """Tell everything that is wrong with a description, field by field."""
     if not work.name:
-        yield WorkError("name", "found no name, expected one")
+        yield WorkError("name", "found no name, expected one", "write one")
     yield from name_defects(work.queue, "queue")
     yield from name_defects(work.user, "user")
     yield from mix_defects(work.shapes, "shapes")

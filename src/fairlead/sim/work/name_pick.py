@@ -46,4 +46,4 @@ def name_defects(names: Names, field: str) -> Iterator[WorkError]:
         case Drawn(names=weighted):
             yield from weight_defects([weight for _, weight in weighted], f"{field}.names")
         case InTurn(names=()):
-            yield WorkError(f"{field}.names", "found no name, expected one or more")
+            yield WorkError(f"{field}.names", "found no name, expected one or more", "add one")

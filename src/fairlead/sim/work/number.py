@@ -115,7 +115,8 @@ def count_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkEr
             most = max(value for value, _ in values)
             yield from whole_number_defects(most, f"{field}.values", lowest=lowest, highest=MOST)
         case _ if number.at_most is None:
-            yield WorkError(field, f"found no at_most, expected one of at most {MOST}")
+            problem = f"found no at_most, expected one of at most {MOST}"
+            yield WorkError(field, problem, "add at_most: nobody has more than that")
         case _:
             yield from whole_number_defects(
                 number.at_most, f"{field}.at_most", lowest=lowest, highest=MOST
@@ -163,6 +164,6 @@ def _middle_defects(curve: LogNormal, field: str) -> Iterator[WorkError]:
     told = {name: value for name, value in given.items() if value is not None}
     if len(told) != 1:
         found = "both median and mean" if told else "neither median nor mean"
-        yield WorkError(field, f"found {found}, expected one of them")
+        yield WorkError(field, f"found {found}, expected one of them", "write one of them")
     for name, value in told.items():
         yield from positive_defects(value, f"{field}.{name}", highest=HIGHEST)

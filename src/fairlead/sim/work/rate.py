@@ -65,7 +65,12 @@ def load_defects(rate: Rate, shapes: tuple[JobShape, ...], field: str) -> Iterat
         yield WorkError(
             field,
             "a load needs the mean of pods and run_ms, but a shape runs for ever or its "
-            "tail is too heavy: give it at_most, or give arrivals per hour",
+            "tail is too heavy",
+            "give it at_most, or give arrivals per hour",
         )
     elif job == 0:
-        yield WorkError(f"{field}.resource", f"no shape asks for {rate.resource}")
+        yield WorkError(
+            f"{field}.resource",
+            f"found a load of {rate.resource}, which no shape asks for",
+            "name what the shapes ask for",
+        )

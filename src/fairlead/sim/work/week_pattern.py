@@ -81,7 +81,8 @@ def pattern_defects(pattern: WeekPattern, field: str) -> Iterator[WorkError]:
         ("by_weekday", pattern.by_weekday, 7),
     ):
         if len(weights) != count:
-            yield WorkError(f"{field}.{name}", f"found {len(weights)} numbers, expected {count}")
+            problem = f"found {len(weights)} numbers, expected {count}"
+            yield WorkError(f"{field}.{name}", problem, f"write {count} numbers")
         else:
             yield from weight_defects(weights, f"{field}.{name}")
     yield from whole_number_defects(

@@ -49,7 +49,9 @@ def weight_defects(weights: Sequence[Real], field: str) -> Iterator[WorkError]:
         if problem is None and weight < 0:
             problem = f"found the weight {weight}, expected at least 0"
         if problem is not None:
-            yield WorkError(field, problem)
+            yield WorkError(field, problem, "write a number of ordinary size, 0 or more")
             return
     if not any(weights):
-        yield WorkError(field, "found weights that sum to 0, expected more than 0")
+        yield WorkError(
+            field, "found weights that sum to 0, expected more than 0", "write at least one above 0"
+        )

@@ -19,10 +19,11 @@ _MAX_DIGITS: Final = 30
 class WorkError(SimulationError):
     """A description of work means nothing; says which field, what was found and expected."""
 
-    def __init__(self, field: str, problem: str) -> None:
+    def __init__(self, field: str, problem: str, fix: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field  # such as shapes[1].run_ms.sigma
         self.problem = problem
+        self.fix = fix  # what its user can do
 
 
 def whole_number_defects(
@@ -30,9 +31,13 @@ def whole_number_defects(
 ) -> Iterator[WorkError]:
     """Tell whether a whole number lies outside of its bounds."""
     if value < lowest:
-        yield WorkError(field, f"found {value}, expected at least {lowest}")
+        yield WorkError(
+            field, f"found {value}, expected at least {lowest}", f"write {lowest} or more"
+        )
     elif highest is not None and value > highest:
-        yield WorkError(field, f"found {value}, expected at most {highest}")
+        yield WorkError(
+            field, f"found {value}, expected at most {highest}", f"write {highest} or less"
+        )
 
 
 def real_problem(value: Real) -> str | None:
@@ -54,15 +59,15 @@ def positive_defects(
     value: Real, field: str, *, lowest: Real = 0, highest: Real | None = None
 ) -> Iterator[WorkError]:
     """Tell whether a number is not above zero, or outside of its bounds."""
-    problem = real_problem(value)
+    problem, fix = real_problem(value), "write a number of ordinary size"
     if problem is None and value <= 0:
-        problem = f"found {value}, expected more than 0"
+        problem, fix = f"found {value}, expected more than 0", "write a number above 0"
     elif problem is None and value < lowest:
-        problem = f"found {value}, expected at least {lowest}"
+        problem, fix = f"found {value}, expected at least {lowest}", f"write {lowest} or more"
     elif problem is None and highest is not None and value > highest:
-        problem = f"found {value}, expected at most {highest}"
+        problem, fix = f"found {value}, expected at most {highest}", f"write {highest} or less"
     if problem is not None:
-        yield WorkError(field, problem)
+        yield WorkError(field, problem, fix)
 
 
 def span_defects(from_ms: int, until_ms: int | None, field: str) -> Iterator[WorkError]:
@@ -70,5 +75,7 @@ def span_defects(from_ms: int, until_ms: int | None, field: str) -> Iterator[Wor
     yield from whole_number_defects(from_ms, f"{field}from_ms", lowest=0)
     if until_ms is not None and until_ms <= from_ms:
         yield WorkError(
-            f"{field}until_ms", f"found {until_ms}, expected more than from_ms, {from_ms}"
+            f"{field}until_ms",
+            f"found {until_ms}, expected more than from_ms, {from_ms}",
+            "write a later until_ms or an earlier from_ms",
         )
