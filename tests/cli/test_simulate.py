@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import signal
+import threading
 from pathlib import Path
 from unittest import mock
 
@@ -134,7 +136,13 @@ def test_a_file_of_kais_simulator_prints_kais_table() -> None:
 REFUSED = {
     "an unknown policy": (("--policy", "kay"), 'found the policy "kay"; did you mean "kai"?'),
     "an unknown setting": (("--set", "kvalue=1"), 'did you mean "kValue"?'),
-    "a wrong value": (("--set", "kValue=x"), 'kValue: found "x", expected a number'),
+    "a wrong value": (("--set", "kValue=x"), 'the setting kValue: found "x", expected a number'),
+    "a huge value": (("--set", "kValue=1e400"), 'found "1e400", expected a number below 1e308'),
+    "a time without end": (("--set", "duration=-1h"), 'found "-1h", expected more than 0; write'),
+    "work without end": (
+        ("--set", "loadFactor=1e15"),
+        "with loadFactor=1e15: $.spec.work[0].arrivals: found some 2.6e+16 jobs, expected at most",
+    ),
     "a record that is not there": (("--usage-from", "no.db"), "cannot read no.db: No such file"),
     "no record": (("--usage-from", "small.yaml"), "small.yaml is no record of use"),
 }
@@ -156,6 +164,10 @@ WRONG_USAGE = {
     "a moment of nothing": (("--usage-at", NOW), "name that too"),
     "a moment without zone": (("--usage-at", "2026-01-01T00:00:00"), "without a time zone"),
     "no seeds": (("--seeds", "0"), "0 is not in the range"),
+    "no policy": (("--policy", ","), "found no name in ',', expected such as kai,kueue"),
+    "an empty policy": (("--policy", ""), "found no name in ''"),
+    "nowhere to": (("--to", ""), "perhaps of a variable that is not set: name a folder"),
+    "no name of a record": (("--usage-from", ""), "is not set: name a file"),
 }
 
 
@@ -209,8 +221,23 @@ def test_a_file_that_is_no_scenario_is_told(tmp_path: Path) -> None:
     ran = run_cli("simulate", "x.yaml")
     assert ran.exit_code == 1
     assert "found 0 scenarios in 1 objects" in ran.err
-    assert run_cli("simulate", "missing.yaml").exit_code == 1
+    missing = run_cli("simulate", "missing.yaml")
+    assert missing.exit_code == 1
+    assert "fix: name the file of a scenario, one that exists" in missing.err
+    (tmp_path / "folder").mkdir()
+    assert "found a folder, expected the file of one" in run_cli("simulate", "folder").err
     assert run_cli("simulate", "-").exit_code == 2
+    assert "found an empty name" in run_cli("simulate", "").err
+
+
+def test_a_scenario_may_come_through_a_pipe(tmp_path: Path) -> None:
+    text = Path(write_scenario(tmp_path)).read_bytes()
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=Path("pipe").write_bytes, args=(text,))
+    writer.start()
+    ran = run_cli("simulate", "pipe", "--set", "duration=30s", "--to", "out")
+    writer.join(timeout=60)
+    assert ran.exit_code == 0, ran.err
 
 
 def test_validate_checks_a_scenario_as_one(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
@@ -13,6 +14,7 @@ import pytest
 from fairlead.cli.run_progress import RunCount
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.sweep import run_on_dask
+from tests.cli.past_store import NOW, capacity, held, write_past
 from tests.cli.run_cli import Ran, run_cli
 from tests.cli.simulated import write_scenario
 from tests.cli.test_progress import Terminal
@@ -79,9 +81,34 @@ def test_a_dask_cluster_gives_the_same_bytes(
         cluster.scale(1)
         cluster.wait_for_workers(1, timeout=60)
         ran = run_cli("sweep", "small.yaml", *SWEEP, *on, "--to", "on-dask")
+        record = write_past(folder, [capacity(2, 8), held(2, "a", 8), held(0, "a", 0)])
+        begin = (*SWEEP, "--usage-from", record, "--usage-at", NOW, "--to")
+        used = run_cli("sweep", "small.yaml", *begin, "used-on-dask", *on)
+    assert used.exit_code == 0, used.err
+    run_cli("sweep", "small.yaml", *begin, "used-here", "--workers", "2")
+    assert contents(folder / "used-on-dask") == contents(folder / "used-here")
     assert ran.exit_code == 0, ran.err
     assert ran.out.replace("on-dask", "out") == swept.out.replace(f"{folder}/", "")
     assert contents(folder / "on-dask") == contents(folder / "out")
+
+
+def test_runs_can_begin_with_a_record_of_use(folder: Path, swept: Ran) -> None:
+    """In the pool as alone; whoever held all until then comes second, and that is another run."""
+    assert swept.exit_code == 0
+    record = write_past(folder, [capacity(2, 8), held(2, "a", 8), held(0, "a", 0)])
+    begin = ("--usage-from", record, "--usage-at", NOW)
+    scenario, to = str(folder / "small.yaml"), str(folder / "used")
+    assert run_cli("sweep", scenario, *SWEEP, *begin, "--workers", "1", "--to", to).exit_code == 0
+    name = "kai-kValue=2-halfLife=5m"
+    assert contents(folder / "used" / name) != contents(folder / "out" / name)
+    settings = ("--set", "duration=60s", "--set", "kValue=2", "--set", "halfLife=5m")
+    run_cli("simulate", scenario, *settings, *begin, "--to", str(folder / "used-alone"))
+    alone, among = contents(folder / "used-alone/kai"), contents(folder / "used" / name)
+    assert alone.pop("run.json") != among.pop("run.json"), "they differ in their name"
+    assert alone == among
+    under_kueue = ("--policy", "kueue", "--over", "grace=0s", "--set", "duration=1s")
+    ran = run_cli("sweep", scenario, *under_kueue, *begin, "--to", str(folder / "kueue"))
+    assert "note: under kueue past use does not count" in ran.err
 
 
 def test_programs_get_every_measure_of_every_combination(folder: Path) -> None:
@@ -139,6 +166,37 @@ def test_a_scheduler_that_does_not_answer_is_told(
     ran = run_cli("sweep", str(folder / "small.yaml"), *SWEEP, *on)
     assert ran.exit_code == 1
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in ran.err
+    assert not (folder / "nobody").exists(), "it is connected before a folder is made"
+
+
+NO_ADDRESS = {
+    "foo://here:1": "unknown address scheme 'foo'",
+    "tcp://[::1": "invalid address",
+    "tls://127.0.0.1:1": "TLS",
+}
+
+
+@pytest.mark.parametrize(("address", "problem"), NO_ADDRESS.items())
+def test_an_address_that_is_none_is_told(folder: Path, address: str, problem: str) -> None:
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    ran = run_cli("sweep", str(folder / "small.yaml"), *SWEEP, "--on", f"dask:{address}")
+    assert ran.exit_code == 1
+    assert ran.err.startswith(f"error: no Dask scheduler answers at {address} (")
+    assert problem in ran.err
+
+
+def test_a_failed_connection_ends_in_one_sentence(folder: Path) -> None:
+    """In a process of its own: threads of Dask would complain when it ends."""
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    to = str(folder / "nowhere")
+    command = ["sweep", str(folder / "small.yaml"), *SWEEP, "--on", "dask:nonsense", "--to", to]
+    ran = subprocess.run(
+        [sys.executable, "-m", "fairlead", *command], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    [line] = ran.stderr.splitlines()
+    assert line.startswith("error: no Dask scheduler answers at nonsense (missing port number")
+    assert not Path(to).exists()
 
 
 def test_without_dask_it_is_told_what_to_install(
@@ -153,8 +211,14 @@ def test_without_dask_it_is_told_what_to_install(
 
 WRONG_USAGE = {
     "nothing to sweep over": ((), "Missing option '--over'"),
-    "no values": (("--over", "kValue"), "expected NAME=VALUE"),
+    "no values": (
+        ("--over", "kValue"),
+        "found 'kValue', expected NAME=VALUE,... such as kValue=0.5,1,2",
+    ),
     "an empty value": (("--over", "kValue=1,"), "expected values that differ"),
+    "no policy": (("--over", "kValue=1", "--policy", ","), "found no name in ','"),
+    "nowhere to": (("--over", "kValue=1", "--to", ""), "found an empty name"),
+    "a moment of nothing": (("--over", "kValue=1", "--usage-at", NOW), "name that too"),
     "a value twice": (("--over", "kValue=1,1"), "expected values that differ"),
     "set and swept": (("--over", "kValue=1", "--set", "kValue=2"), "leave one out"),
     "seeds swept and given": (("--over", "seed=1,2", "--seed", "5"), "seed as a setting beside"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import output_option
 from fairlead.cli.table import table_text
 from fairlead.explain.measure_text import measure_text
@@ -34,7 +35,7 @@ CSV_COLUMNS = (
 @click.option(
     "--to",
     "file",
-    type=click.Path(dir_okay=False),
+    type=NamedPath(dir_okay=False),
     metavar="FILE",
     help="Write the comparison there too, as one page that opens in any browser.",
 )

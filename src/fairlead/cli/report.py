@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from fairlead.cli.named_path import NamedPath
 from fairlead.errors import FairleadError
 from fairlead.explain.printable import printable
 from fairlead.explain.whole_file import write_whole
@@ -22,17 +23,17 @@ PAGE_FILE = "report.html"
 
 
 @click.command(epilog=EPILOG)
-@click.argument("result", type=click.Path(file_okay=False))
+@click.argument("result", type=NamedPath(file_okay=False))
 @click.option(
     "--to",
     "file",
-    type=click.Path(dir_okay=False),
+    type=NamedPath(dir_okay=False),
     metavar="FILE",
     help=f"Write the page there; by default as {PAGE_FILE} into the folder of the result.",
 )
 @click.option(
     "--figures",
-    type=click.Path(file_okay=False),
+    type=NamedPath(file_okay=False),
     metavar="FOLDER",
     help="Draw pictures into this folder, instead of a page unless --to asks for one.",
 )

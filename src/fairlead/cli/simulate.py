@@ -1,25 +1,23 @@
 """``fairlead simulate``: a scenario, run under one or several rule sets."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from fairlead.cli.interruption import heeded
-from fairlead.cli.options import output_option, read_moment
+from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunProgress
-from fairlead.cli.simulation_file import assignments, check_seeds, file_or_exit, names_in
+from fairlead.cli.simulation_file import file_or_exit
+from fairlead.cli.simulation_options import Asked, takes_scenario
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
-from fairlead.sim.results.result_folder import RESULTS, ResultFolder, free_folder
+from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.choose_variants import choose_variants
-from fairlead.sim.scenario.prepare import prepare
-from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.scenario import Variant
 from fairlead.sim.scenario.with_settings import with_settings
-from fairlead.usage.entries import Entry
 
 EPILOG = """\b
 Examples:
@@ -32,93 +30,37 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("scenario", type=click.Path(allow_dash=True))
-@click.option(
-    "--policy",
-    metavar="NAME,...",
-    help="Which of its variants to run, or which rule sets; by default those that it lists.",
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change a setting, such as kValue=2; may be repeated.",
-)
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="What chance begins with.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1, max=10_000),
-    metavar="N",
-    help="Run N times, with the seed and those after it.",
-)
-@click.option(
-    "--usage-from",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Begin with this record of use: a store, or what usage export writes.",
-)
-@click.option(
-    "--usage-at",
-    metavar="TIME",
-    callback=read_moment,
-    help="The moment of that record at which the simulation starts; by default its start.",
-)
-@click.option(
-    "--to",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Where to write the results; by default a new folder below results.",
-)
+@takes_scenario
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet, too.")
 @output_option("table", "json", "yaml", "csv")
-def command(
-    scenario: str,
-    policy: str | None,
-    settings: tuple[str, ...],
-    seed: int | None,
-    seeds: int | None,
-    usage_from: str | None,
-    usage_at: int | None,
-    to: str | None,
-    parquet: bool,
-    output: str,
-) -> None:
+def command(asked: Asked, parquet: bool, output: str) -> None:
     """Run a scenario on a virtual clock: who got what, who waited, and was it fair.
 
     Under each rule set in turn. All results are written to a folder, as CSV and JSON. A file of
     KAI's own simulator is run as it is, and its table printed.
     """
-    names = names_in(policy)
-    read = file_or_exit(scenario, names)
+    read = file_or_exit(asked)
     if read.scenario is None:
-        given = (policy, *settings, seed, seeds, usage_from, usage_at, to, parquet or None)
-        _print_kai_table(read.kai_simulation, is_plain=not any(each is not None for each in given))
+        _print_kai_table(read.kai_simulation, is_plain=asked.is_plain() and not parquet)
         return
-    if usage_at is not None and usage_from is None:
-        raise click.UsageError(
-            "--usage-at is a moment of the record of --usage-from: name that too"
-        )
     if parquet:
         require_parquet()
-    changes = assignments(settings, "--set")
-    check_seeds(changes, seed, seeds)
-    changed = with_settings(read.scenario, changes)
-    variants = choose_variants(changed, names)
-    history = _history(usage_from, usage_at, changed, variants)
-    first = changed.spec.seed if seed is None else seed
+    changed = with_settings(read.scenario, asked.settings)
+    variants = choose_variants(changed, asked.policies)
+    history = asked.history(changed, variants)
+    first = changed.spec.seed if asked.seed is None else asked.seed
     orders = {
-        run_name(variant, each, seeds): RunOrder(
+        run_name(variant, each, asked.seeds): RunOrder(
             scenario=read.scenario,
             variant=variant.name,
             seed=each,
-            settings=changes,
+            settings=asked.settings,
             history=history,
         )
         for variant in variants
-        for each in range(first, first + (seeds or 1))
+        for each in range(first, first + (asked.seeds or 1))
     }
-    folder = Path(to) if to else free_folder(Path(RESULTS), changed.name)
+    folder = asked.folder(changed.name)
     is_whole = _run_all(orders, ResultFolder(folder, changed.name, orders))
     result = read_result(folder)
     for run in result.runs if parquet else ():
@@ -161,24 +103,6 @@ def _print_kai_table(asked: KaiSimulation | None, *, is_plain: bool) -> None:
     from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
 
     run_kai_simulation(asked, click.echo)
-
-
-def _history(
-    file: str | None, at_ms: int | None, scenario: Scenario, variants: Sequence[Variant]
-) -> tuple[Entry, ...]:
-    if file is None:
-        return ()
-    from fairlead.cli.usage_from import read_history
-
-    history = read_history(file, at_ms, scenario.spec.start_ms)
-    for variant in variants:
-        if prepare(scenario, variant).past_use is None:
-            click.echo(
-                f"note: under {variant.name} past use does not count, so {file} changes nothing; "
-                "under kai it does where the scenario has usage",
-                err=True,
-            )
-    return history
 
 
 def _show(result: StoredResult, variants: Sequence[Variant], output: str) -> None:

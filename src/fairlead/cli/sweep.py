@@ -1,23 +1,29 @@
 """``fairlead sweep``: a scenario under all combinations of some settings."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import click
+import msgspec
 
-from fairlead.cli.interruption import Interruption, heeded
+from fairlead.cli.interruption import heeded
 from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunCount
-from fairlead.cli.simulation_file import assignments, check_seeds, names_in, scenario_or_exit
+from fairlead.cli.simulation_file import scenario_or_exit
+from fairlead.cli.simulation_options import Asked, assignments, check_seeds, takes_scenario
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.eviction_table import Phrase
 from fairlead.sim.results.read_result import StoredResult, read_result
-from fairlead.sim.results.result_folder import RESULTS, ResultFolder, free_folder
+from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.run_variant import RunOrder
 from fairlead.sim.scenario.choose_variants import choose_variants
-from fairlead.sim.sweep.combinations import Combination, all_runs, combinations
+from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.sweep.combinations import Combination, Sweep, all_runs, combinations
 
 DASK: Final = "dask:"
 
@@ -30,101 +36,89 @@ Examples:
 """
 
 
+class RunThem(Protocol):
+    """Runs orders below a folder and yields each run as it ends, until somebody wants to stop."""
+
+    def __call__(
+        self,
+        orders: Mapping[str, RunOrder],
+        folder: Path,
+        *,
+        phrase: Phrase,
+        is_stopped: Callable[[], bool],
+    ) -> Iterator[RunAbout]: ...
+
+
+def _read_swept(
+    _context: click.Context, _option: click.Parameter, items: tuple[str, ...]
+) -> Mapping[str, list[str]]:
+    swept = {}
+    for name, text in assignments(items, "NAME=VALUE,... such as kValue=0.5,1,2").items():
+        values = text.split(",")
+        if "" in values or len(set(values)) < len(values):
+            raise click.BadParameter(
+                f"found {name}={text}, expected values that differ, such as {name}=1,2"
+            )
+        swept[name] = values
+    return swept
+
+
 @click.command(epilog=EPILOG)
-@click.argument("scenario", type=click.Path(allow_dash=True))
 @click.option(
     "--over",
     multiple=True,
     required=True,
     metavar="NAME=VALUE,...",
+    callback=_read_swept,
     help="A setting and the values to try; may be repeated for all combinations.",
 )
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change a setting in all runs; may be repeated.",
-)
-@click.option(
-    "--policy",
-    metavar="NAME,...",
-    help="Which of its variants to run, or which rule sets; by default those that it lists.",
-)
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="What chance begins with.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1, max=10_000),
-    metavar="N",
-    help="Run each N times, with the seed and those after it.",
-)
+@takes_scenario
 @click.option(
     "--workers",
     type=click.IntRange(min=1, max=1024),
     metavar="N",
     help="How many runs at a time; by default one for each core.",
 )
-@click.option(
-    "--on",
-    metavar="dask:ADDRESS",
-    help="Run on this Dask cluster instead.",
-)
-@click.option(
-    "--to",
-    type=click.Path(file_okay=False),
-    metavar="FOLDER",
-    help="Where to write the results; by default a new folder below results.",
-)
+@click.option("--on", metavar="dask:ADDRESS", help="Run on this Dask cluster instead.")
 @output_option("table", "json", "csv")
 def command(
-    scenario: str,
-    over: tuple[str, ...],
-    settings: tuple[str, ...],
-    policy: str | None,
-    seed: int | None,
-    seeds: int | None,
-    workers: int | None,
-    on: str | None,
-    to: str | None,
-    output: str,
+    asked: Asked, over: Mapping[str, list[str]], workers: int | None, on: str | None, output: str
 ) -> None:
     """Run a scenario under all combinations of some settings, and compare them.
 
     Several runs at a time, each in a process of its own, or on an existing Dask cluster: the
     results are the same, byte for byte.
     """
-    names = names_in(policy)
-    swept = _swept(over)
-    changes = assignments(settings, "--set")
-    for name in swept.keys() & changes.keys():
+    for name in over.keys() & asked.settings.keys():
         raise click.UsageError(f"found {name} in --set and in --over: leave one out")
-    check_seeds({*swept, *changes}, seed, seeds)
+    check_seeds(over, asked)
     address = _address(on, workers)
-    # Workers elsewhere know no folder of ours, so to them all paths are told from the root.
-    path = scenario if address is None else str(Path(scenario).absolute())
-    read = scenario_or_exit(path, names)
-    variants = choose_variants(read, names)
-    rows = combinations(read, variants, swept, changes, seed, seeds)
+    if address is not None:
+        # Workers elsewhere know no folder of ours, so to them all paths are told from the root.
+        path = str(Path(asked.scenario).absolute())
+        asked = msgspec.structs.replace(asked, scenario=path)
+    scenario = scenario_or_exit(asked)
+    variants = choose_variants(scenario, asked.policies)
+    # Which use counts, and whether any does, is the same for all values of a setting.
+    first = {name: values[0] for name, values in over.items()}
+    sweep = Sweep(
+        scenario=scenario,
+        variants=variants,
+        over=over,
+        settings=asked.settings,
+        seed=asked.seed,
+        seeds=asked.seeds,
+        history=asked.history(with_settings(scenario, {**asked.settings, **first}), variants),
+    )
+    rows = combinations(sweep)
     orders = dict(all_runs(rows))
-    folder = Path(to) if to else free_folder(Path(RESULTS), f"{read.name}-sweep")
-    is_whole = _run_all(orders, ResultFolder(folder, read.name, orders), workers, address)
+    with _place(address, min(workers or _cores(), len(orders))) as run_them:
+        folder = asked.folder(f"{scenario.name}-sweep")
+        is_whole = _run_all(orders, ResultFolder(folder, scenario.name, orders), run_them)
     _show(read_result(folder), rows, output)
     if not is_whole:
         click.echo("interrupted: the runs that had ended are kept", err=True)
         raise click.exceptions.Exit(130)
-
-
-def _swept(over: Sequence[str]) -> Mapping[str, list[str]]:
-    swept = {}
-    for name, text in assignments(over, "--over").items():
-        values = text.split(",")
-        if "" in values or len(set(values)) < len(values):
-            raise click.BadParameter(
-                f"found {name}={text}, expected values that differ, such as {name}=1,2",
-                param_hint="--over",
-            )
-        swept[name] = values
-    return swept
 
 
 def _address(on: str | None, workers: int | None) -> str | None:
@@ -139,14 +133,31 @@ def _address(on: str | None, workers: int | None) -> str | None:
     return on.removeprefix(DASK)
 
 
-def _run_all(
-    orders: Mapping[str, RunOrder], folder: ResultFolder, workers: int | None, address: str | None
-) -> bool:
+@contextmanager
+def _place(address: str | None, workers: int) -> Iterator[RunThem]:
+    """Return what runs orders: on a Dask cluster that answers, or in processes of this machine."""
+    if address is not None:
+        from fairlead.sim.sweep.run_on_dask import dask_cluster
+
+        with dask_cluster(address) as cluster:
+            yield cluster.run
+    else:
+        from fairlead.sim.sweep.run_in_processes import run_in_processes
+
+        yield partial(run_in_processes, workers=workers)
+
+
+def _run_all(orders: Mapping[str, RunOrder], folder: ResultFolder, run_them: RunThem) -> bool:
     """Run all, and return whether nobody stopped that."""
     with heeded("the runs that have ended are kept") as interruption:
         progress = RunCount(len(orders))
         try:
-            for about in _runs(orders, folder.path, workers, address, interruption):
+            for about in run_them(
+                orders,
+                folder.path,
+                phrase=reason_text,
+                is_stopped=lambda: interruption.is_wanted,
+            ):
                 if about.complete:
                     folder.ended(about)
                     progress.one_more()
@@ -154,34 +165,6 @@ def _run_all(
             progress.end()
             folder.remove_unended()
         return not interruption.is_wanted
-
-
-def _runs(
-    orders: Mapping[str, RunOrder],
-    folder: Path,
-    workers: int | None,
-    address: str | None,
-    interruption: Interruption,
-) -> Iterator[RunAbout]:
-    if address is not None:
-        from fairlead.sim.sweep.run_on_dask import run_on_dask
-
-        return run_on_dask(
-            address,
-            orders,
-            folder,
-            phrase=reason_text,
-            is_stopped=lambda: interruption.is_wanted,
-        )
-    from fairlead.sim.sweep.run_in_processes import run_in_processes
-
-    return run_in_processes(
-        orders,
-        folder,
-        workers=min(workers or _cores(), len(orders)),
-        phrase=reason_text,
-        is_stopped=lambda: interruption.is_wanted,
-    )
 
 
 def _cores() -> int:

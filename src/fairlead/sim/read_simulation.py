@@ -1,6 +1,7 @@
 """A file that can be simulated: a scenario of ours, or a file of KAI's own simulator."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -10,7 +11,7 @@ from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.policy.names import PolicyName
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.kai_file.read_kai_file import is_kai_simulation, read_kai_simulation
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.read_scenario import scenario_of
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.scenario_form import API_VERSION, KIND
 
@@ -26,17 +27,31 @@ class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
 def read_simulation(path: str, also: Sequence[PolicyName] = ()) -> SimulationFile:
     """Read the file at *path*, whichever of the two it is: what it holds tells.
 
-    *also* is as for `read_scenario`. Never raises for what a file holds.
+    *also* is as for `read_scenario`. Never raises for what a file holds. It is read once, so it may
+    be a pipe.
     """
     findings = Findings()
+    if Path(path).is_dir():
+        message = "found a folder, expected the file of one scenario"
+        findings.add("error", "unreadable", file=path, message=message, fix="name a file in it")
+        return SimulationFile(findings=tuple(findings))
     documents = read_documents([path], findings)
     if len(documents) == 1 and is_kai_simulation(documents[0]):
         asked = read_kai_simulation(documents[0], findings)
         return SimulationFile(
             kai_simulation=None if findings.has_errors else asked, findings=tuple(findings)
         )
-    result = read_scenario(path, also)
-    return SimulationFile(scenario=result.scenario, findings=result.findings)
+    result = scenario_of(documents, path, also, findings)
+    told = tuple(_told_of_one(each) if each.file == path else each for each in result.findings)
+    return SimulationFile(scenario=result.scenario, findings=told)
+
+
+def _told_of_one(finding: Finding) -> Finding:
+    """Return *finding* with a cure for who names one file, and not folders or standard input."""
+    if finding.code != "unreadable":
+        return finding
+    fix = "name the file of a scenario, one that exists and that you may read"
+    return msgspec.structs.replace(finding, fix=fix)
 
 
 def is_scenario(document: Document) -> bool:

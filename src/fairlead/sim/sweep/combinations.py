@@ -10,9 +10,22 @@ from fairlead.errors import SimulationError
 from fairlead.sim.run_variant import RunOrder
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.usage.entries import Entry
 
 MOST_RUNS: Final = 100_000
 """More is surely a slip."""
+
+
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be run: all values of what is swept over, and what holds for all of them."""
+
+    scenario: Scenario
+    variants: Sequence[Variant]
+    over: Mapping[str, Sequence[str]]
+    settings: Mapping[str, str] = {}
+    seed: int | None = None  # None: that of the scenario
+    seeds: int | None = None  # so many from it on
+    history: tuple[Entry, ...] = ()  # what was used before the start
 
 
 class Combination(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,51 +36,42 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     runs: dict[str, RunOrder]
 
 
-def combinations(
-    scenario: Scenario,
-    variants: Sequence[Variant],
-    over: Mapping[str, Sequence[str]],
-    settings: Mapping[str, str],
-    seed: int | None,
-    seeds: int | None,
-) -> list[Combination]:
-    """Return all combinations, the last setting of *over* changing first.
+def combinations(sweep: Sweep) -> list[Combination]:
+    """Return all combinations, the last setting that is swept over changing first.
 
-    *settings* hold for all of them. Raises `SimulationError` for a setting or value that is none,
-    and for more runs than anybody can mean.
+    Raises `SimulationError` for a setting or value that is none, and for more runs than anybody can
+    mean.
     """
-    values = [list(each) for each in over.values()]
-    count = len(variants) * (seeds or 1)
+    values = [list(each) for each in sweep.over.values()]
+    count = len(sweep.variants) * (sweep.seeds or 1)
     for each in values:
         count *= len(each)
     if count > MOST_RUNS:
         raise SimulationError(f"found {count:,} runs, expected at most {MOST_RUNS:,}: sweep less")
     return [
-        _combination(scenario, variant, dict(zip(over, chosen, strict=True)), settings, seed, seeds)
-        for variant in variants
+        _combination(sweep, variant, dict(zip(sweep.over, chosen, strict=True)))
+        for variant in sweep.variants
         for chosen in product(*values)
     ]
 
 
-def _combination(
-    scenario: Scenario,
-    variant: Variant,
-    swept: dict[str, str],
-    settings: Mapping[str, str],
-    seed: int | None,
-    seeds: int | None,
-) -> Combination:
-    together = {**settings, **swept}
-    first = with_settings(scenario, together).spec.seed if seed is None else seed
+def _combination(sweep: Sweep, variant: Variant, swept: dict[str, str]) -> Combination:
+    settings = {**sweep.settings, **swept}
+    changed = with_settings(sweep.scenario, settings)  # also tells what is wrong with them
+    first = changed.spec.seed if sweep.seed is None else sweep.seed
     name = "-".join((variant.name, *(f"{each}={text}" for each, text in swept.items())))
     return Combination(
         variant=variant.name,
         swept=swept,
         runs={
-            name if seeds is None else f"{name}-seed-{each}": RunOrder(
-                scenario=scenario, variant=variant.name, seed=each, settings=together
+            name if sweep.seeds is None else f"{name}-seed-{each}": RunOrder(
+                scenario=sweep.scenario,
+                variant=variant.name,
+                seed=each,
+                settings=settings,
+                history=sweep.history,
             )
-            for each in range(first, first + (seeds or 1))
+            for each in range(first, first + (sweep.seeds or 1))
         },
     )
 

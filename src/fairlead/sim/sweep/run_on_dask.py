@@ -1,7 +1,10 @@
 """Runs on an existing Dask cluster, for more machines than one."""
 
+import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,52 +22,87 @@ if TYPE_CHECKING:
 _CONNECT_S: Final = 10
 
 
-def run_on_dask(
-    address: str,
-    orders: Mapping[str, RunOrder],
-    folder: Path,
-    *,
-    phrase: Phrase,
-    is_stopped: Callable[[], bool],
-) -> Iterator[RunAbout]:
-    """Run *orders* on the cluster at *address*, write them below *folder*, and yield them.
+@contextmanager
+def dask_cluster(address: str) -> Iterator["DaskCluster"]:
+    """Connect to the cluster at *address*, for as long as it is needed.
 
-    As `run_in_processes`, with the same files. The workers need the same Fairlead, and the files
-    that the scenario names under the same paths. Raises `SimulationError` where nobody answers,
-    where there are no workers, and for a run that fails.
+    Raises `SimulationError` where nobody answers, and where there are no workers. What Dask has to
+    say about lost connections to its log is left out: it is told in a sentence, once.
     """
-    with _connected(address) as client:
+    try:
+        import distributed
+    except ImportError:
+        raise SimulationError(
+            "Dask is not installed: pip install 'fairlead[dask]', here and where the workers are"
+        ) from None
+    logger = logging.getLogger(distributed.__name__)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        _see_who_answers(address)
+        with distributed.Client(address, timeout=_CONNECT_S, set_as_default=False) as client:
+            if not client.scheduler_info(n_workers=-1)["workers"]:
+                raise SimulationError(
+                    f"the Dask scheduler at {address} has no workers: start some with dask worker "
+                    f"{address}"
+                )
+            yield DaskCluster(address, client)
+    finally:
+        logger.setLevel(level)
+
+
+def _see_who_answers(address: str) -> None:
+    """Connect and leave again: a client that fails to connect tries on, and ends with noise."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    async def try_once() -> None:
+        secrets = Security().get_connection_args("client")
+        comm = await connect(address, timeout=_CONNECT_S, **secrets)
+        await comm.close()
+
+    try:
+        asyncio.run(try_once())
+    # Of an address that is none, each kind of connection complains in its own way.
+    except (OSError, ValueError, TypeError, RuntimeError, OverflowError, ImportError) as wrong:
+        raise SimulationError(
+            f"no Dask scheduler answers at {address} ({wrong}): start one with dask scheduler, and "
+            "name its address, such as dask:tcp://10.0.0.5:8786"
+        ) from None
+
+
+class DaskCluster:
+    """A cluster that answers, and has workers."""
+
+    def __init__(self, address: str, client: "Client") -> None:
+        """Take a *client* that is connected."""
+        self._address = address
+        self._client = client
+
+    def run(
+        self,
+        orders: Mapping[str, RunOrder],
+        folder: Path,
+        *,
+        phrase: Phrase,
+        is_stopped: Callable[[], bool],
+    ) -> Iterator[RunAbout]:
+        """Run *orders* on the cluster, write them below *folder*, and yield them.
+
+        As `run_in_processes`, with the same files. The workers need the same Fairlead, and the
+        files that the scenario names under the same paths. Raises `SimulationError` for a run that
+        fails, and for a cluster that does not answer any more.
+        """
+        client = self._client
         asked = {
             client.submit(run_packed, order, name, phrase, __version__, pure=False): name
             for name, order in orders.items()
         }
         try:
-            for future in _ended(client, set(asked), is_stopped, address):
+            for future in _ended(client, set(asked), is_stopped, self._address):
                 yield unpack(_result(future, asked[future]), folder / asked[future])
         finally:
             client.cancel(list(asked))
-
-
-def _connected(address: str) -> "Client":
-    try:
-        from distributed import Client
-    except ImportError:
-        raise SimulationError(
-            "Dask is not installed: pip install 'fairlead[dask]', here and where the workers are"
-        ) from None
-    try:
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as wrong:
-        raise SimulationError(
-            f"no Dask scheduler answers at {address} ({wrong}): start one with dask scheduler, and "
-            "name its address, such as dask:tcp://10.0.0.5:8786"
-        ) from None
-    if not client.scheduler_info(n_workers=-1)["workers"]:
-        client.close()
-        raise SimulationError(
-            f"the Dask scheduler at {address} has no workers: start some with dask worker {address}"
-        )
-    return client
 
 
 def _ended(
