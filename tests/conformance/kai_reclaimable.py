@@ -15,7 +15,7 @@ from fairlead.policy.kai.reclaim_evidence import VerdictEvidence, explain_verdic
 from fairlead.policy.kai.reclaim_gate import reclaim_refusal
 from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, allocated_now
 from fairlead.policy.kai.reclaim_losses import Loss, losses_of
-from fairlead.policy.kai.shares import KaiShare, allocatable, saturation
+from fairlead.policy.kai.shares import KaiShare, allocatable
 from tests.conformance.kai_amounts import AXES, amounts, next_job, request
 from tests.conformance.kai_capacity import recorded_state
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
@@ -97,7 +97,6 @@ def _share(state: ClusterState, row: Json) -> KaiShare:
         requested=held,
         fair_share=fair_share,
         allocatable=tuple(map(allocatable, queue.guaranteed, queue.ceiling, fair_share)),
-        saturation=tuple(map(saturation, held, fair_share)),
         usage_e9=AXES.zero,
     )
 

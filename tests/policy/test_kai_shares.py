@@ -106,7 +106,6 @@ def test_ten_gpus(table: str) -> None:
 def test_what_runs_and_what_waits_is_requested() -> None:
     shares = shares_of(SCENARIOS["what is over goes by weight"], gpus=10)
     assert shares["a"].requested == (10 * GPU,)
-    assert shares["a"].saturation == (Fraction(2, 3),)
 
 
 EQUALS = """

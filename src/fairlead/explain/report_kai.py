@@ -2,7 +2,7 @@
 
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.shares import KaiShare, KaiShares
+from fairlead.policy.kai.shares import KaiShare, KaiShares, saturation
 
 QUEUE_COLUMNS = (Column(key="priority", title="PRIORITY", form="number", wide=True),)
 AXIS_COLUMNS = (
@@ -58,7 +58,7 @@ def _line(state: ClusterState, row: KaiShare, at: int) -> AxisLine:
             "requested": row.requested[at],
             "fairShare": row.fair_share[at],
             "allocatable": row.allocatable[at],
-            "saturation": row.saturation[at],
+            "saturation": saturation(sums.allocated[at], row.fair_share[at]),
             "usage": row.usage_e9[at],
         },
     )

@@ -20,7 +20,7 @@ from fairlead.policy.kai.reclaim_judge import (
     allocated_now,
 )
 from fairlead.policy.kai.reclaim_losses import Loss
-from fairlead.policy.kai.shares import KaiShare, allocatable, saturation
+from fairlead.policy.kai.shares import KaiShare, allocatable
 from tests.model.worlds import AXES, RESOURCES, queue
 from tests.text_table import rows
 
@@ -72,7 +72,6 @@ def share_of(each: Numbers) -> KaiShare:
         requested=each.holds,
         fair_share=each.fair,
         allocatable=tuple(map(allocatable, each.quota, each.limit, each.fair)),
-        saturation=tuple(map(saturation, each.holds, each.fair)),
         usage_e9=AXES.zero,
     )
 

@@ -11,16 +11,22 @@ from fairlead.model.events import (
     NodeAdded,
     NodeRemoved,
     QueueChanged,
+    UsageChanged,
     WorkloadAdded,
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadStopped,
 )
 from fairlead.model.invariants import check_invariants
+from fairlead.model.plan import Wait
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.followed_shares import FollowedShares
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.shares import KaiShares
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
 
@@ -34,12 +40,38 @@ class PlannedHistory(RuleBasedStateMachine):
         self.settings = KaiSettings(
             faithful=faithful, gpu_placement="spread" if spread else "binpack"
         )
+        self.policy = KaiPolicy(self.settings)
+        self.followed = FollowedShares(self.state, self.settings.k)
         self.submitted = 100
 
     @rule()
     def plan_and_carry_out(self) -> None:
-        apply(self.state, checked_plan(self.state, self.settings))
+        """Whoever has planned for this state all along plans as one that sees it first."""
+        plan = checked_plan(self.state, self.settings)
+        changes = [each for each in plan.decisions if not isinstance(each, Wait)]
+        assert list(self.policy.changes(self.state, 0)) == changes
+        assert self.policy.plan(self.state, 0) == plan
+        apply(self.state, plan)
         check_invariants(self.state)
+
+    @rule()
+    def divide(self) -> None:
+        state = self.state
+        self.followed.catch_up()
+        shares = KaiShares(state, state.total(), self.settings.k).rows()
+        assert list(self.followed.shares.values()) == shares
+        assert list(self.followed.numbers.values()) == [
+            queue_numbers(state, share, state.total()) for share in shares
+        ]
+        assert list(self.followed.leaves) == [
+            share.queue for share in shares if not state.children(share.queue)
+        ]
+
+    @rule(data=st.data())
+    def count_past_use(self, data: st.DataObject) -> None:
+        parts = st.tuples(*[st.integers(0, 10**9)] * len(self.state.axes))
+        names = st.sampled_from(sorted(self.state.queues))
+        self.state.apply(UsageChanged(data.draw(st.dictionaries(names, parts))))
 
     @rule(data=st.data())
     def submit(self, data: st.DataObject) -> None:

@@ -13,10 +13,10 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.claim_round import ClaimRound
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
+from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
 from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
@@ -41,7 +41,7 @@ class KaiCycle:
         state: ClusterState,
         settings: KaiSettings,
         now_ms: int,
-        finder: NodeFinder | None = None,
+        followed: FollowedState | None = None,
         held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY,
         spared: Set[PodKey] = frozenset(),
         takers: Mapping[WorkloadName, WorkloadName] = NO_TAKERS,
@@ -50,12 +50,12 @@ class KaiCycle:
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
-        A *finder* of that state, made with the same settings, can serve for many cycles. Pods that
+        What is *followed* of that state with the same settings serves for many cycles. Pods that
         are *held_back* start nothing in this one, although they wait, because the *takers* of their
         jobs would have their places next; those that are *spared* are not asked to give way.
         Without *tells_why* nobody is told why it waits.
         """
-        self.view = CycleView(state, settings, now_ms, finder, held_back, tells_why=tells_why)
+        self.view = CycleView(state, settings, now_ms, followed, held_back, tells_why=tells_why)
         self.state = state
         self.settings = settings
         self.record = self.view.record

@@ -6,22 +6,21 @@ starts or gives way.
 
 from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.placement.find_node import NodeFinder
-from fairlead.placement.node_index import NodeIndex
-from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.cycle_record import CycleRecord
+from fairlead.policy.kai.followed_shares import FollowedShares
+from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
+from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import QueueRace, numbers_above
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare, KaiShares
+from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
@@ -35,7 +34,7 @@ class CycleView:
         state: ClusterState,
         settings: KaiSettings,
         now_ms: int,
-        finder: NodeFinder | None,
+        followed: FollowedState | None,
         held_back: Mapping[WorkloadName, Set[PodId]],
         *,
         tells_why: bool,
@@ -46,8 +45,12 @@ class CycleView:
         self.now_ms = now_ms
         self.tells_why = tells_why  # those who wait
         self.is_idle = not state.waited_for()  # nobody waits, so nobody asks for a share
-        self._known = None if self.is_idle else _divide(state, settings)
-        self.finder = node_finder(state, settings) if finder is None else finder
+        followed = FollowedState(state, settings) if followed is None else followed
+        self.finder = followed.finder
+        self._division = followed.shares
+        self._is_divided = not self.is_idle
+        if self._is_divided:
+            self._division.catch_up()
         self.record = CycleRecord(state)
         self.away = {name: set(pods) for name, pods in held_back.items()}  # pods that do not wait
         self._gangs: dict[WorkloadName, Gang] = {}
@@ -56,17 +59,17 @@ class CycleView:
     @property
     def shares(self) -> dict[QueueName, KaiShare]:
         """What each queue that hangs on the top level is entitled to."""
-        return self._division().shares
+        return self._divided().shares
 
     @property
     def numbers(self) -> dict[QueueName, QueueNumbers]:
         """What the order of service looks at, parents before children."""
-        return self._division().numbers
+        return self._divided().numbers
 
     @property
     def leaves(self) -> Set[QueueName]:
         """The queues that may have jobs."""
-        return self._division().leaves
+        return self._divided().leaves
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
@@ -138,35 +141,8 @@ class CycleView:
             jobs.add_queue(leaf)
         return jobs
 
-    def _division(self) -> "_Division":
-        if self._known is None:
-            self._known = _divide(self.state, self.settings)
-        return self._known
-
-
-class _Division(NamedTuple):
-    """What follows from dividing the cluster once, when a cycle begins."""
-
-    shares: dict[QueueName, KaiShare]
-    numbers: dict[QueueName, QueueNumbers]
-    leaves: Set[QueueName]
-
-
-def _divide(state: ClusterState, settings: KaiSettings) -> _Division:
-    total = state.total()
-    shares = {row.queue: row for row in KaiShares(state, total, settings.k).rows()}
-    numbers = {name: queue_numbers(state, row, total) for name, row in shares.items()}
-    leaves = {name: None for name in numbers if not state.children(name)}.keys()
-    return _Division(shares, numbers, leaves)
-
-
-def node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:
-    """Return what finds nodes in *state* as *settings* say, through all its changes."""
-    index = NodeIndex(
-        state,
-        spread_gpus=settings.gpu_placement == "spread",
-        spread_cpus=settings.cpu_placement == "spread",
-    )
-    on_devices = settings.device_placement or settings.gpu_placement
-    rule = DeviceRule(spread=on_devices == "spread", wait_to_pack=settings.faithful)
-    return NodeFinder(state, index, rule)
+    def _divided(self) -> FollowedShares:
+        if not self._is_divided:
+            self._division.catch_up()
+            self._is_divided = True
+        return self._division

@@ -21,9 +21,8 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.cycle import NO_TAKERS, KaiCycle
-from fairlead.policy.kai.cycle_view import node_finder
+from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.hold_back import pods_to_hold_back
 from fairlead.policy.kai.pending_jobs import NOBODY
 from fairlead.policy.kai.settings import KaiSettings
@@ -53,13 +52,13 @@ class Restraint(NamedTuple):
         state: ClusterState,
         settings: KaiSettings,
         now_ms: int,
-        finder: NodeFinder | None = None,
+        followed: FollowedState | None = None,
         *,
         tells_why: bool = True,
     ) -> KaiCycle:
         """Return a cycle under this restraint. The caller has put *state* on trial."""
         restraint = self.held_back, self.spared, self.takers
-        return KaiCycle(state, settings, now_ms, finder, *restraint, tells_why=tells_why)
+        return KaiCycle(state, settings, now_ms, followed, *restraint, tells_why=tells_why)
 
 
 class Outlook(NamedTuple):
@@ -74,7 +73,7 @@ def look_ahead(
     state: ClusterState,
     settings: KaiSettings,
     now_ms: int,
-    finder: NodeFinder | None = None,
+    followed: FollowedState | None = None,
     *,
     tells_why: bool = True,
 ) -> Outlook:
@@ -90,8 +89,8 @@ def look_ahead(
     somebody leaves for it. As much again each time that pods are held back. Without *tells_why*
     there is no `Wait` among the decisions; with it, the last cycle is made once more to tell.
     """
-    finder = finder or node_finder(state, settings)
-    ahead = _Ahead(state, settings, now_ms, finder)
+    followed = followed or FollowedState(state, settings)
+    ahead = _Ahead(state, settings, now_ms, followed)
     restraint = Restraint()
     plain = decisions = ahead.plan(restraint)
     rounds = 0
@@ -113,12 +112,12 @@ class _Ahead:
     """Two cycles, one after the other, tried on a state that stays as it is."""
 
     def __init__(
-        self, state: ClusterState, settings: KaiSettings, now_ms: int, finder: NodeFinder
+        self, state: ClusterState, settings: KaiSettings, now_ms: int, followed: FollowedState
     ) -> None:
         self._state = state
         self._settings = settings
         self._now_ms = now_ms
-        self._finder = finder
+        self._followed = followed
         self._can_take = not settings.faithful and not CLAIMS.isdisjoint(settings.actions)
         self._has_waiting = False  # after the last plan
         self.looked_at_the_clock = False
@@ -215,7 +214,7 @@ class _Ahead:
         self, restraint: Restraint, now_ms: int, *, tells_why: bool = False
     ) -> tuple[Decision, ...]:
         cycle = restraint.cycle(
-            self._state, self._settings, now_ms, self._finder, tells_why=tells_why
+            self._state, self._settings, now_ms, self._followed, tells_why=tells_why
         )
         decisions = tuple(cycle.decisions())
         self.looked_at_the_clock |= cycle.looked_at_the_clock

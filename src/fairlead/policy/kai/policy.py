@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
-from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.cycle_view import node_finder
+from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.look_ahead import look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -42,11 +41,11 @@ class KaiPolicy:
         last = self._last if self._last is not None and self._last.state is state else None
         if last is not None and last.may_serve(state, now_ms, tells_why=tells_why):
             return last.decisions
-        finder = node_finder(state, self.settings) if last is None else last.finder
-        outlook = look_ahead(state, self.settings, now_ms, finder, tells_why=tells_why)
+        followed = FollowedState(state, self.settings) if last is None else last.followed
+        outlook = look_ahead(state, self.settings, now_ms, followed, tells_why=tells_why)
         taken_ms = now_ms if outlook.looked_at_the_clock else None
         decisions = outlook.decisions
-        self._last = _Planned(state, state.moment, finder, decisions, tells_why, taken_ms)
+        self._last = _Planned(state, state.moment, followed, decisions, tells_why, taken_ms)
         return decisions
 
     @property
@@ -60,7 +59,7 @@ class _Planned(NamedTuple):
 
     state: ClusterState
     moment: int
-    finder: NodeFinder
+    followed: FollowedState
     decisions: tuple[Decision, ...]
     tells_why: bool  # those who wait
     taken_ms: int | None  # None: at any time they would be the same

@@ -32,7 +32,6 @@ class KaiShare(msgspec.Struct, frozen=True, kw_only=True):
     requested: Amounts
     fair_share: Amounts
     allocatable: Limits  # the most it may hold; None: no limit
-    saturation: tuple[Fraction | None, ...]  # allocated / fair share; None: infinite
     usage_e9: tuple[int, ...]
 
 
@@ -47,15 +46,14 @@ class KaiShares:
         self.total = total
         self.k = k if state.usage else NO_USAGE
         self._state = state
-        self._units = tuple(whole_unit(axis) for axis in state.axes.axes)
+        self._units = whole_units(state)
         self._names = state.tree_order()
-        self._requested = {name: state.requested(name) for name in self._names}
-        self._tree = DivisionTree.from_queues(self._share_queues())
+        self._tree = DivisionTree.from_queues(share_queues(state, self._names))
         self._fair = fair_shares(self._tree, total, units=self._units, k=self.k)
 
     def rows(self) -> list[KaiShare]:
         """Return the numbers of every queue, parents before children, siblings by name."""
-        return [self._row(name) for name in self._names]
+        return [kai_share(self._state, name, self._fair[name]) for name in self._names]
 
     def division(self, queue: QueueName, axis: int) -> SiblingDivision:
         """Return every step of the division that gave *queue* its share on *axis*."""
@@ -65,53 +63,56 @@ class KaiShares:
             self._tree, parent, amount, axis=axis, unit=self._units[axis], k=self.k
         )
 
-    def _share_queues(self) -> list[ShareQueue]:
-        state = self._state
-        columns = [
-            common_scale([state.queues[name].weights[at] for name in self._names])
-            for at in range(len(state.axes))
+
+def share_queues(state: ClusterState, names: Sequence[QueueName]) -> list[ShareQueue]:
+    """Return *names*, all that take part, as the division sees them."""
+    columns = [
+        common_scale([state.queues[name].weights[at] for name in names])
+        for at in range(len(state.axes))
+    ]
+    weights = zip(*columns, strict=True)
+    return [_share_queue(state, name, own) for name, own in zip(names, weights, strict=True)]
+
+
+def claims_of(state: ClusterState, name: QueueName, weights: Sequence[int]) -> tuple[Claim, ...]:
+    """Return what a queue claims on each axis, with its *weights* on a scale common to all."""
+    queue = state.queues[name]
+    rows = zip(
+        queue.guaranteed,
+        queue.ceiling,
+        weights,
+        state.requested(name),
+        usage_of(state, name),
+        strict=True,
+    )
+    return tuple(
+        [
+            Claim(guaranteed=g, ceiling=c, weight=w, requested=r, usage_e9=u)
+            for g, c, w, r, u in rows
         ]
-        weights = zip(*columns, strict=True)
-        return [
-            self._share_queue(name, own) for name, own in zip(self._names, weights, strict=True)
-        ]
+    )
 
-    def _share_queue(self, name: QueueName, weights: Sequence[int]) -> ShareQueue:
-        queue = self._state.queues[name]
-        rows = zip(
-            queue.guaranteed,
-            queue.ceiling,
-            weights,
-            self._requested[name],
-            self._usage(name),
-            strict=True,
-        )
-        return ShareQueue(
-            name=name,
-            parent=queue.parent,
-            priority=queue.priority,
-            created_ms=queue.created_ms,
-            claims=tuple(
-                Claim(guaranteed=g, ceiling=c, weight=w, requested=r, usage_e9=u)
-                for g, c, w, r, u in rows
-            ),
-        )
 
-    def _usage(self, name: QueueName) -> tuple[int, ...]:
-        return self._state.usage.get(name, self._state.axes.zero)
+def usage_of(state: ClusterState, name: QueueName) -> tuple[int, ...]:
+    """Return the past use of a queue, in billionths; nothing where none is known."""
+    return state.usage.get(name, state.axes.zero)
 
-    def _row(self, name: QueueName) -> KaiShare:
-        queue = self._state.queues[name]
-        fair = self._fair[name]
-        allocated = self._state.sums[name].allocated
-        return KaiShare(
-            queue=name,
-            requested=self._requested[name],
-            fair_share=fair,
-            allocatable=tuple(map(allocatable, queue.guaranteed, queue.ceiling, fair)),
-            saturation=tuple(map(saturation, allocated, fair)),
-            usage_e9=self._usage(name),
-        )
+
+def kai_share(state: ClusterState, name: QueueName, fair: Amounts) -> KaiShare:
+    """Return the numbers of a queue with its fair share."""
+    queue = state.queues[name]
+    return KaiShare(
+        queue=name,
+        requested=state.requested(name),
+        fair_share=fair,
+        allocatable=tuple(map(allocatable, queue.guaranteed, queue.ceiling, fair)),
+        usage_e9=usage_of(state, name),
+    )
+
+
+def whole_units(state: ClusterState) -> tuple[int, ...]:
+    """Return the step in which shares are handed out, for every axis."""
+    return tuple([whole_unit(axis) for axis in state.axes.axes])
 
 
 def whole_unit(axis: Axis) -> int:
@@ -132,3 +133,14 @@ def saturation(allocated: int, fair_share: int) -> Fraction | None:
     if fair_share == 0:
         return None if allocated > 0 else Fraction(0)
     return Fraction(allocated, fair_share)
+
+
+def _share_queue(state: ClusterState, name: QueueName, weights: Sequence[int]) -> ShareQueue:
+    queue = state.queues[name]
+    return ShareQueue(
+        name=name,
+        parent=queue.parent,
+        priority=queue.priority,
+        created_ms=queue.created_ms,
+        claims=claims_of(state, name, weights),
+    )
