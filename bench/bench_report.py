@@ -95,6 +95,7 @@ def _write_month(folder: Path) -> None:
     )
     writer.end(about, summary, series)
     result.ended(about)
+    result.close()
 
 
 def _happenings() -> Iterator[Happening]:

@@ -14,6 +14,7 @@ import yaml
 
 from fairlead.cli.run_progress import RunProgress
 from fairlead.sim.results.read_result import read_result
+from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.usage.entries import Entry
 from tests.cli.past_store import NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
@@ -203,7 +204,17 @@ def test_a_job_of_a_log_for_a_queue_that_is_not_there_is_told(tmp_path: Path, po
     ran = run_cli("simulate", "log.yaml", "--policy", policy, "--to", "out")
     assert ran.exit_code == 1
     assert "error: job log-2 is for queue zzz, which " in ran.err
-    assert [path.name for path in Path("out").iterdir()] == ["result.json"]
+    assert not Path("out").exists()
+
+
+def test_a_run_that_fails_leaves_the_result_that_was_there(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,a\n")
+    (tmp_path / "log.yaml").write_text(HEAD + NODES + indented(LOG))
+    assert run_cli("simulate", "log.yaml", "--policy", "kai", "--to", "out").exit_code == 0
+    before = contents(tmp_path / "out")
+    (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,zzz\n")
+    assert run_cli("simulate", "log.yaml", "--policy", "kai", "--to", "out").exit_code == 1
+    assert contents(tmp_path / "out") == before
 
 
 def test_findings_of_a_scenario_are_shown_with_line_and_cure(tmp_path: Path) -> None:
@@ -267,13 +278,13 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this system")
     file = write_scenario(tmp_path)
-    run_cli("simulate", file, "--to", "out")
-    (tmp_path / "out/kai/jobs.csv").unlink()
-    (tmp_path / "out/kueue").mkdir()
-    (tmp_path / "out/kueue/jobs.csv").symlink_to("/dev/full")
-    ran = run_cli("simulate", file, "--to", "out", "--policy", "kueue")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/jobs.csv").symlink_to("/dev/full")
+    with mock.patch.object(ResultFolder, "of_run", return_value=Path("run")):
+        ran = run_cli("simulate", file, "--to", "out")
     assert ran.exit_code == 1
-    assert ran.err == "error: cannot write out/kueue/jobs.csv: No space left on device\n"
+    assert ran.err == "error: cannot write run/jobs.csv: No space left on device\n"
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize("form", ["store", "jsonl", "csv"])

@@ -130,6 +130,26 @@ def test_programs_get_every_measure_of_every_combination(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")
+def test_ctrl_c_before_a_run_has_ended_leaves_what_was_there(folder: Path) -> None:
+    """The result of before is not shown as if it were the new one."""
+    begin = RunCount.__init__
+
+    def interrupted(self: RunCount, runs: int) -> None:
+        begin(self, runs)
+        signal.raise_signal(signal.SIGINT)
+
+    arguments = [str(folder / "small.yaml"), "--over", "grace=0s", "--workers", "1"]
+    arguments += ["--to", str(folder / "kept")]
+    assert run_cli("sweep", *arguments).exit_code == 0
+    before = contents(folder / "kept")
+    with mock.patch.object(RunCount, "__init__", interrupted):
+        ran = run_cli("sweep", *arguments)
+    assert (ran.exit_code, ran.out) == (130, "")
+    assert "interrupted: no run had ended, so nothing was written" in ran.err
+    assert contents(folder / "kept") == before
+
+
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_keeps_the_runs_that_have_ended(folder: Path) -> None:
     """A real signal when the first of three runs has ended; others may have, too."""
     one_more = RunCount.one_more

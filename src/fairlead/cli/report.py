@@ -10,6 +10,7 @@ from fairlead.explain.printable import printable
 from fairlead.explain.whole_file import write_whole
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.report.report_page import ReportPage
+from fairlead.sim.results.about import PAGE_FILE
 from fairlead.sim.results.read_result import read_result
 from fairlead.web.page.write_page import write_page
 
@@ -19,7 +20,6 @@ Examples:
   fairlead report results/a-busy-day --to busy-day.html
   fairlead report results/a-busy-day --figures figures --format png
 """
-PAGE_FILE = "report.html"
 
 
 @click.command(epilog=EPILOG)

@@ -90,7 +90,7 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
                     return False
         finally:
             progress.end()
-            folder.remove_unended()
+            folder.close()
     return True
 
 

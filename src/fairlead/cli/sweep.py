@@ -114,7 +114,11 @@ def command(
     orders = dict(all_runs(rows))
     with _place(address, min(workers or _cores(), len(orders))) as run_them:
         folder = asked.folder(f"{scenario.name}-sweep")
-        is_whole = _run_all(orders, ResultFolder(folder, scenario.name, orders), run_them)
+        result = ResultFolder(folder, scenario.name, orders)
+        is_whole = _run_all(orders, result, run_them)
+    if not result.has_ended:
+        click.echo("interrupted: no run had ended, so nothing was written", err=True)
+        raise click.exceptions.Exit(130)
     _show(read_result(folder), rows, output)
     if not is_whole:
         click.echo("interrupted: the runs that had ended are kept", err=True)
@@ -154,7 +158,7 @@ def _run_all(orders: Mapping[str, RunOrder], folder: ResultFolder, run_them: Run
         try:
             for about in run_them(
                 orders,
-                folder.path,
+                folder.aside,
                 phrase=reason_text,
                 is_stopped=lambda: interruption.is_wanted,
             ):
@@ -163,7 +167,7 @@ def _run_all(orders: Mapping[str, RunOrder], folder: ResultFolder, run_them: Run
                     progress.one_more()
         finally:
             progress.end()
-            folder.remove_unended()
+            folder.close()
         return not interruption.is_wanted
 
 

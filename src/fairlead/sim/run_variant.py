@@ -11,6 +11,7 @@ from fairlead.sim.measured_queues import measured_queues
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.sample_shares import ShareSampler, sample_every_ms
 from fairlead.sim.results.about import RunAbout
+from fairlead.sim.results.csv_file import check_texts
 from fairlead.sim.results.eviction_table import Phrase, code_of
 from fairlead.sim.results.run_writer import RunWriter
 from fairlead.sim.scenario.prepare import Prepared, prepare
@@ -88,6 +89,7 @@ class _Run:
         self._writer = writer
         self._resources = prepared.state.resources
         self._parents = measured_queues(scenario, prepared.state)
+        check_texts(self._parents)
         self._measures = Measures(
             self._resources, self._parents, start_ms=rules.start_ms, horizon_ms=horizon_ms
         )

@@ -1,5 +1,6 @@
 """Small results in a folder, from histories that are written as tables."""
 
+from contextlib import closing
 from pathlib import Path
 
 from fairlead.explain.reason_text import reason_text
@@ -64,11 +65,12 @@ def write_result(
     asked: tuple[str, ...] = (),
 ) -> StoredResult:
     """Write the same history as each of *runs*; *asked* are names of runs that never ended."""
-    result = ResultFolder(folder, runs[0].scenario, [*(run.name for run in runs), *asked])
     history = written(jobs, story) if told is None else told
-    for about in runs:
-        write_run(result.of_run(about.name), about, history)
-        result.ended(about)
+    names = [*(run.name for run in runs), *asked]
+    with closing(ResultFolder(folder, runs[0].scenario, names)) as result:
+        for about in runs:
+            write_run(result.of_run(about.name), about, history)
+            result.ended(about)
     return read_result(folder)
 
 

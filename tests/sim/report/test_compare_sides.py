@@ -1,5 +1,6 @@
 """Differences of pairs: worked out by hand, with an interval only where there are several seeds."""
 
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -26,12 +27,12 @@ def compared(folder: Path, seeds: tuple[int, ...]) -> Comparison:
         for side in WAITS_MS
         for seed in seeds
     }
-    result = ResultFolder(folder, "small", [run.name for run in runs.values()])
-    for (side, seed), about in runs.items():
-        wait_ms = WAITS_MS[side][seed]
-        story = STORY.replace("10000", "7000").replace("12000  s", f"{wait_ms}  s")
-        write_run(result.of_run(about.name), about, written(JOBS, story))
-        result.ended(about)
+    with closing(ResultFolder(folder, "small", [run.name for run in runs.values()])) as result:
+        for (side, seed), about in runs.items():
+            wait_ms = WAITS_MS[side][seed]
+            story = STORY.replace("10000", "7000").replace("12000  s", f"{wait_ms}  s")
+            write_run(result.of_run(about.name), about, written(JOBS, story))
+            result.ended(about)
     return compare(sides_of("result", read_result(folder).runs))
 
 

@@ -1,5 +1,6 @@
 """Small scenarios that were run and written, one folder for each rule set."""
 
+from contextlib import closing
 from pathlib import Path
 
 from fairlead.explain.reason_text import reason_text
@@ -49,11 +50,11 @@ def contended(folder: Path) -> Scenario:
 def run_all(scenario: Scenario, to: Path, onlooker: Onlooker | None = None) -> StoredResult:
     """Run *scenario* under each of its rule sets, and read back what was written."""
     names = [variant.name for variant in scenario.variants]
-    result = ResultFolder(to, scenario.name, names)
-    for name in names:
-        order = RunOrder(scenario=scenario, variant=name, seed=scenario.spec.seed)
-        folder = result.of_run(name)
-        result.ended(run_variant(order, folder, phrase=reason_text, onlooker=onlooker))
+    with closing(ResultFolder(to, scenario.name, names)) as result:
+        for name in names:
+            order = RunOrder(scenario=scenario, variant=name, seed=scenario.spec.seed)
+            folder = result.of_run(name)
+            result.ended(run_variant(order, folder, phrase=reason_text, onlooker=onlooker))
     return read_result(to)
 
 

@@ -10,7 +10,6 @@ from fairlead import __version__
 from fairlead.errors import SimulationError
 from fairlead.model.plan import Reason
 from fairlead.sim.results.eviction_table import Phrase, code_of
-from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.run_variant import RunOrder, run_variant
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.sweep.packed_run import run_packed, unpack
@@ -45,7 +44,6 @@ def die(_: Reason) -> str:
 
 
 def runs(orders: dict[str, RunOrder], to: Path, phrase: Phrase = code_of) -> Iterator[str]:
-    ResultFolder(to, "small", orders)
     for about in run_in_processes(orders, to, workers=1, phrase=phrase, is_stopped=lambda: False):
         yield about.name
 

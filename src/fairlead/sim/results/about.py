@@ -10,6 +10,8 @@ FORMAT: Final = "fairlead-simulation"
 VERSION: Final = 2
 
 RESULT_FILE: Final = "result.json"
+PAGE_FILE: Final = "report.html"
+ASIDE: Final = ".fairlead-unfinished"  # the folder of runs that have not ended
 RUN_FILE: Final = "run.json"
 SUMMARY_FILE: Final = "summary.json"
 MEASURES_FILE: Final = "measures.csv"
@@ -36,6 +38,7 @@ class ResultAbout(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str  # its name
     complete: bool = False  # all runs that were asked for are there, each until its end
     runs: tuple[str, ...] = ()  # names of folders, in the order in which they were asked for
+    leaving: tuple[str, ...] = ()  # runs of an older result that are being removed
 
 
 class WorkMarks(msgspec.Struct, frozen=True, kw_only=True):

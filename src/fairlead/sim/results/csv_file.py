@@ -1,13 +1,27 @@
 """Tables as text, line by line: the same bytes on every machine, and errors that say which file."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO, TypeAlias
+from typing import Final, TextIO, TypeAlias
 
+from fairlead.errors import ResultError
 from fairlead.sim.results.file_errors import damaged, not_read, not_written
 
 Cell: TypeAlias = str | int | float | None
+
+LONGEST_CELL: Final = 131_072
+"""Letters: what Python's reader of tables takes, and with it those of many others."""
+
+
+def check_texts(cells: Iterable[Cell]) -> None:
+    """Raise `ResultError` for a text that no table can hold."""
+    for cell in cells:
+        if isinstance(cell, str) and len(cell) > LONGEST_CELL:
+            raise ResultError(
+                f"found a name or text of {len(cell):,} letters that begins with {cell[:20]!r}, "
+                f"expected at most {LONGEST_CELL:,}: shorten it"
+            )
 
 
 class _PlainLines:
@@ -16,8 +30,8 @@ class _PlainLines:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def write(self, line: str) -> None:
-        self._stream.write(line.removesuffix("\r\n") + "\n")
+    def write(self, line: str) -> int:
+        return self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
 class CsvFile:
@@ -37,9 +51,11 @@ class CsvFile:
     def add(self, cells: Sequence[Cell]) -> None:
         """Write one line."""
         try:
-            self._write(cells)
+            length = self._write(cells)
         except OSError as wrong:
             raise not_written(self._path, wrong) from None
+        if length > LONGEST_CELL:  # else no cell is
+            check_texts(cells)
 
     def close(self) -> None:
         """Write what is still on its way."""

@@ -17,7 +17,7 @@ from fairlead.sim.happenings import (
     ToldToLeave,
 )
 from fairlead.sim.job import Job
-from fairlead.sim.results.csv_file import Cell, CsvFile, number, read_table
+from fairlead.sim.results.csv_file import Cell, CsvFile, check_texts, number, read_table
 from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.rows import JobRow, Outcome
 
@@ -103,7 +103,9 @@ class JobTable:
         self._file.close()
 
     def _submit(self, happening: Submitted) -> None:
-        self._live[happening.job.name] = _LiveJob(happening.job)
+        job = happening.job
+        check_texts((job.name, job.queue, job.user, job.kind))  # before it has run for long
+        self._live[job.name] = _LiveJob(job)
 
     def _start(self, happening: Started) -> None:
         live = self._live[happening.job.name]

@@ -5,8 +5,10 @@ from pathlib import Path
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.sim.results.about import FORMAT, RESULT_FILE, VERSION, ResultAbout
+from fairlead.sim.results.about import ASIDE, FORMAT, RESULT_FILE, VERSION, ResultAbout
+from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.json_file import read_json
+from fairlead.sim.results.run_names import run_name_problem
 from fairlead.sim.results.stored_run import StoredRun
 
 
@@ -42,6 +44,8 @@ def read_about(folder: Path) -> ResultAbout:
     """Return what *folder* says of itself; raises `ResultError` if it is no result of ours."""
     file = folder / RESULT_FILE
     if not file.is_file():
+        if (folder / ASIDE).is_dir():
+            raise ResultError(f"{folder} has only runs that have not ended: simulate again")
         what = "is no folder with results" if folder.exists() else "does not exist"
         raise ResultError(
             f"{folder} {what}: expected one with a {RESULT_FILE}, as fairlead simulate writes it"
@@ -57,11 +61,6 @@ def read_about(folder: Path) -> ResultAbout:
         )
     about = read_json(file, ResultAbout)
     for name in about.runs:
-        if not is_run_name(name):
-            raise ResultError(f"{file} is damaged: {name!r} is no name of a run")
+        if run_name_problem(name) is not None:
+            raise damaged(file, None, f"{name!r} is no name of a run")
     return about
-
-
-def is_run_name(name: str) -> bool:
-    """Return whether *name* is that of a folder just below its result."""
-    return name not in ("", ".", "..") and not set(name) & set("/\\\0")

@@ -1,59 +1,114 @@
-"""The folder that runs are written to: nothing that is not ours is ever overwritten in it."""
+"""The folder that runs are written to: nothing that is not ours is ever overwritten in it.
 
+A result that is there stays as it is until a run of the new one has ended: runs are written aside,
+in a folder of their own, and moved to their places when they are whole. So what `result.json` lists
+is whole at every moment, also after a process was killed. What such a process leaves is either in
+that folder or listed as leaving, and goes when the next one writes there.
+"""
+
+import fcntl
+import os
+import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.sim.results.about import RESULT_FILE, RUN_FILES, ResultAbout, RunAbout
+from fairlead.sim.results.about import (
+    ASIDE,
+    FORMAT,
+    PAGE_FILE,
+    RESULT_FILE,
+    RUN_FILES,
+    ResultAbout,
+    RunAbout,
+)
 from fairlead.sim.results.file_errors import not_written
-from fairlead.sim.results.json_file import write_json
+from fairlead.sim.results.json_file import read_json, write_json
 from fairlead.sim.results.parquet_tables import PARQUET_FILES
-from fairlead.sim.results.read_result import is_run_name, read_about
+from fairlead.sim.results.run_names import check_run_name, run_name_problem
 
 _OURS: Final = frozenset({*RUN_FILES, *PARQUET_FILES})
+_BEGUN: Final = f"{RESULT_FILE}.part"
+_PAGE_MARK: Final = b'<meta name="generator" content="fairlead '
+_HEAD_BYTES: Final = 4096  # of a page, in which the mark is
 
 
 class ResultFolder:
     """A folder that is ours to write, and what it says of itself while runs end one by one."""
 
     def __init__(self, path: Path, scenario: str, runs: Iterable[str]) -> None:
-        """Take *path* for the *runs* of a scenario; results of ours that are there make way.
+        """Take *path* for the *runs* of a scenario, until it is closed.
 
-        Raises `ResultError` for a folder with other things in it, or one that cannot be written.
+        Raises `ResultError` for a folder with other things in it, for one that cannot be written or
+        that another process writes to, and for a run that cannot be called so.
         """
         self.path = path
+        self.aside = path / ASIDE
         self._asked = tuple(runs)
         self._ended: dict[str, bool] = {}
         for name in self._asked:
-            if not is_run_name(name):
-                raise ResultError(f"found a run called {name!r}, which no folder can be called")
-        self._about = ResultAbout(scenario=scenario)
+            check_run_name(name)
         try:
-            _make_room(path, self._asked)
+            self._is_new = not path.exists()
+            before = _runs_there(path)
+            _check_ways(path, self._asked)
+            self.aside.mkdir(parents=True, exist_ok=True)
+            self._hold = _hold(self.aside)
+            _empty(self.aside)
+            (path / _BEGUN).unlink(missing_ok=True)
         except OSError as wrong:
             raise not_written(path, wrong) from None
-        write_json(path / RESULT_FILE, self._about)
+        self._about = ResultAbout(scenario=scenario, leaving=before)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether some run has ended, so that the folder has a result of ours."""
+        return bool(self._ended)
 
     def of_run(self, name: str) -> Path:
-        """Return where the run of that name is to be written."""
-        return self.path / name
+        """Return where the run of that name is to be written; `ended` puts it to its place."""
+        return self.aside / name
 
     def ended(self, run: RunAbout) -> None:
-        """Take notice that a run is written. In which order they end makes no difference."""
+        """Take notice that a run is written. In which order they end makes no difference.
+
+        With the first one, the result that was there before makes way.
+        """
+        try:
+            if not self._ended:
+                self._make_way()
+            _remove_run(self.path / run.name)
+            self.of_run(run.name).rename(self.path / run.name)
+        except OSError as wrong:
+            raise not_written(self.path / run.name, wrong) from None
         self._ended[run.name] = run.complete
         names = tuple(name for name in self._asked if name in self._ended)
         is_complete = names == self._asked and all(self._ended.values())
         self._about = msgspec.structs.replace(self._about, runs=names, complete=is_complete)
         write_json(self.path / RESULT_FILE, self._about)
 
-    def remove_unended(self) -> None:
-        """Remove what there is of runs that have not ended."""
-        for name in self._asked:
-            if name not in self._ended:
-                _remove_run(self.of_run(name))
+    def close(self) -> None:
+        """Remove what there is of runs that have not ended, and let others write here.
+
+        If none has, the folder is as it was.
+        """
+        shutil.rmtree(self.aside, ignore_errors=True)
+        os.close(self._hold)
+        if self._is_new and not self._ended:
+            with suppress(OSError):  # somebody has put something there meanwhile
+                self.path.rmdir()
+
+    def _make_way(self) -> None:
+        """Remove what is listed, after saying so: whoever is stopped here can be understood."""
+        write_json(self.path / RESULT_FILE, self._about)
+        for name in self._about.leaving:
+            _remove_run(self.path / name)
+        _remove_page(self.path / PAGE_FILE)
+        self._about = msgspec.structs.replace(self._about, leaving=())
 
 
 RESULTS: Final = "results"
@@ -77,17 +132,49 @@ def free_folder(parent: Path, name: str) -> Path:
     return found
 
 
-def _make_room(path: Path, runs: tuple[str, ...]) -> None:
-    if path.is_dir() and (path / RESULT_FILE).is_file():
-        for name in read_about(path).runs:
-            _remove_run(path / name)
-    elif path.exists() and not path.is_dir():
+class _Listed(msgspec.Struct):
+    """What says of every version which runs are there."""
+
+    format: str = ""
+    runs: tuple[str, ...] = ()
+    leaving: tuple[str, ...] = ()
+
+
+def _runs_there(path: Path) -> tuple[str, ...]:
+    """Return the runs of the result that is in *path*, of whatever version and however damaged."""
+    if path.exists() and not path.is_dir():
         raise ResultError(f"{path} is a file: name a folder that is new or empty")
-    elif path.is_dir() and any(path.iterdir()):
+    file = path / RESULT_FILE
+    if file.is_file():
+        return _listed(file)
+    if path.is_dir() and any(each.name not in (ASIDE, _BEGUN) for each in path.iterdir()):
         raise ResultError(
             f"{path} has other files in it and no results of ours: name one that is new or empty"
         )
-    path.mkdir(parents=True, exist_ok=True)
+    return ()
+
+
+def _listed(file: Path) -> tuple[str, ...]:
+    try:
+        found = read_json(file, _Listed)
+    except ResultError:
+        text = file.read_bytes()
+        if FORMAT.encode() not in text and text.strip(b"\0 \r\n\t"):
+            raise ResultError(
+                f"{file} is damaged or not of a simulation: move it elsewhere, or name another "
+                "folder"
+            ) from None
+        return ()  # ours, and which runs it had nobody knows
+    if found.format != FORMAT:
+        raise ResultError(
+            f"{file} is not of a simulation: move it elsewhere, or name another folder"
+        )
+    names = (*found.runs, *found.leaving)
+    return tuple(name for name in names if run_name_problem(name) is None)
+
+
+def _check_ways(path: Path, runs: Iterable[str]) -> None:
+    """Raise `ResultError` if something that is not ours is in the way of a run."""
     for name in runs:
         inside = path / name
         if inside.exists() and not inside.is_dir():
@@ -96,9 +183,43 @@ def _make_room(path: Path, runs: tuple[str, ...]) -> None:
             raise ResultError(f"{inside} has other files in it: move them elsewhere")
 
 
+def _hold(folder: Path) -> int:
+    """Return what keeps other processes out of *folder*, until it is closed or the process ends."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise ResultError(
+            f"another simulation is writing to {folder.parent}: wait for it, or name another folder"
+        ) from None
+    except OSError:
+        pass  # a file system without locks: people have to take care themselves
+    return held
+
+
+def _empty(folder: Path) -> None:
+    """Remove what a process left that was killed."""
+    for each in folder.iterdir():
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each)
+        else:
+            each.unlink()
+
+
 def _remove_run(folder: Path) -> None:
     """Remove the files of a run, and its folder unless somebody put more into it."""
     for name in _OURS:
         (folder / name).unlink(missing_ok=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
+
+
+def _remove_page(file: Path) -> None:
+    """Remove a report of ours, which would tell of what is gone; what others wrote stays."""
+    if not file.is_file():
+        return
+    with file.open("rb") as stream:
+        is_ours = _PAGE_MARK in stream.read(_HEAD_BYTES)
+    if is_ours:
+        file.unlink()
