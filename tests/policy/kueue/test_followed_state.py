@@ -1,5 +1,6 @@
 """A policy that follows a state says what one says that sees it for the first time."""
 
+from collections.abc import Hashable
 from random import Random
 
 import pytest
@@ -13,8 +14,8 @@ from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.followed_state import may_be_followed
-from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominator
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, build
 from tests.policy.kueue.random_plan_world import Row
@@ -158,13 +159,13 @@ def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
             add(state, {"name": f"{queue}-{at:02}", "queue": queue, "asks": asks, "created": "2"})
     assert policy.changes(state, now_ms) == []
     looked_at: list[str] = []
-    nominate = Nominator.nominate
+    nominate = QuickNominator.nominate
 
-    def listen(self: Nominator, waiting: Waiting) -> Nomination:
+    def listen(self: QuickNominator, waiting: Waiting, shape: Hashable) -> QuickNomination:
         looked_at.append(waiting.name)
-        return nominate(self, waiting)
+        return nominate(self, waiting, shape)
 
-    monkeypatch.setattr(Nominator, "nominate", listen)
+    monkeypatch.setattr(QuickNominator, "nominate", listen)
     add(state, {"name": "late", "queue": "q0", "asks": "1", "created": "3"})
     assert policy.changes(state, now_ms) == []
     assert looked_at == []

@@ -6,7 +6,6 @@ from fairlead.fairness.dominant_share import Rank
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.fair_search import FairSearch
 from fairlead.policy.kueue.holder import Claimant
-from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
@@ -24,30 +23,14 @@ class FailedSearch(NamedTuple):
     is_owed: bool  # within its own quota: shares do not count
 
 
-def failed_search(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> FailedSearch:
-    """Return how the search for *claimant*, which finds nobody, ends. *snapshot* is left as it was.
-
-    Cost: that of the search.
-    """
-    snapshot.standing.catch_up()
-    snapshot.charge(claimant.queue, claimant.usage)
-    search = FairSearch(snapshot, claimant, settings)
-    has_room = search.run()
-    assert not has_room, "it is asked only after a search in vain"
+def failed_search(snapshot: Snapshot, claimant: Claimant, search: FairSearch) -> FailedSearch:
+    """Return how a *search* for *claimant* ended that found too few and is not undone yet."""
     tree, queue = snapshot.tree, claimant.queue
     sides: list[QueueName] = snapshot.path(queue)[:-1]
-    found = FailedSearch(
+    available = [(axis, tree.available_on(queue, axis)) for axis, _ in claimant.usage]
+    return FailedSearch(
         ranks=tuple([tree.rank(side) for side in sides]),
-        lacking=tuple(
-            [
-                (axis, -tree.available_on(queue, axis))
-                for axis, _ in claimant.usage
-                if tree.available_on(queue, axis) < 0
-            ]
-        ),
+        lacking=tuple([(axis, -amount) for axis, amount in available if amount < 0]),
         took_any=bool(search.choices),
         is_owed=search.is_owed,
     )
-    search.put_back()
-    snapshot.discharge(queue, claimant.usage)
-    return found

@@ -7,7 +7,7 @@ What the first round refused is asked once more under the second strategy, one w
 If all that fails, the search may begin anew with an option by which importance overrules shares.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
@@ -22,12 +22,18 @@ from fairlead.policy.kueue.standing_order import Entry
 from fairlead.policy.kueue.target import Target, TargetReason
 
 
-def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> list[Target]:
+def fair_targets(
+    snapshot: Snapshot,
+    claimant: Claimant,
+    settings: KueueSettings,
+    in_vain: "Callable[[FairSearch], None] | None" = None,
+) -> list[Target]:
     """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
-    Cost: grows with the queues asked and the victims taken; a side of the tree that borrows less
-    than the claimant's is not looked into.
+    A search that was *in_vain* is shown as it ends, before it is undone. Cost: grows with the
+    queues asked and the victims taken; a side of the tree that borrows less than the claimant's is
+    not looked into.
     """
     snapshot.standing.catch_up()
     snapshot.charge(claimant.queue, claimant.usage)
@@ -39,6 +45,8 @@ def fair_targets(snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
         found = search.run()
     choices = search.choices
     must_go: list[bool] = []
+    if not found and in_vain is not None:
+        in_vain(search)
     if found:
         must_go = fill_back(snapshot, [choice.holder for choice in choices], search.fits)
     for choice, is_away in zip(choices, must_go or [True] * len(choices), strict=True):

@@ -66,6 +66,10 @@ class Waiting(NamedTuple):
         """Return how many pods it has of each set."""
         return tuple(demand.count for demand in self.demands)
 
+    def may_shrink(self) -> bool:
+        """Return whether it is of use with fewer pods than it asks for."""
+        return any(demand.fewest() < demand.count for demand in self.demands)
+
     def with_counts(self, counts: Sequence[int]) -> "Waiting":
         """Return the same workload with so many pods of each set."""
         pairs = zip(self.demands, counts, strict=True)

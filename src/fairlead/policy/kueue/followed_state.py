@@ -56,7 +56,7 @@ class FollowedState:
         self._moment: int | None = None  # up to which the changes were read
         self._demands = DemandReader(state, settings)
         self._views = [
-            TreeView(empty_snapshot(state, names), settings)
+            TreeView(empty_snapshot(state, names), state.axes, settings)
             for names in trees_of(state)
             if self.is_possible
         ]

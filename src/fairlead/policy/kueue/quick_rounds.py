@@ -13,7 +13,7 @@ from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.cycle import KueueCycle, Turn
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.kind import Kind
-from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.queue_line import LineInPlan
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.tree_rounds import TreeRounds
@@ -34,7 +34,6 @@ class QuickRounds(TreeRounds):
         """Begin with *view*, which follows what is decided."""
         super().__init__(view.snapshot, axes, settings, {}, restraints, promises)
         self._view = view
-        self._nominator = Nominator(view.snapshot, axes, settings)
         self._in_plan: dict[QueueName, LineInPlan] = {
             name: LineInPlan(line) for name, line in view.lines.items() if line.preempting
         }
@@ -127,17 +126,10 @@ class QuickRounds(TreeRounds):
         return [*turns, *[Turn(each, "skipped") for each in left.values()]]
 
     def _nominate(self, head: Waiting) -> Nomination:
-        """Nominate a head, and let its kind sleep if it is refused."""
+        """Nominate a head, unless that was done already and nothing has changed since."""
         found = self._nominated.get(head.name)
         if found is None:
-            kind, sleepers = self._view.kind_of(head), self._view.sleepers
-            if sleepers.is_asleep(kind):
-                found = kind.nominated(head, self.snapshot)
-            else:
-                found = self._nominator.nominate(head)
-                if not found.can_proceed():
-                    sleepers.refuse(kind, found)
-            self._nominated[head.name] = found
+            found = self._nominated[head.name] = self._view.nominate(head)
         return found
 
     def _anybody_stays(self) -> bool:

@@ -19,12 +19,11 @@ from typing import Any, TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.failed_search import FailedSearch, failed_search
+from fairlead.policy.kueue.failed_search import FailedSearch
 from fairlead.policy.kueue.flavor_assignment import Assignment
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
-from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 
 _Room: TypeAlias = tuple[int, int, Kind]
@@ -69,12 +68,11 @@ class _Sleeper:
 class Sleepers:
     """The kinds of one tree that sleep, and those that are awake."""
 
-    def __init__(self, snapshot: Snapshot, settings: KueueSettings) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         """Begin with nobody; *snapshot* changes later, and `changed` has to be told of it."""
         self.awake: dict[Kind, None] = {}
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._settings = settings
         self._asleep: dict[Kind, _Sleeper] = {}
         self._count = 0
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
@@ -108,24 +106,23 @@ class Sleepers:
                 del self._groups[group.side][group.key]
                 self._unlist(group)
 
-    def refuse(self, kind: Kind, nomination: Nomination) -> None:
+    def refuse(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> None:
         """Take in that *kind* can be admitted neither at once nor by preemption, as things stand.
 
-        It sleeps from now on, unless that is hard to say for how long.
+        *found* is how the search for others ended, if there was one that tells. It sleeps from now
+        on, unless that is hard to say for how long.
         """
         self.forget(kind)
         kind.nomination = nomination
-        assignment, waiting = nomination.assignment, nomination.waiting
-        if any(demand.fewest() < demand.count for demand in waiting.demands):
+        assignment = nomination.assignment
+        if nomination.waiting.may_shrink():
             self.awake[kind] = None  # with fewer pods it may be met by less than is watched
             return
         self._count += 1
         if assignment is None:  # more than there will ever be, or nothing that is there
             self._asleep[kind] = _Sleeper(self._count, None, took_any=False)
             return
-        claimant = waiting.claimant(assignment.usage, assignment.need)
-        found = failed_search(self._snapshot, claimant, self._settings)
-        if not self._may_sleep(kind.queue, assignment, found):
+        if found is None or not self._may_sleep(kind.queue, assignment, found):
             self.awake[kind] = None
             return
         axis, lacking = found.lacking[0]

@@ -71,6 +71,13 @@ class Snapshot:
         tree = self.tree
         return all(amount <= max(0, tree.available_on(queue, axis)) for axis, amount in usage)
 
+    def lacking(self, queue: QueueName, usage: Usage) -> frozenset[int]:
+        """Return the axes on which *usage* is more than is available to a ClusterQueue."""
+        tree = self.tree
+        return frozenset(
+            [axis for axis, amount in usage if amount > max(0, tree.available_on(queue, axis))]
+        )
+
     def room_under_limits(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:
         """Return what its quota leaves, and its borrowing limit if it borrows; None: no limit.
 

@@ -7,12 +7,14 @@ of the state puts it right: whoever was decided about is read again.
 from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QuotaAxes, WorkloadName
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.kind import Kind
+from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.pending_line import shape_of
 from fairlead.policy.kueue.queue_line import QueueLine
+from fairlead.policy.kueue.quick_nomination import QuickNominator
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.sleepers import Sleepers
 from fairlead.policy.kueue.snapshot import Snapshot
@@ -31,11 +33,12 @@ Known: TypeAlias = Holder | InLine
 class TreeView:
     """Who has quota in one tree, who waits, and of whom it is known that it waits on."""
 
-    def __init__(self, snapshot: Snapshot, settings: KueueSettings) -> None:
+    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
         """Begin with *snapshot*, in which nobody has quota."""
         self.snapshot = snapshot
+        self._nominator = QuickNominator(snapshot, axes, settings)
         self.lines = {name: QueueLine(name) for name in snapshot.rules}
-        self.sleepers = Sleepers(snapshot, settings)
+        self.sleepers = Sleepers(snapshot)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
         self._shapes: dict[WorkloadName, Hashable] = {}
@@ -71,6 +74,16 @@ class TreeView:
     def kind_of(self, waiting: Waiting) -> Kind:
         """Return the kind of one who waits."""
         return self.lines[waiting.queue].kind(self._shapes[waiting.name])
+
+    def nominate(self, waiting: Waiting) -> Nomination:
+        """Nominate one who waits, and let its kind sleep if it is refused."""
+        kind = self.kind_of(waiting)
+        if self.sleepers.is_asleep(kind):
+            return kind.nominated(waiting, self.snapshot)
+        found, failed = self._nominator.nominate(waiting, self._shapes[waiting.name])
+        if not found.can_proceed():
+            self.sleepers.refuse(kind, found, failed)
+        return found
 
     def waiting(self, name: WorkloadName) -> Waiting:
         """Return one who waits."""

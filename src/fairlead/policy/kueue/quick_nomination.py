@@ -1,0 +1,87 @@
+"""Nominates heads of queues in which every resource has one flavor, with one search at most.
+
+Which flavors such a head takes, and how much of them, does not depend on what others use. So it is
+found out once for all that ask alike; and where nothing is to be chosen, nobody need be asked for
+one resource alone. From which height in the tree quota is borrowed is not told: with fair sharing,
+and where everybody may reclaim, nothing depends on it.
+"""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from fairlead.model.axes import QueueName, QuotaAxes
+from fairlead.policy.kueue.failed_search import FailedSearch, failed_search
+from fairlead.policy.kueue.fair_search import FairSearch, fair_targets
+from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting
+from fairlead.policy.kueue.holder import Claimant
+from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.target import Target
+
+_MOST_KNOWN = 10_000  # ways of asking that are remembered at once
+
+
+class QuickNomination(NamedTuple):
+    """A nomination, and how the search ended if nobody gives way."""
+
+    nomination: Nomination
+    failed: FailedSearch | None = None
+
+
+class QuickNominator:
+    """Nominates on one snapshot, as it is when asked, from plan to plan."""
+
+    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
+        """Know nobody yet."""
+        self._snapshot = snapshot
+        self._settings = settings
+        self._plain = Nominator(snapshot, axes, settings)
+        self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
+        self._known: dict[tuple[QueueName, Hashable], Assignment | None] = {}
+
+    def nominate(self, head: Waiting, shape: Hashable) -> QuickNomination:
+        """Return what *head* needs, who asks as *shape* says.
+
+        Law: but for the height from which it borrows, the nomination is that of `Nominator`.
+        """
+        if head.may_shrink():
+            return QuickNomination(self._plain.nominate(head))
+        assignment = self._assignment(head, shape)
+        counts = head.counts()
+        if assignment is None:
+            return QuickNomination(Nomination(head, counts, None))
+        lacking = self._snapshot.lacking(head.queue, assignment.usage)
+        if not lacking:
+            return QuickNomination(Nomination(head, counts, assignment))
+        assignment = assignment._replace(mode=Mode.NO_CANDIDATES, need=lacking)
+        targets, failed = self._search(head.claimant(assignment.usage, lacking))
+        return QuickNomination(Nomination(head, counts, assignment, targets), failed)
+
+    def _assignment(self, head: Waiting, shape: Hashable) -> Assignment | None:
+        """Return the flavors of *head* as if it fitted; None if it never does."""
+        key = (head.queue, shape)
+        if key in self._known:
+            return self._known[key]
+        found = self._assigner.assign(head)
+        if found is not None:
+            found = found._replace(mode=Mode.FIT, need=frozenset(), borrow=0)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[key] = found
+        return found
+
+    def _search(self, claimant: Claimant) -> tuple[tuple[Target, ...], FailedSearch | None]:
+        """Return who gives way; if nobody does, how far the search got."""
+        failed: list[FailedSearch] = []
+
+        def in_vain(search: FairSearch) -> None:
+            failed.append(failed_search(self._snapshot, claimant, search))
+
+        targets = fair_targets(self._snapshot, claimant, self._settings, in_vain)
+        return tuple(targets), failed[0] if failed else None
+
+
+def _nobody(_: Claimant) -> list[Target]:
+    """Ask nobody: where there is one flavor to take, it is taken whoever gives way."""
+    return []

@@ -1,0 +1,58 @@
+"""A head that is nominated quickly needs what one needs that is nominated in full."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlead.policy.kueue.demands import DemandReader
+from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.pending_line import shape_of
+from fairlead.policy.kueue.quick_nomination import QuickNominator
+from fairlead.policy.kueue.snapshots import snapshots
+from tests.policy.kueue.test_followed_state import STEPS, History
+
+
+def told(nomination: Nomination) -> tuple[object, ...]:
+    """Return all but the height from which it borrows."""
+    assignment = nomination.assignment
+    needed = assignment and (assignment.flavors, assignment.usage, assignment.need)
+    return nomination.waiting, nomination.counts, nomination.mode(), needed, nomination.targets
+
+
+def compare(history: History) -> list[Nomination]:
+    """Nominate everybody who waits both ways."""
+    state, chosen = history.state, history.settings
+    demands, found = DemandReader(state, chosen), []
+    for snapshot in snapshots(state, chosen, history.now_ms, ()):
+        plain = Nominator(snapshot, state.axes, chosen)
+        quick = QuickNominator(snapshot, state.axes, chosen)
+        for queue, rules in snapshot.rules.items():
+            for name in state.waiting(queue):
+                waiting = demands.waiting(state.workloads[name], rules)
+                nomination, failed = quick.nominate(waiting, shape_of(waiting, rules.preemption))
+                expected = plain.nominate(waiting)
+                assert told(nomination) == told(expected)
+                is_in_vain = expected.assignment is not None and not expected.can_proceed()
+                assert (failed is not None) == (is_in_vain and not waiting.may_shrink())
+                found.append(nomination)
+    return found
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**40))
+def test_a_quick_nomination_is_the_full_one_but_for_its_height(seed: int) -> None:
+    history = History(seed)
+    for _ in range(STEPS):
+        history.step()
+        history.plan()
+        compare(history)
+
+
+def test_the_histories_have_heads_of_every_sort() -> None:
+    sorts = set()
+    for seed in range(5):
+        history = History(seed)
+        for _ in range(STEPS):
+            history.step()
+            sorts |= {(each.mode(), bool(each.targets)) for each in compare(history)}
+            history.plan()
+    assert len(sorts) == 4  # no flavors, room, others give way, nobody does
