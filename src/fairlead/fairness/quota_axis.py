@@ -28,6 +28,7 @@ class QuotaAxis:
     """One axis of the tree: a column per quantity, indexed by node, parents before children."""
 
     __slots__ = (
+        "borrow_limits",
         "lendable",
         "listed",
         "nodes",
@@ -59,6 +60,7 @@ class QuotaAxis:
         self.parents = parents
         self.subtree = [node.guaranteed[axis] for node in nodes]
         self.listed = [axis in node.listed for node in nodes]
+        self.borrow_limits = [node.borrow_limit[axis] for node in nodes]
         self.retained = [0] * len(nodes)
         self.usage = usage
         self.usage_before: dict[int, int] = {}  # of nodes touched since `changes`
@@ -72,7 +74,7 @@ class QuotaAxis:
         twin = QuotaAxis.__new__(QuotaAxis)  # field by field: `copy` takes four times as long
         twin.number, twin.nodes, twin.parents = self.number, self.nodes, self.parents
         twin.subtree, twin.retained, twin.listed = self.subtree, self.retained, self.listed
-        twin.lendable = self.lendable
+        twin.lendable, twin.borrow_limits = self.lendable, self.borrow_limits
         twin.usage = self.usage.copy()
         twin.usage_before = {}
         twin.ranks = ranks
@@ -105,12 +107,12 @@ class QuotaAxis:
         if parent == NOBODY:
             return self.subtree[node]
         reach = self.retained[node] + self.lendable[parent]
-        limit = self.nodes[node].borrow_limit[self.number]
+        limit = self.borrow_limits[node]
         return reach if limit is None else min(reach, self.subtree[node] + limit)
 
     def borrow_limit(self, node: int) -> int | None:
         """How much the node may borrow; None: as much as there is."""
-        return self.nodes[node].borrow_limit[self.number]
+        return self.borrow_limits[node]
 
     def shift(self, node: int, amount: int) -> None:
         """Change the usage of a leaf, and of its ancestors as far as they notice."""
@@ -133,18 +135,12 @@ class QuotaAxis:
         before.clear()
         return changed
 
-    def use(self, node: int, amount: int) -> int:
-        """Change the usage of a node alone; return by how much that of its parent must change.
+    def noticed(self, node: int, amount: int) -> int:
+        """By how much the usage of the parent would change with that of the node.
 
         A parent sees only what exceeds the child's retained quota; it is told by how much that
         excess changed. One rule for both signs makes removing the inverse of adding.
         """
-        noticed = self.noticed(node, amount)
-        self.usage[node] += amount
-        return noticed
-
-    def noticed(self, node: int, amount: int) -> int:
-        """By how much the usage of the parent would change with that of the node."""
         retained = self.retained[node]
         if not retained:  # so for most nodes; usage is never below 0
             return amount
@@ -153,9 +149,11 @@ class QuotaAxis:
 
     def noticed_at(self, top: int, leaf: int, amount: int) -> int:
         """By how much the usage of *top* would change with that of *leaf*, at or below it."""
+        retained, parents = self.retained, self.parents
         while leaf != top:
-            amount = self.noticed(leaf, amount)
-            leaf = self.parents[leaf]
+            if retained[leaf]:
+                amount = self.noticed(leaf, amount)
+            leaf = parents[leaf]
         return amount
 
     def available(self, node: int) -> int:
@@ -166,14 +164,15 @@ class QuotaAxis:
         """
         slack = 0
         bound: int | None = None
-        while (parent := self.parents[node]) != NOBODY:
-            retained = self.retained[node]
-            beyond = self.usage[node] - retained
-            slack += max(0, -beyond)
-            limit = self.nodes[node].borrow_limit[self.number]
-            if limit is not None:
-                room = slack + self.subtree[node] - retained - max(0, beyond) + limit
-                bound = room if bound is None else min(bound, room)
+        parents, limits = self.parents, self.borrow_limits
+        while (parent := parents[node]) != NOBODY:
+            retained, limit = self.retained[node], limits[node]
+            if retained or limit is not None:  # so for few nodes
+                beyond = self.usage[node] - retained
+                slack += max(0, -beyond)
+                if limit is not None:
+                    room = slack + self.subtree[node] - retained - max(0, beyond) + limit
+                    bound = room if bound is None else min(bound, room)
             node = parent
         reach = slack + self.subtree[node] - self.usage[node]
         return reach if bound is None else min(bound, reach)

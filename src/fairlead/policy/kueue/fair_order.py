@@ -134,7 +134,7 @@ class FairOrder:
         tree = self._snapshot.tree
         rank = tree.rank(name)
         # Who borrows may have the least rank too, where there is nothing to lend.
-        if rank == LEAST_RANK and name not in self._path and not tree.borrowed(name):
+        if rank == LEAST_RANK and name not in self._path and not tree.is_borrowing(name):
             return None
         if name not in self._snapshot.rules:
             return cohort_entry(rank, name)

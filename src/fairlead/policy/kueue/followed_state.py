@@ -139,7 +139,7 @@ class FollowedState:
     def _promises(self, view: TreeView) -> dict[WorkloadName, Promise]:
         """Return what earlier plans promised to those who preempt, as far as it is known."""
         promises = {}
-        for line in view.lines.values():
+        for line in view.waited_for.values():
             name = line.first_preempting()
             if name is not None:
                 extension = self._state.workloads[name].extension

@@ -22,6 +22,9 @@ class QueueLine:
         self._kinds: dict[Hashable, Kind] = {}
         self._order: list[Kind] | None = None
 
+    def __bool__(self) -> bool:
+        return bool(self._kinds)
+
     def kind(self, shape: Hashable) -> Kind:
         """Return the kind of workloads of *shape*."""
         found = self._kinds.get(shape)

@@ -35,7 +35,7 @@ class QuickRounds(TreeRounds):
         super().__init__(view.snapshot, axes, settings, {}, restraints, promises)
         self._view = view
         self._in_plan: dict[QueueName, LineInPlan] = {
-            name: LineInPlan(line) for name, line in view.lines.items() if line.preempting
+            name: LineInPlan(line) for name, line in view.waited_for.items() if line.preempting
         }
 
     def run(self) -> Iterator[Turn]:
@@ -142,7 +142,7 @@ class QuickRounds(TreeRounds):
 
     def _heads(self, cycle: int, besides: Container[QueueName]) -> Iterator[Kind]:
         """Yield the kinds of those who are heads in a cycle, but for some queues."""
-        for queue, line in self._view.lines.items():
+        for queue, line in self._view.waited_for.items():
             if queue not in besides:
                 in_plan = self._in_plan.get(queue)
                 kind = line.head_in(cycle) if in_plan is None else in_plan.head_in(cycle)

@@ -214,7 +214,7 @@ class Sleepers:
     def _wake_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
         """Wake those beside *side* who can take from it, or could before it changed."""
         now = self._ranks[side]
-        is_asked = now != LEAST_RANK or bool(self._tree.borrowed(side))
+        is_asked = now != LEAST_RANK or self._tree.is_borrowing(side)
         woken = []
         for rank, _, group in self._below.get(cohort, ()):
             if rank > highest:

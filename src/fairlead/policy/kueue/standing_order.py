@@ -106,7 +106,7 @@ class StandingOrder:
         tree = self._tree
         rank = tree.rank(name)
         # Who borrows may have the least rank too, where there is nothing to lend.
-        if rank == LEAST_RANK and not tree.borrowed(name):
+        if rank == LEAST_RANK and not tree.is_borrowing(name):
             return None
         line = self._lines.get(name)
         if line is None:

@@ -7,7 +7,7 @@ of the state puts it right: whoever was decided about is read again.
 from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
-from fairlead.model.axes import QuotaAxes, WorkloadName
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.kind import Kind
@@ -38,6 +38,7 @@ class TreeView:
         self.snapshot = snapshot
         self._nominator = QuickNominator(snapshot, axes, settings)
         self.lines = {name: QueueLine(name) for name in snapshot.rules}
+        self.waited_for: dict[QueueName, QueueLine] = {}  # those in which somebody waits
         self.sleepers = Sleepers(snapshot)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
@@ -66,7 +67,7 @@ class TreeView:
         sleepers = self.sleepers
         return not (
             sleepers.awake
-            or any(line.preempting for line in self.lines.values())
+            or any(line.preempting for line in self.waited_for.values())
             or any(True for _ in sleepers.with_room())
             or sleepers.awake
         )
@@ -115,6 +116,7 @@ class TreeView:
             self.sleepers.wake(kind)
         kind.add(waiting)
         line.changed(shape)
+        self.waited_for[waiting.queue] = line
         if now.is_preempting:
             line.preempting[waiting.name] = waiting
 
@@ -125,5 +127,7 @@ class TreeView:
         if not kind:
             self.sleepers.forget(kind)
         line.changed(shape)
+        if not line:
+            del self.waited_for[waiting.queue]
         line.preempting.pop(waiting.name, None)
         del self._known[waiting.name]
