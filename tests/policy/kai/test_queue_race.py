@@ -14,7 +14,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers, precedes, queue_numbers, standing
-from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.shares import KaiShares
 from tests.model.worlds import node, queue, state_with, workload
 
@@ -31,7 +31,13 @@ class Race:
         self.leaves = [name for name in self.numbers if not state.children(name)]
         for name in self.leaves:
             self.jobs.add_queue(name)
-        self.race = QueueRace(state, self.numbers, self.jobs.next_request)
+        self.race = QueueRace(
+            state,
+            RaceCourse(state, self.numbers),
+            self.numbers,
+            self.jobs.next_request,
+            self.jobs.queues(),
+        )
 
     def leader(self) -> QueueName | None:
         leader = self.race.leader()

@@ -12,7 +12,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
-from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.shares import KaiShares
 from tests.policy.kai.random_worlds import build, worlds
 
@@ -29,7 +29,8 @@ def lined_up(
     for leaf in numbers:
         if not state.children(leaf):
             jobs.add_queue(leaf)
-    return jobs, QueueRace(state, numbers, jobs.next_request)
+    course = RaceCourse(state, numbers)
+    return jobs, QueueRace(state, course, numbers, jobs.next_request, jobs.queues())
 
 
 def turns(jobs: PendingJobs, race: QueueRace) -> list[Turn]:

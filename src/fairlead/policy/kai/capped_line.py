@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.queue_order import QueueNumbers
+from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.victim_line import Allows, VictimLine
 from fairlead.policy.kai.victim_pool import Candidate, VictimPool
 
@@ -18,13 +19,14 @@ class CappedLine(VictimLine):
     def __init__(
         self,
         state: ClusterState,
+        course: RaceCourse,
         numbers: Mapping[QueueName, QueueNumbers],
         pool: VictimPool,
         allowed: Iterable[tuple[QueueName, Allows]],
         most: int,
     ) -> None:
         """Line up as `VictimLine` does, and let *most* jobs out of it."""
-        super().__init__(state, numbers, pool, allowed)
+        super().__init__(state, course, numbers, pool, allowed)
         self._most = most
         self._jobs: set[WorkloadName] = set()
         self._returned: set[WorkloadName] = set()  # who stands in line again

@@ -20,7 +20,7 @@ from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.move_bound import Leaver, MoveBound
-from fairlead.policy.kai.queue_race import numbers_above
+from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VictimLine
@@ -293,16 +293,18 @@ class ClaimRound:
 
     def _line_of_victims(self, claim: Claim) -> VictimLine:
         most = self._most_victims()
-        allowed, numbers = list(claim.allowed()), self.view.numbers
-        if not self.settings.faithful:  # only those who are asked meet
-            numbers = numbers_above(self.state, numbers, [leaf for leaf, _ in allowed])
-        line = self.state, numbers, self._pool, allowed
+        allowed, course = list(claim.allowed()), self.view.course
+        if not self.settings.faithful and len(allowed) < len(self.leaves):
+            # Only those who are asked meet.
+            course = RaceCourse.of_leaves(self.state, [leaf for leaf, _ in allowed])
+        line = self.state, course, self.view.numbers, self._pool, allowed
         return VictimLine(*line) if most is None else CappedLine(*line, most)
 
     def _first_within_rights(self, claim: Claim) -> Judged | None:
         """Return why whoever would be the first to give way, but need not, is not asked."""
         leaves = list(claim.within_rights())
-        line = VictimLine(self.state, self.view.numbers, self._pool, leaves)
+        view = self.view
+        line = VictimLine(self.state, view.course, view.numbers, self._pool, leaves)
         candidate = line.pop()
         return None if candidate is None else claim.judge_of(candidate)
 

@@ -18,7 +18,7 @@ from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
-from fairlead.policy.kai.queue_race import QueueRace, numbers_above
+from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
@@ -71,6 +71,11 @@ class CycleView:
         """The queues that may have jobs."""
         return self._divided().leaves
 
+    @property
+    def course(self) -> RaceCourse:
+        """Who meets whom in the order of service."""
+        return self._divided().course
+
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
         gang = self._gangs.get(job)
@@ -120,13 +125,13 @@ class CycleView:
         names = {*claims, *others}
         jobs.add_jobs(names)
         leaves = {state.workloads[name].queue for name in names}
-        concerned = numbers_above(state, self.numbers, leaves)
-        return jobs, QueueRace(state, concerned, jobs.next_request)
+        course = RaceCourse.of_leaves(state, leaves)
+        return jobs, QueueRace(state, course, self.numbers, jobs.next_request, jobs.queues())
 
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
-        numbers = {} if self.is_idle else self.numbers
-        return QueueRace(self.state, numbers, jobs.next_request)
+        known = self._division
+        return QueueRace(self.state, known.course, known.numbers, jobs.next_request, jobs.queues())
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""
@@ -137,8 +142,10 @@ class CycleView:
 
     def _line_up(self, depth: int | None) -> PendingJobs:
         jobs = PendingJobs(self.state, depth, self._gangs, self.away)
-        for leaf in () if self.is_idle else self.leaves:
-            jobs.add_queue(leaf)
+        waited_for = {*self.state.waited_for()}
+        for leaf in self.leaves if waited_for else ():
+            if leaf in waited_for:
+                jobs.add_queue(leaf)
         return jobs
 
     def _divided(self) -> FollowedShares:

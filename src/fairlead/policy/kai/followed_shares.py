@@ -12,6 +12,7 @@ from fairlead.fairness.standing_division import StandingDivision
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
+from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.shares import (
     NO_USAGE,
     KaiShare,
@@ -33,6 +34,8 @@ class FollowedShares:
         """What the order of service looks at, in the same order."""
         self.leaves: Set[QueueName] = frozenset()
         """The queues that may have jobs, in the same order."""
+        self.course = RaceCourse(state, ())
+        """Who of them meets whom in that order."""
         self._state = state
         self._k = k
         self._layout: int | None = None  # the moment; None: nothing was divided
@@ -79,6 +82,7 @@ class FollowedShares:
         self._sums = {name: self._sums_of(name) for name in names}
         self._tree = DivisionTree.from_queues(queues)
         self._division = StandingDivision(whole_units(state))
+        self.course = RaceCourse(state, names)
         self.shares.clear()
         self.numbers.clear()
         self.leaves = {name: None for name in names if not state.children(name)}.keys()

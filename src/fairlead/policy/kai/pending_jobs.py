@@ -69,7 +69,7 @@ class PendingJobs:
             names.setdefault(self._state.workloads[name].queue, set()).add(name)
         made._next.update(claims)
         for queue, them in names.items():
-            keys = [key for key in self._heaps[queue] if key[-1] not in them]
+            keys = [key for key in self._heaps.get(queue, ()) if key[-1] not in them]
             keys += [made._key(name) for name in them if made._can_start(name)]
             made._put(queue, keys)
         return made
@@ -100,8 +100,12 @@ class PendingJobs:
 
     def first(self, queue: QueueName) -> WorkloadName | None:
         """Return the job that *queue* would run next."""
-        heap = self._heaps[queue]
+        heap = self._heaps.get(queue)
         return heap[0][-1] if heap else None
+
+    def queues(self) -> list[QueueName]:
+        """Return the queues that have somebody in line."""
+        return [queue for queue, heap in self._heaps.items() if heap]
 
     def names(self) -> list[WorkloadName]:
         """Return all jobs, in no order that means anything."""
@@ -144,12 +148,12 @@ class PendingJobs:
         """
         for name in names:
             queue = self._state.workloads[name].queue
-            heap = self._own_heap(queue)
-            if not any(key[-1] == name for key in heap):
+            heap = self._heaps.get(queue, ())
+            keys = [key for key in heap if key[-1] != name]
+            if len(keys) == len(heap):
                 continue
             self._next.pop(name, None)
             self._growing.pop(name, None)
-            keys = [key for key in heap if key[-1] != name]
             self._put(queue, [*keys, self._key(name)] if self._can_start(name) else keys)
 
     def gang(self, name: WorkloadName) -> Gang:

@@ -18,11 +18,23 @@ Offer: TypeAlias = Callable[[QueueName], Amounts | None]
 """What a leaf enters the race with; None: nothing, so it is out."""
 
 
-def numbers_above(
-    state: ClusterState, numbers: Mapping[QueueName, QueueNumbers], leaves: Iterable[QueueName]
-) -> dict[QueueName, QueueNumbers]:
-    """Return of *numbers* those of *leaves* and of all above them, parents before children."""
-    return {name: numbers[name] for leaf in leaves for name in reversed(state.path(leaf))}
+class RaceCourse:
+    """Who meets whom: the children of each queue stand side by side, the oldest first."""
+
+    def __init__(self, state: ClusterState, queues: Iterable[QueueName]) -> None:
+        """Let *queues* take part, among which are all that are above them."""
+        self.names: dict[QueueName | None, list[QueueName]] = {}
+        for name in queues:
+            self.names.setdefault(state.queues[name].parent, []).append(name)
+        self.places: dict[QueueName, int] = {}
+        for children in self.names.values():
+            children.sort(key=lambda name: (state.queues[name].created_ms, name))
+            self.places |= {name: place for place, name in enumerate(children)}
+
+    @classmethod
+    def of_leaves(cls, state: ClusterState, leaves: Iterable[QueueName]) -> "RaceCourse":
+        """Let *leaves* take part, and the queues above them."""
+        return cls(state, dict.fromkeys([name for leaf in leaves for name in state.path(leaf)]))
 
 
 class QueueRace:
@@ -31,29 +43,28 @@ class QueueRace:
     def __init__(
         self,
         state: ClusterState,
+        course: RaceCourse,
         numbers: Mapping[QueueName, QueueNumbers],
         offer: Offer,
+        leaves: Iterable[QueueName],
         stand: Callable[[QueueNumbers, Amounts], Standing] = standing,
         before: Callable[[Standing, Standing], bool] = precedes,
     ) -> None:
-        """Let the queues in *numbers*, all that are in the tree, meet with what leaves *offer*.
+        """Let *leaves* meet with what they *offer*; the others of the *course* are out.
 
-        *stand* says how a queue stands with an offer, and *before* which of two wins.
+        *stand* says how a queue stands with an offer, and *before* which of two wins. Cost: the
+        paths of the leaves.
         """
         self._state = state
+        self._course = course
         self._numbers = numbers
         self._offer = offer
         self._stand = stand
         self._before = before
-        self._brackets: dict[QueueName | None, KnockOut[Standing]] = {}
-        self._names: dict[QueueName | None, list[QueueName]] = {}
-        self._places: dict[QueueName, int] = {}
+        self._brackets: dict[QueueName | None, KnockOut[Standing]] = {}  # where any has entered
         self._offers: dict[QueueName, Amounts | None] = {}
         self._standings: dict[QueueName, Standing | None] = {}
-        for name in (None, *numbers):
-            self._prepare(name)
-        for name in reversed(list(numbers)):  # children before parents
-            self._enter(name)
+        self._enter_all(leaves)
 
     def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueRace":
         """Return another race, in which leaves meet with what they now *offer*.
@@ -62,8 +73,8 @@ class QueueRace:
         it is the race that would be made anew. Cost: a copy of the brackets, and the paths of what
         changed.
         """
-        made = QueueRace(self._state, {}, offer, self._stand, self._before)
-        made._numbers, made._names, made._places = self._numbers, self._names, self._places
+        rules = self._stand, self._before
+        made = QueueRace(self._state, self._course, self._numbers, offer, (), *rules)
         made._brackets = {name: bracket.copy() for name, bracket in self._brackets.items()}
         made._offers = self._offers.copy()
         made._standings = self._standings.copy()
@@ -73,16 +84,17 @@ class QueueRace:
 
     def standing(self, queue: QueueName) -> Standing | None:
         """Return how *queue* stands in the race; None if it is out."""
-        return self._standings[queue]
+        return self._standings.get(queue)
 
     def leader(self) -> QueueName | None:
         """Return the leaf whose offer is next of all; None if all are out."""
         at: QueueName | None = None
-        while at in self._brackets:
-            place = self._brackets[at].winner()
+        while at is None or at in self._course.names:
+            bracket = self._brackets.get(at)
+            place = None if bracket is None else bracket.winner()
             if place is None:
                 return None
-            at = self._names[at][place]
+            at = self._course.names[at][place]
         return at
 
     def renew(self, leaf: QueueName) -> None:
@@ -90,14 +102,17 @@ class QueueRace:
         for name in self._state.path(leaf):
             self._enter(name)
 
-    def _prepare(self, parent: QueueName | None) -> None:
-        children = [name for name in self._state.children(parent) if name in self._numbers]
-        if not children:
-            return
-        children.sort(key=lambda name: (self._numbers[name].created_ms, name))
-        self._names[parent] = children
-        self._brackets[parent] = KnockOut(len(children), self._before)
-        self._places |= {name: place for place, name in enumerate(children)}
+    def _enter_all(self, leaves: Iterable[QueueName]) -> None:
+        """Let leaves enter, then those above them, level by level.
+
+        Where leaves are not all equally deep, a queue enters again after its last child has.
+        """
+        level: dict[QueueName, None] = dict.fromkeys(leaves)
+        while level:
+            for name in level:
+                self._enter(name)
+            parents = [self._state.queues[name].parent for name in level]
+            level = dict.fromkeys([parent for parent in parents if parent is not None])
 
     def _enter(self, name: QueueName) -> None:
         offer = self._best_offer(name)
@@ -105,11 +120,15 @@ class QueueRace:
         entrant = None if offer is None else self._stand(self._numbers[name], offer)
         self._standings[name] = entrant
         parent = self._state.queues[name].parent
-        self._brackets[parent].enter(self._places[name], entrant)
+        bracket = self._brackets.get(parent)
+        if bracket is None:
+            size = len(self._course.names[parent])
+            bracket = self._brackets[parent] = KnockOut(size, self._before)
+        bracket.enter(self._course.places[name], entrant)
 
     def _best_offer(self, name: QueueName) -> Amounts | None:
-        bracket = self._brackets.get(name)
-        if bracket is None:
+        if name not in self._course.names:
             return self._offer(name)
-        winner = bracket.winner()
-        return None if winner is None else self._offers[self._names[name][winner]]
+        bracket = self._brackets.get(name)
+        winner = None if bracket is None else bracket.winner()
+        return None if winner is None else self._offers[self._course.names[name][winner]]

@@ -14,7 +14,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
-from fairlead.policy.kai.queue_race import QueueRace
+from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.victim_pool import Candidate, Entry, VictimPool, place_in_line
 
 Allows: TypeAlias = Callable[[Candidate], bool]
@@ -26,6 +26,7 @@ class VictimLine:
     def __init__(
         self,
         state: ClusterState,
+        course: RaceCourse,
         numbers: Mapping[QueueName, QueueNumbers],
         pool: VictimPool,
         allowed: Iterable[tuple[QueueName, Allows]],
@@ -35,6 +36,7 @@ class VictimLine:
         The state must be as it is now whenever the line is asked.
         """
         self._state = state
+        self._course = course
         self._numbers = numbers
         self._pool = pool
         self._leaves = {queue: _LeafLine(pool.line(queue), allows) for queue, allows in allowed}
@@ -82,7 +84,8 @@ class VictimLine:
         def stand(own: QueueNumbers, taken: Amounts) -> Standing:
             return standing(own, nothing, taken=taken)
 
-        return QueueRace(self._state, self._numbers, self._offer, stand, _gives_way_before)
+        rules = stand, _gives_way_before
+        return QueueRace(self._state, self._course, self._numbers, self._offer, open_leaves, *rules)
 
     def _offer(self, queue: QueueName) -> Amounts | None:
         leaf = self._leaves.get(queue)
