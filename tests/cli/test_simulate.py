@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from fairlead.cli.run_progress import RunProgress
+from fairlead.cli.run_tables import tree
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.usage.entries import Entry
@@ -67,6 +68,37 @@ def test_results_without_a_name_go_to_a_new_folder_each_time(tmp_path: Path) -> 
     ran = run_cli("simulate", file)
     assert ran.out.endswith("\nresults: results/small-2\n")
     assert contents(Path("results/small")) == contents(Path("results/small-2"))
+
+
+def test_names_in_titles_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+    odd = r"""policies: [{name: "k\e[32m\nai", policy: kai}]"""
+    file = Path(write_scenario(tmp_path, odd))
+    text = file.read_text().replace("{name: small}", r"""{name: "a\e[31m\nb"}""")
+    file.write_text(text)
+    ran = run_cli("simulate", str(file), "--set", "duration=30s", "--to", "out")
+    assert ran.exit_code == 0, ran.err
+    assert ran.out.startswith(r"a\u001b[31m\nb under k\u001b[32m\nai (kai), duration=30s, seed 0")
+    swept = run_cli("sweep", str(file), "--over", "duration=30s,31s", "--workers", "1")
+    assert "\x1b" not in ran.out + swept.out + swept.err
+    assert r"k\u001b[32m\nai" in swept.out
+
+
+def test_an_error_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    ran = run_cli("simulate", write_scenario(tmp_path), "--set", "\x1b[31m=1")
+    assert ran.exit_code == 1
+    assert r'found the setting "\u001b[31m"' in ran.err
+
+
+def test_deep_queues_are_listed_below_each_other() -> None:
+    """Deeper than Python's stack."""
+    parents = {f"q{at}": f"q{at - 1}" if at else None for at in range(3000)}
+    assert list(tree(parents)) == [(f"q{at}", at) for at in range(3000)]
+    assert list(tree({"b": "a", "a": None, "c": None, "d": "a"})) == [
+        ("a", 0),
+        ("b", 1),
+        ("d", 1),
+        ("c", 0),
+    ]
 
 
 def test_rule_sets_that_a_scenario_does_not_list_can_be_asked_for(tmp_path: Path) -> None:

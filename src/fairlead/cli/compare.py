@@ -9,6 +9,7 @@ from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import output_option
 from fairlead.cli.table import table_text
 from fairlead.explain.measure_text import measure_text
+from fairlead.explain.printable import printable
 from fairlead.explain.whole_file import write_whole
 from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure
@@ -82,8 +83,9 @@ def _write_page(comparison: Comparison, file: Path) -> None:
 def _print_table(comparison: Comparison) -> None:
     sides, seeds = comparison.sides, comparison.seeds
     listed = ", ".join(map(str, seeds))
-    click.echo(f"{comparison.scenario}: the same work on {len(sides)} sides, seeds {listed}")
-    click.echo(f"differences are from {sides[0].name}\n")
+    same = f"{comparison.scenario}: the same work on {len(sides)} sides, seeds {listed}"
+    click.echo(printable(same))
+    click.echo(printable(f"differences are from {sides[0].name}") + "\n")
     heads = ["OF", "MEASURE", "RESOURCE", sides[0].name]
     for side in sides[1:]:
         heads += [side.name, "DIFFERENCE", "95% INTERVAL", ""]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from fairlead.errors import Finding
+from fairlead.explain.printable import printable
 
 COLOURS = {"error": "red", "warning": "yellow", "advice": "cyan"}
 
@@ -13,7 +14,8 @@ COLOURS = {"error": "red", "warning": "yellow", "advice": "cyan"}
 def show_findings(findings: Sequence[Finding], *, to_stderr: bool = True) -> None:
     """Print each finding with its place, what was expected and the cure."""
     for finding in findings:
-        text = str(finding)
+        # Also where a reader forgot to quote a name, nothing is left that a terminal would obey.
+        text = "\n".join(map(printable, str(finding).split("\n")))
         head, _, rest = text.partition(f" {finding.severity}: ")
         word = click.style(finding.severity, fg=COLOURS[finding.severity], bold=True)
         click.echo(f"{head} {word}: {rest}", err=to_stderr, color=use_colour())

@@ -114,7 +114,10 @@ def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
         wrong.show()
         sys.exit(wrong.exit_code)
     except FairleadError as wrong:
-        _leave(f"error: {wrong}", 1)
+        from fairlead.explain.printable import printable
+
+        lines = f"error: {wrong}".split("\n")  # of which findings have several
+        _leave("\n".join(map(printable, lines)), 1)
     except OSError as wrong:
         _discard_output()
         _leave(f"error: cannot write the output: {wrong.strerror or wrong}", 1)

@@ -9,6 +9,7 @@ import click
 
 from fairlead.cli.interruption import Interruption
 from fairlead.cli.short_duration import short_duration
+from fairlead.explain.printable import printable
 from fairlead.sim.run_variant import Onlooker
 
 _EVERY_S: Final = 0.2
@@ -30,7 +31,7 @@ class RunProgress(Onlooker):
 
     def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
         """Take notice that a run begins."""
-        self._run, self._start_ms, self._until_ms = run, start_ms, until_ms
+        self._run, self._start_ms, self._until_ms = printable(run), start_ms, until_ms
         self._begun_s = self._shown_s = self._clock()
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:

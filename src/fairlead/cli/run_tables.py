@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fairlead.cli.measure_columns import cell, cluster_columns, main_resource, queue_columns
 from fairlead.cli.short_duration import short_duration
 from fairlead.cli.table import table_text
+from fairlead.explain.printable import printable
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.stored_run import StoredRun
 
@@ -14,7 +15,7 @@ def runs_text(runs: Sequence[StoredRun]) -> str:
     abouts = [run.about for run in runs]
     summaries = [run.summary for run in runs]
     resource = main_resource(summaries)
-    queues = list(_tree(abouts[0].parents))
+    queues = list(tree(abouts[0].parents))
     head = ["QUEUE", *(column.title for column in queue_columns("", resource))]
     rows = [
         [
@@ -43,13 +44,16 @@ def _title(abouts: Sequence[RunAbout]) -> str:
     spans = {short_duration(about.end_ms - about.start_ms) for about in abouts}
     span = f", {spans.pop()}" if len(spans) == 1 else ""
     stopped = "" if all(about.complete for about in abouts) else ", stopped before its end"
-    return f"{' '.join(told)}{settings}, {chance}{span}{stopped}"
+    return printable(f"{' '.join(told)}{settings}, {chance}{span}{stopped}")
 
 
-def _tree(
-    parents: Mapping[str, str | None], above: str | None = None, depth: int = 0
-) -> Iterator[tuple[str, int]]:
+def tree(parents: Mapping[str, str | None]) -> Iterator[tuple[str, int]]:
+    """Yield each queue and how deep it is, those below it right after; however deep that is."""
+    children: dict[str | None, list[str]] = {}
     for name, parent in parents.items():
-        if parent == above:
-            yield name, depth
-            yield from _tree(parents, name, depth + 1)
+        children.setdefault(parent, []).append(name)
+    waiting = [(name, 0) for name in reversed(children.get(None, []))]
+    while waiting:
+        name, depth = waiting.pop()
+        yield name, depth
+        waiting += [(each, depth + 1) for each in reversed(children.get(name, []))]

@@ -10,6 +10,7 @@ import msgspec
 
 from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import read_moment
+from fairlead.explain.printable import printable
 from fairlead.sim.results.result_folder import RESULTS, free_folder
 from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
@@ -48,11 +49,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         history = read_history(self.usage_from, self.usage_at, scenario.spec.start_ms)
         for variant in variants:
             if prepare(scenario, variant).past_use is None:
-                click.echo(
-                    f"note: under {variant.name} past use does not count, so {self.usage_from} "
-                    "changes nothing; under kai it does where the scenario has usage",
-                    err=True,
-                )
+                note = f"note: under {variant.name} past use does not count, so {self.usage_from} "
+                note += "changes nothing; under kai it does where the scenario has usage"
+                click.echo(printable(note), err=True)
         return history
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fairlead.cli.display_width import display_width
 from fairlead.explain.printable import printable
 
 
@@ -21,5 +22,10 @@ def table_text(rows: Sequence[Sequence[str]], *, left: int = 1, indent: str = ""
 
 
 def _padded(column: Sequence[str], is_left: bool) -> list[str]:
-    width = max(map(len, column))
-    return [text.ljust(width) if is_left else text.rjust(width) for text in column]
+    widths = list(map(display_width, column))
+    widest = max(widths)
+    blanks = [" " * (widest - width) for width in widths]
+    return [
+        f"{text}{blank}" if is_left else f"{blank}{text}"
+        for text, blank in zip(column, blanks, strict=True)
+    ]
