@@ -171,6 +171,24 @@ def test_cycles_can_have_a_fixed_period() -> None:
     assert simulation.now_ms == 50 * SECOND
 
 
+def test_at_a_fixed_period_too_it_ends_when_nothing_can_happen() -> None:
+    """Who is too large waits for ever; the cycle at 28 finds that nothing can be done for it."""
+    state = cluster(TWO_HALVES, {"n": 1})
+    jobs = [
+        job("one", "a", gpus=1, run=10),
+        job("two", "a", gpus=1, run=10),
+        job("three", "b", gpus=5, run=10),
+    ]
+    told, simulation = simulate(state, jobs, SimulationRules(every_ms=7 * SECOND))
+    assert [each for each in told if "comes" not in each] == lines("""
+        0 one starts 1
+        10 one is done, held 10
+        14 two starts 1
+        24 two is done, held 10
+    """)
+    assert simulation.now_ms == 28 * SECOND
+
+
 def test_a_gang_that_loses_a_node_begins_anew_elsewhere() -> None:
     state = cluster([queue("a")], {"m": 1, "n": 1})
     gang = msgspec.structs.replace(job("g", "a", gpus=1, run=10), pods=2, min_pods=2)

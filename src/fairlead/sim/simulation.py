@@ -70,6 +70,7 @@ class Simulation:
         self._jobs.on_finished = lambda at_ms, job: self._submit_all(work.on_finished(job, at_ms))
         self._last_cycle_ms: int | None = None
         self._cycle_at_ms: int | None = None  # when the next one is due; None: not known
+        self._is_settled = False  # whether a cycle changed nothing, and nothing happened since
         self._to_come = 0  # submissions and changes of the cluster
         self._arrivals = work.jobs()
         self._begin(node_changes)
@@ -94,7 +95,10 @@ class Simulation:
 
     def _is_over(self) -> bool:
         """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""
-        return not self._to_come and not self._jobs.running and self._cycle_at_ms is None
+        if self._to_come or self._jobs.running:
+            return False
+        # Of cycles at a fixed period there is always a next one, whatever the last one found.
+        return self._cycle_at_ms is None or (self._rules.every_ms is not None and self._is_settled)
 
     def _begin(self, node_changes: Sequence[NodeChange]) -> None:
         start_ms = self._rules.start_ms
@@ -169,6 +173,7 @@ class Simulation:
 
     def _wake(self, now_ms: int) -> None:
         """Let there be a cycle soon, because something changed."""
+        self._is_settled = False
         if self._rules.every_ms is None:
             at_ms = now_ms
             if self._last_cycle_ms is not None:
@@ -188,9 +193,11 @@ class Simulation:
         self.cycles += 1
         changes = self._policy.changes(self.state, now_ms)
         self._jobs.carry_out(now_ms, changes)
+        may_differ_later = self._policy.looked_at_the_clock and self.state.has_waiting()
+        self._is_settled = not changes and not may_differ_later
         if self._rules.every_ms is not None:
             self._hold_cycle_at(now_ms + self._rules.every_ms)
         elif changes:
             self._wake(now_ms)
-        elif self._policy.looked_at_the_clock and self.state.has_waiting():
+        elif may_differ_later:
             self._hold_cycle_at(now_ms + self._rules.look_again_ms)
