@@ -18,7 +18,7 @@ CODES: Final = MappingProxyType(
         "unreadable": "a file or folder cannot be opened or read",
         "no-objects": "an input holds no object at all",
         "too-large": "an input exceeds a stated bound: bytes, documents or values",
-        "too-deep": "mappings and lists stand too deep within each other",
+        "too-deep": "mappings and lists, or queues, stand too deep within each other",
         "not-utf8": "the bytes are not UTF-8 text",
         "byte-order-mark": "the text begins with a byte order mark",
         "control-character": "the text holds a character that YAML forbids, such as NUL",

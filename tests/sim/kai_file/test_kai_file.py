@@ -82,14 +82,22 @@ def test_a_file_is_known_by_its_fields() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("Queues: [{Name: a}, {Name: a}]", "found the queue a for the second time"),
-        ("Queues: [{Name: a, Parent: b}]", "found the parent b, which is no queue of this file"),
+        ("Queues: [{Name: a}, {Name: a}]", 'found the queue "a" for the second time'),
+        ("Queues: [{Name: a, Parent: b}]", 'found the parent "b", which is no queue of this file'),
         (
             "Queues: [{Name: a, Parent: b}, {Name: b, Parent: a}]",
-            "queue a is its own ancestor",
+            'found the queue "a", which is its own ancestor',
         ),
-        ("Queues: [{Name: a}]\nJobs: {b: {GPUs: 1}}", "found jobs of b, which is no queue"),
+        ("Queues: [{Name: a}]\nJobs: {b: {GPUs: 1}}", 'found jobs of "b", which is no queue'),
         ("Queues: [{Parent: a}]", "Name"),
+        (
+            "Queues: [{Name: a}]\nJobs: {a: {NumPods: 1000000, NumJobs: 1000000}}",
+            "found 1,000,000,000,000 pods of all jobs, expected at most 1,000,000",
+        ),
+        (
+            "Queues: []\nNodes: [{Count: 1000000}, {Count: 1}]",
+            "found 1,000,001 nodes, expected at most 1,000,000",
+        ),
         ("Cycles: -1\nQueues: []", "Cycles"),
         ("Cycles: 3\nQueues: []\nKValue: -1", "found -1; KAI counts it as 0"),
         ("Cycles: 3\nQueues: []\nCyles: 3", "unknown field"),

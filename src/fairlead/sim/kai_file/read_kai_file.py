@@ -12,16 +12,18 @@ from typing import Final
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.path import quote
 from fairlead.sim.kai_file.kai_simulation import (
     KaiSimulation,
     SimulatedJobs,
     SimulatedNodes,
     SimulatedQueue,
 )
+from fairlead.sim.queue_levels import MOST_LEVELS, first_too_deep, in_circles
 
 KNOWN_BY: Final = frozenset({"cycles", "nodes", "queues", "jobs"})
 MOST: Final = 1_000_000
-"""Of cycles, nodes, pods and jobs: more is surely a slip."""
+"""Of cycles, nodes, and pods of all jobs: more is surely a slip."""
 
 
 def is_kai_simulation(document: Document) -> bool:
@@ -46,6 +48,7 @@ def read_kai_simulation(document: Document, findings: Findings) -> KaiSimulation
     top.finish()
     if not findings.has_errors:
         _check_names(read, top)
+        _check_size(read, top)
     return read
 
 
@@ -89,32 +92,41 @@ def _jobs(cursor: Cursor) -> Iterator[SimulatedJobs]:
 
 def _check_names(read: KaiSimulation, top: Cursor) -> None:
     """Tell queues that are there twice, and names of queues that are not there."""
-    names = [queue.name for queue in read.queues]
     parents = {queue.name: queue.parent for queue in read.queues}
+    circles, too_deep = in_circles(parents), first_too_deep(parents)
+    seen: set[str] = set()
     for at, queue in enumerate(read.queues):
         path = (_as_written(top, "Queues"), at)
-        if queue.name in names[:at]:
-            top.error(path, "duplicate-object", f"found the queue {queue.name} for the second time")
+        if queue.name in seen:
+            message = f"found the queue {quote(queue.name)} for the second time"
+            top.error(path, "duplicate-object", message, "rename one of them")
         elif queue.parent is not None and queue.parent not in parents:
-            message = f"found the parent {queue.parent}, which is no queue of this file"
+            message = f"found the parent {quote(queue.parent)}, which is no queue of this file"
             top.error(path, "missing-parent", message, "name one of its queues, or none")
-        elif queue.name in _above(queue.name, parents):
-            top.error(path, "cycle", f"queue {queue.name} is its own ancestor")
+        elif queue.name in circles:
+            message = f"found the queue {quote(queue.name)}, which is its own ancestor"
+            top.error(path, "cycle", message, "remove one of the parents")
+        elif queue.name == too_deep:
+            message = f"found a queue with {MOST_LEVELS:,} above it, expected fewer levels"
+            top.error(path, "too-deep", message, "leave out levels in between")
+        seen.add(queue.name)
     for jobs in read.jobs:
         if jobs.queue not in parents:
-            message = f"found jobs of {jobs.queue}, which is no queue of this file"
+            message = f"found jobs of {quote(jobs.queue)}, which is no queue of this file"
             place = (_as_written(top, "Jobs"), jobs.queue)
             top.error(place, "missing-reference", message, "name one of its queues")
 
 
-def _above(name: str, parents: dict[str, str | None]) -> list[str]:
-    """Return the ancestors of a queue, up to one that was met before."""
-    met: list[str] = []
-    parent = parents[name]
-    while parent is not None and parent not in met:
-        met.append(parent)
-        parent = parents.get(parent)
-    return met
+def _check_size(read: KaiSimulation, top: Cursor) -> None:
+    """Tell what is too much only together: many groups of nodes, or many jobs of many pods."""
+    sums = {
+        "Nodes": (sum(nodes.count for nodes in read.nodes), "nodes"),
+        "Jobs": (sum(each.jobs * each.pods for each in read.jobs), "pods of all jobs"),
+    }
+    for field, (count, what) in sums.items():
+        if count > MOST:
+            message = f"found {count:,} {what}, expected at most {MOST:,}"
+            top.error(_as_written(top, field), "out-of-range", message, "write fewer")
 
 
 def _as_written(cursor: Cursor, name: str) -> str:

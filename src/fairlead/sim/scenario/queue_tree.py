@@ -10,6 +10,7 @@ from typing import Final
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
+from fairlead.sim.queue_levels import MOST_LEVELS, first_too_deep, in_circles
 from fairlead.sim.scenario.node_groups import Tell, first_capacity, most_capacity
 from fairlead.sim.scenario.resource_names import added_up, full_names
 from fairlead.sim.scenario.scenario_form import ClusterForm, QueueForm
@@ -107,6 +108,8 @@ def check_queues(queues: Sequence[QueueForm], tell: Tell) -> None:
         if by_name.setdefault(queue.name, queue) is not queue:
             message = f"found a second queue {quote(queue.name)}, expected a name each"
             tell((*QUEUES, place, "name"), "duplicate-object", message, "rename one of them")
+    parents = {name: queue.parent for name, queue in by_name.items()}
+    circles, too_deep = in_circles(parents), first_too_deep(parents)
     for place, queue in enumerate(queues):
         if queue.parent is None:
             continue
@@ -114,16 +117,9 @@ def check_queues(queues: Sequence[QueueForm], tell: Tell) -> None:
             hint = did_you_mean(queue.parent, by_name) or "add it, or remove parent"
             message = f"found the parent {quote(queue.parent)}, which does not exist"
             tell((*QUEUES, place, "parent"), "missing-parent", message, hint)
-        elif _is_own_ancestor(queue, by_name):
+        elif queue.name in circles:
             message = f"found the parent {quote(queue.parent)}, which is below this queue"
             tell((*QUEUES, place, "parent"), "cycle", message, "remove one of the parents")
-
-
-def _is_own_ancestor(queue: QueueForm, by_name: Mapping[str, QueueForm]) -> bool:
-    above = queue.parent
-    for _ in by_name:  # a longer way up would pass somebody twice
-        if above is None or above == queue.name:
-            break
-        parent = by_name.get(above)
-        above = None if parent is None else parent.parent
-    return above == queue.name
+        elif queue.name == too_deep:
+            message = f"found a queue with {MOST_LEVELS:,} above it, expected fewer levels"
+            tell((*QUEUES, place, "parent"), "too-deep", message, "leave out levels in between")
