@@ -62,7 +62,7 @@ def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
         askers = [desk.asker(view.workload, pod) for pod in pods]
         for asker in askers if is_gang else ():
             desk.withdraw(asker)  # what its own pods wait for is not in their way
-        whole = as_one(desk, askers) if is_gang else askers[0]
+        whole = as_one(desk.state, desk.charges, askers) if is_gang else askers[0]
         later = desk.admission.standing(whole, later=desk.looks_later)
         asked = asked_for(desk, whole, later)
         over = later.use.is_over_min.items()

@@ -33,11 +33,28 @@ def checked_plan(
     if policy is not None:
         fresh = ElasticQuotaPolicy(settings).plan(state, now_ms)
         assert fresh == plan, "what was planned before does not matter"
+    check_changes(state, settings, plan, policy or ElasticQuotaPolicy(settings))
     with state.trial():
         check_decisions(state, settings, plan.decisions, now_ms)
     check_gangs(state, plan.decisions)
     check_waits(state, plan)
     return plan
+
+
+def check_changes(
+    state: ClusterState, settings: ElasticQuotaSettings, plan: Plan, policy: ElasticQuotaPolicy
+) -> None:
+    """Whoever asks for changes gets the plan without its waits, whatever was asked before."""
+    fresh = ElasticQuotaPolicy(settings)
+    fresh.plan(state, plan.taken_ms)
+    before = facts(state)
+    expected = [each for each in plan.decisions if not isinstance(each, Wait)]
+    for each in (policy, ElasticQuotaPolicy(settings)):
+        assert each.changes(state, plan.taken_ms) == expected
+        assert each.looked_at_the_clock == fresh.looked_at_the_clock
+        assert each.spared == fresh.spared
+        assert facts(state) == before, "changes that are told are not made"
+    check_invariants(state)
 
 
 def check_waits(state: ClusterState, plan: Plan) -> None:

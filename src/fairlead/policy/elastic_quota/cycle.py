@@ -48,12 +48,17 @@ class Cycle:
         ]
         waiting.sort(key=turn_of)
         for workload in waiting:
-            if self._not_to_be_tried(workload, readiness(state, workload)) is None:
-                self._desk.nominate_all(workload)  # who has no turn waits for no node any more
+            self.take_in(workload)
         for workload in waiting:
-            yield from self._decide(workload)
+            yield from self.turn(workload)
 
-    def _decide(self, workload: Workload) -> Iterator[Decision]:
+    def take_in(self, workload: Workload) -> None:
+        """Count for which nodes a workload waits; who has no turn waits for none any more."""
+        if self._not_to_be_tried(workload, readiness(self._desk.state, workload)) is None:
+            self._desk.nominate_all(workload)
+
+    def turn(self, workload: Workload) -> Iterator[Decision]:
+        """Give a workload its turn; all have been taken in, and those before it had theirs."""
         ready = readiness(self._desk.state, workload)
         reason = self._not_to_be_tried(workload, ready)
         if reason is not None:
@@ -65,32 +70,12 @@ class Cycle:
             yield from self._decide_pods(workload, ready.pods)
 
     def _not_to_be_tried(self, workload: Workload, ready: Readiness) -> Reason | None:
-        """Return why a workload has no turn: pods are missing or held back, or cannot be placed."""
         queue = workload.queue if workload.queue in self._desk.state.queues else None
-        if ready.there < workload.min_count:
-            missing = Tally(
-                count=ready.there,
-                of=workload.min_count,
-                things="pods that it needs",
-                what="are there",
-            )
-            return Reason(code=NOT_READY, queue=queue, tallies=(missing,))
-        if not ready.pods or len(ready.pods) < ready.needed:
-            held_back = Tally(
-                count=ready.there - ready.staying - len(ready.pods),
-                of=workload.pod_count(),
-                things="pods",
-                what="have a scheduling gate",
-            )
-            return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
-        sets = workload.pod_sets
-        unknown = {name for pod in ready.pods for name in sets[pod.pod_set].constraints.unsupported}
-        if unknown:
-            return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
-        if workload.name in self._held_back:
+        reason = why_not_to_be_tried(workload, ready, queue)
+        if reason is None and workload.name in self._held_back:
             names = (self._held_back[workload.name],)
             return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)
-        return None
+        return reason
 
     def _decide_gang(
         self, workload: Workload, needed: Sequence[PodId], more: Sequence[PodId]
@@ -161,6 +146,36 @@ class Cycle:
             return False
         self._desk.looked_at_the_clock = True
         return self._desk.now_ms >= own.nominated_ms + own.schedule_timeout_s * 1000
+
+
+def why_not_to_be_tried(
+    workload: Workload, ready: Readiness, queue: QueueName | None
+) -> Reason | None:
+    """Return why a workload has no turn: pods are missing or held back, or cannot be placed.
+
+    That follows from the workload and what of it has a place, whatever else there is.
+    """
+    if ready.there < workload.min_count:
+        missing = Tally(
+            count=ready.there,
+            of=workload.min_count,
+            things="pods that it needs",
+            what="are there",
+        )
+        return Reason(code=NOT_READY, queue=queue, tallies=(missing,))
+    if not ready.pods or len(ready.pods) < ready.needed:
+        held_back = Tally(
+            count=ready.there - ready.staying - len(ready.pods),
+            of=workload.pod_count(),
+            things="pods",
+            what="have a scheduling gate",
+        )
+        return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
+    sets = workload.pod_sets
+    unknown = {name for pod in ready.pods for name in sets[pod.pod_set].constraints.unsupported}
+    if unknown:
+        return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
+    return None
 
 
 def _start(workload: Workload, pods: Sequence[Started], reason: Reason) -> Start:

@@ -52,8 +52,9 @@ class Desk:
         now_ms: int,
         knowledge: NodeKnowledge | None = None,
         spared: Set[WorkloadName] = frozenset(),
+        books: QuotaBooks | None = None,
     ) -> None:
-        """Open the books of *state* at *now_ms*. Cost: the quotas, and what waits.
+        """Open the books of *state* at *now_ms*. Cost: the quotas, unless there are *books*.
 
         Workloads in *spared* give way to nobody.
         """
@@ -66,7 +67,7 @@ class Desk:
         self.charges: Final = known.charges
         self.holders: Final = known.holders
         self.surroundings: Final = known.surroundings
-        self.books: Final = QuotaBooks(state, known.charges, settings.quirks)
+        self.books: Final = books or QuotaBooks(state, known.charges, settings.quirks)
         self.budgets: Final = Budgets(state)
         self.nominations: Final = Nominations(
             state.nodes.keys(), len(state.axes), keeps_promises=not settings.quirks.promise_taken

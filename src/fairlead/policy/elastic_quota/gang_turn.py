@@ -66,7 +66,7 @@ class GangTurns:
         """Give a gang its turn, which needs all of *pods*: now, or if it *may_wait* for nodes."""
         desk = self._desk
         askers = [desk.asker(workload, pod) for pod in pods]
-        whole = as_one(desk, askers)
+        whole = as_one(desk.state, desk.charges, askers)
         refusal = desk.admission.refusal(whole)
         known = self._refusals.known(desk, askers, refusal)
         if known is not None:

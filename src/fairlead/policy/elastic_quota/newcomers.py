@@ -10,7 +10,7 @@ next plan.
 from collections.abc import Sequence
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Evict, Start, Wait
+from fairlead.model.plan import Decision, Evict, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.elastic_quota.asker import turn_of
@@ -28,12 +28,11 @@ class Newcomers:
     def are_settled(self, decisions: Sequence[Decision]) -> bool:
         """Take in what came of a try; returns whether it may stand.
 
-        Each workload is held back once and spared once at most, so some try stands.
+        Each workload is held back once and spared once at most, so some try stands. Waits may be
+        left out: who neither starts nor is promised anything waits.
         """
-        waiting = {each.workload for each in decisions if isinstance(each, Wait)}
-        # Of a gang that started, pods beyond what it needs may wait on.
-        waiting -= {each.workload for each in decisions if isinstance(each, Start)}
-        in_vain = {name for name, other in self.held_back.items() if other in waiting}
+        served = {each.workload for each in decisions if isinstance(each, Start | Reserve)}
+        in_vain = {name for name, other in self.held_back.items() if other not in served}
         for name in in_vain:
             del self.held_back[name]
         self.spared |= in_vain

@@ -8,6 +8,7 @@ from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
+from fairlead.policy.elastic_quota.followed_state import FollowedState
 from fairlead.policy.elastic_quota.newcomers import Newcomers
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -20,7 +21,9 @@ class ElasticQuotaPolicy:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
         self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
+        self.looked_at_the_clock = False  # whether the last answer holds at that time only
         self._last: _Planned | None = None
+        self._followed: FollowedState | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
@@ -31,6 +34,8 @@ class ElasticQuotaPolicy:
         """
         last = self._last if self._last is not None and self._last.state is state else None
         if last is not None and last.moment == state.moment and last.may_serve(now_ms):
+            self.spared = last.spared
+            self.looked_at_the_clock = last.taken_ms is not None
             return Plan(taken_ms=now_ms, decisions=last.decisions)
         knowledge, refusals = self._known(state, last)
         newcomers = Newcomers(state)
@@ -42,19 +47,29 @@ class ElasticQuotaPolicy:
             if self.settings.quirks.start_in_vain or newcomers.are_settled(decisions):
                 break
         self.spared = frozenset(newcomers.spared)
+        self.looked_at_the_clock = desk.looked_at_the_clock
         taken_ms = now_ms if desk.looked_at_the_clock else None
-        self._last = _Planned(state, state.moment, knowledge, refusals, decisions, taken_ms)
+        self._last = _Planned(
+            state, state.moment, knowledge, refusals, decisions, self.spared, taken_ms
+        )
         return Plan(taken_ms=now_ms, decisions=decisions)
 
     def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
-        """Return the decisions of ``plan`` that are no ``Wait``."""
-        decisions = self.plan(state, now_ms).decisions
-        return [each for each in decisions if not isinstance(each, Wait)]
+        """Return the plan without its waits, for who asks again and again and reads no reasons.
 
-    @property
-    def looked_at_the_clock(self) -> bool:
-        """Whether the last plan might have been another one at another time."""
-        return self._last is not None and self._last.taken_ms is not None
+        Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
+        followed through its changes, what changed and whom it concerns; else a plan.
+        """
+        followed = self._followed
+        if followed is None or not followed.serves(state):
+            followed = self._followed = FollowedState(state, self.settings)
+        if not followed.is_possible:
+            decisions = self.plan(state, now_ms).decisions
+            return [each for each in decisions if not isinstance(each, Wait)]
+        changes = followed.changes(now_ms)
+        self.spared = followed.spared
+        self.looked_at_the_clock = followed.looked_at_the_clock
+        return changes
 
     def _known(
         self, state: ClusterState, last: "_Planned | None"
@@ -72,6 +87,7 @@ class _Planned(NamedTuple):
     knowledge: NodeKnowledge
     refusals: Refusals
     decisions: tuple[Decision, ...]
+    spared: Set[WorkloadName]
     taken_ms: int | None  # None: at any time they would be the same
 
     def may_serve(self, now_ms: int) -> bool:

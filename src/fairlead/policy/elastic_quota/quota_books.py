@@ -5,11 +5,12 @@ Use is known twice: as of *now*, where pods that are leaving count until they ar
 """
 
 from collections.abc import Sequence
-from operator import gt
+from operator import add, gt, sub
 from typing import Final
 
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.queue import ElasticQuota, Queue
+from fairlead.model.queue_sums import QueueSums
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.charges import CORE, Charges
 from fairlead.policy.elastic_quota.settings import PluginQuirks
@@ -23,6 +24,7 @@ class QuotaUse:
         self.used: dict[QueueName, list[int]] = {queue: [0] * size for queue in guaranteed}
         self.pool: list[int] = [0] * size
         self.is_over_min: dict[QueueName, bool] = dict.fromkeys(guaranteed, False)
+        self.stirred: dict[QueueName, None] = {}  # whose use changed since somebody cleared this
         self._guaranteed = guaranteed
 
     def add(self, queue: QueueName, amounts: Sequence[int], sign: int = 1) -> None:
@@ -33,6 +35,7 @@ class QuotaUse:
                 used[axis] += sign * amount
                 pool[axis] += sign * amount
         self.is_over_min[queue] = is_over(used, self._guaranteed[queue])
+        self.stirred[queue] = None
 
     def left_of_min(self, queue: QueueName) -> list[int]:
         """Return how much of its min a namespace does not use."""
@@ -68,6 +71,12 @@ class QuotaBooks:
             self.now.add(name, sums.leaving)
         if quirks.own_charge:
             self._recharge(state, charges)
+
+    def read_again(self, queue: QueueName, sums: QueueSums) -> None:
+        """Bring what a namespace uses up to date, where pods cost what nodes are charged."""
+        self.later.add(queue, list(map(sub, sums.allocated, self.later.used[queue])))
+        now = map(add, sums.allocated, sums.leaving)
+        self.now.add(queue, list(map(sub, now, self.now.used[queue])))
 
     def start(self, queue: QueueName | None, amounts: Amounts) -> None:
         """Count a pod that gets its node."""

@@ -1,0 +1,70 @@
+"""At most how many pods of a size find room, once everybody has left who is leaving.
+
+Only room is counted: what else a node may have against a pod, and who waits there for others to
+leave, can make it less and never more. So who needs more than that need not be tried.
+"""
+
+from typing import Final
+
+from fairlead.model.axes import Amounts
+from fairlead.model.state import ClusterState
+
+SIZES_REMEMBERED: Final = 256
+
+
+class _Count:
+    """The pods of one size that nodes have room for, as of one moment of the change log."""
+
+    def __init__(self, requests: Amounts) -> None:
+        self.needed = [(at, need) for at, need in enumerate(requests) if need > 0]
+        self.on_node: dict[str, int] = {}
+        self.total = 0
+        self.read_at = 0
+
+
+class RoomCount:
+    """Counts on the nodes of one state, through all its changes."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Follow *state*."""
+        self._state = state
+        self._counts: dict[Amounts, _Count] = {}
+
+    def is_enough(self, requests: Amounts, pods: int) -> bool:
+        """Return whether there may be room for so many pods that ask for *requests* each.
+
+        Law: False means that there is none, whoever has been nominated and whatever they demand of
+        nodes. Cost: the nodes that changed since the last such question.
+        """
+        count = self._counts.get(requests)
+        if count is None:
+            if len(self._counts) >= SIZES_REMEMBERED:
+                self._counts.clear()
+            count = self._counts[requests] = _Count(requests)
+        changes = self._state.books.changes
+        if count.read_at != changes.moment:
+            for name in changes.since(count.read_at):
+                self._read(count, name)
+            count.read_at = changes.moment
+        return not count.needed or count.total >= pods
+
+    def _read(self, count: _Count, name: str) -> None:
+        before = count.on_node.pop(name, 0)
+        now = self._pods_on(count, name)
+        if now:
+            count.on_node[name] = now
+        count.total += now - before
+
+    def _pods_on(self, count: _Count, name: str) -> int:
+        node = self._state.nodes.get(name)
+        if node is None or not count.needed:
+            return 0
+        use = self._state.books.use(name)
+        sizes, occupied, held, leaving = node.allocatable, node.occupied, use.held, use.leaving
+        found = min(
+            [
+                (sizes[at] - occupied[at] - held[at] + leaving[at]) // need
+                for at, need in count.needed
+            ]
+        )
+        return max(0, found)
