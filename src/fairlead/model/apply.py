@@ -7,6 +7,7 @@ and reports what really happened as events.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from fairlead.model.axes import WorkloadName
 from fairlead.model.elastic_memory import remember_nominations
 from fairlead.model.events import (
     Event,
@@ -16,7 +17,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.kueue_memory import remember
-from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 
 _NOT_TOLD: Final = Reason(code="")
@@ -36,17 +37,31 @@ def apply(state: ClusterState, plan: Plan) -> None:
 
 
 def forget_promises(state: ClusterState, changes: Iterable[Decision], now_ms: int) -> None:
-    """Let nobody be promised anything any more of whom *changes* say nothing.
+    """Let nobody be promised anything any more of whom *changes*, just applied, say nothing.
+
+    Of whom some pods started, and to whom nothing is promised anew, the others wait like anybody.
 
     Law: to apply a plan without its waits, and then this, is to apply the plan. Cost: a look at
     each of those to whom something was promised.
     """
     if not state.promised:
         return
-    decided = {each.workload for each in changes if not isinstance(each, Evict | Move)}
-    left = [name for name in state.promised if name not in decided]
+    promised = {each.workload for each in changes if isinstance(each, Reserve)}
+    started = {each.workload for each in changes if isinstance(each, Start)}
+    left = [
+        name
+        for name in state.promised
+        if name not in promised and (name not in started or _has_more_to_start(state, name))
+    ]
     waits = [Wait(workload=name, reason=_NOT_TOLD) for name in left]
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(waits)))
+
+
+def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
+    """Return whether a pod has no place that a plan would have tried."""
+    workload, run = state.workloads[name], state.runs.get(name)
+    waiting = [pod for pod in workload.pods() if run is None or pod not in run.pods]
+    return any(not workload.pod_sets[pod.pod_set].gated for pod in waiting)
 
 
 def _events(state: ClusterState, decision: Decision, now_ms: int) -> Iterator[Event]:

@@ -1,7 +1,9 @@
 """What was cleared for a pod is kept for it, so that nobody has to be cleared away twice."""
 
+from fairlead.model.apply import apply, forget_promises
+from fairlead.model.plan import Plan, Start
 from fairlead.policy.elastic_quota.settings import FAITHFUL
-from tests.policy.elastic_quota.plan_world import cluster, plan, told
+from tests.policy.elastic_quota.plan_world import NOW_MS, cluster, nominated, plan, told
 
 
 def test_a_node_is_kept_from_more_important_pods_of_other_namespaces() -> None:
@@ -129,3 +131,22 @@ def test_nobody_starts_beside_a_pod_to_come_that_must_be_apart() -> None:
     for apart, q in (("-", "reserve n1 for q until a1 left"), ("web", "wait q: NoNodeFits")):
         state = cluster(*[table.format(apart=apart) for table in tables])
         assert told(plan(state)) == [promised, q]
+
+
+def test_who_starts_in_part_keeps_no_promise_for_the_rest() -> None:
+    """Of three pods of 1 that wait for n1, which has 2, one finds no room any more, and waits.
+
+    Its start alone tells that, too, to who hears of no waits.
+    """
+    state = cluster("of min\na 9", "name has\nn1 2", "name of asks nominated\np a 3x1 n1,n1,n1")
+    planned = plan(state)
+    assert told(planned) == [
+        "start p on n1: WithinMin",
+        "start p on n1: WithinMin",
+        "wait p: NoNodeFits",
+    ]
+    starts = tuple([each for each in planned.decisions if isinstance(each, Start)])
+    apply(state, Plan(taken_ms=NOW_MS, decisions=starts))
+    assert nominated(state, "p") == ["n1"]
+    forget_promises(state, starts, NOW_MS)
+    assert nominated(state, "p") == []
