@@ -92,6 +92,13 @@ class NodeFinder:
             return self._index.with_open_gpus()
         return set(self._index.rooms())
 
+    def places(self, requests: Amounts) -> int | None:
+        """Return for how many pods there may be room at most; None: for any number.
+
+        *requests* are what each asks for besides its parts of shared devices.
+        """
+        return self._index.places(requests)
+
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free on all nodes, in thousandths."""
         return self._index.gpu_later()

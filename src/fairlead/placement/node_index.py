@@ -58,6 +58,21 @@ class NodeIndex:
             return None
         return list(self._alike.values())
 
+    def places(self, requests: Amounts) -> int | None:
+        """Return how many times *requests* fit the nodes that are ready, one beside the other.
+
+        By amounts alone, once everybody who is leaving has left; None: any number of times. Cost:
+        a look at each different room.
+        """
+        self._catch_up()
+        needs = [(at, amount) for at, amount in enumerate(requests) if amount]
+        if not needs:
+            return None
+        rooms = self._alike.values()
+        return sum(
+            [count * min([room.later[at] // need for at, need in needs]) for room, count in rooms]
+        )
+
     def gpu_later(self) -> int:
         """Return what of GPUs is or will be free on all nodes, in thousandths. Cost: no look."""
         self._catch_up()

@@ -14,12 +14,13 @@ from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, Workload
+from fairlead.placement.node_index import NodeIndex
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.room_bound import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from tests.model.test_state import facts
-from tests.policy.kai.random_worlds import build, gpus, queues
+from tests.policy.kai.random_worlds import build, gpus, queues, worlds
 
 START_MS = 0
 NOW_MS = 100_000
@@ -147,6 +148,16 @@ def test_tries_that_are_not_made_would_have_failed(
     decisions = cycle(state, chosen)
     with mock.patch.object(RoomBound, "allows", return_value=True):
         assert cycle(state, chosen) == decisions
+
+
+@settings(max_examples=60)
+@given(state=st.builds(build, worlds()), chosen=all_settings)
+def test_gangs_that_are_not_placed_one_by_one_would_not_have_fitted(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(NodeIndex, "places", return_value=None):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
 
 
 @settings(max_examples=50)

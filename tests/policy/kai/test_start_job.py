@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import pytest
+
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadStarted
 from fairlead.model.node import Node
@@ -73,6 +75,30 @@ def test_a_gang_may_fit_after_the_like_of_it_did_not() -> None:
         job("t3/gang", 3, *gang),
     )
     assert started(plan_of(state)) == {"t2/mid", "t3/gang"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "starts"),
+    [
+        (3, 0, {"t1/first"}),  # 5 // 2 + 3 // 2 = 3 places for pods that ask for 2
+        (4, 0, set()),
+        (1, 2, {"t1/first", "t2/second"}),
+        (2, 2, {"t1/first"}),  # the second needs 2 of the 1 that is left
+        (4, 3, {"t2/second"}),
+    ],
+)
+def test_gangs_start_that_have_a_place_for_each_pod(
+    first: int, second: int, starts: set[str]
+) -> None:
+    """Pods that ask for 2 GPUs each, on nodes with 5 and 3; also where nobody asks why."""
+    state = state_with(queue("team"), node("a", 5), node("b", 3))
+    for at, (name, count) in enumerate((("t1/first", first), ("t2/second", second))):
+        if count:
+            pods = [pod(f"p{number}", 2) for number in range(count)]
+            state.apply(WorkloadAdded(job(name, at, *pods)))
+    assert started(plan_of(state)) == starts
+    changes = KaiPolicy(KaiSettings()).changes(state, 0)
+    assert {each.workload for each in changes} == starts
 
 
 def test_a_pod_that_is_kept_away_says_nothing_of_another_namespace() -> None:

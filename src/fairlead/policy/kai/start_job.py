@@ -4,6 +4,7 @@ The trial happens on the state itself. If every pod finds a place the change sta
 state is as before. Either way the reason says why.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -53,6 +54,7 @@ class JobStarter:
         self._now_ms = now_ms
         self._tells_why = tells_why
         self._misfits: dict[Shape, Misfit] = {}
+        self._places: dict[Amounts, int | None] = {}  # for how many pods there was room
 
     def start(
         self, name: WorkloadName, gang: Gang, pods: Sequence[PodId], request: Amounts
@@ -89,6 +91,8 @@ class JobStarter:
             return None
         if unsupported_constraint(workload, pods) is not None:
             return None
+        if self._has_too_few_places(workload, pods):
+            return None
         why = _quota_reason(state, path[0], request)
         mark = state.mark()
         if self._count_placed(workload, pods) < len(pods):
@@ -103,7 +107,25 @@ class JobStarter:
         Not so for several pods: where one of them goes depends on what was filled before it. Nor
         for one that must be near another, which may still come.
         """
-        return self._misfits.get(shape_of(workload, pods[0])) if len(pods) == 1 else None
+        if len(pods) == 1:
+            return self._misfits.get(shape_of(workload, pods[0]))
+        if not self._tells_why and self._has_too_few_places(workload, pods):
+            return NOT_TOLD
+        return None
+
+    def _has_too_few_places(self, workload: Workload, pods: Sequence[PodId]) -> bool:
+        """Return whether it is plain without placing them that *pods* do not all fit.
+
+        What was counted once is an upper bound for as long as room only shrinks.
+        """
+        sets, sizes = workload.pod_sets, self._finder.besides_shares
+        for requests, count in Counter([sizes(sets[pod.pod_set]) for pod in pods]).items():
+            if requests not in self._places:
+                self._places[requests] = self._finder.places(requests)
+            most = self._places[requests]
+            if most is not None and most < count:
+                return True
+        return False
 
     def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
         """Place all of *pods* or none; returns what stopped the first that fits nowhere."""
