@@ -7,7 +7,7 @@ import click
 from fairlead.cli.named_path import NamedPath
 from fairlead.errors import FairleadError
 from fairlead.explain.printable import printable
-from fairlead.explain.whole_file import write_whole
+from fairlead.explain.whole_file import is_stream, write_whole
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.report.report_page import ReportPage
 from fairlead.sim.results.about import PAGE_FILE
@@ -62,7 +62,7 @@ def command(result: str, file: str | None, figures: str | None, form: str) -> No
     if file is not None or figures is None:
         place = Path(result) / PAGE_FILE if file is None else Path(file)
         write_whole(place, [write_page("report", f"{page.scenario}: simulation report", page)])
-        click.echo(f"written: {place}")
+        click.echo(f"written: {place}", err=is_stream(place))  # not after the page itself
 
 
 def _draw(page: ReportPage, folder: Path, form: str) -> None:

@@ -20,10 +20,11 @@ def write_whole(file: Path, parts: Iterable[bytes]) -> None:
     They are written beside it, brought to the disk, and renamed at the end; who may read the file
     stays the same. What is no file, such as a pipe, or is open already, such as standard output,
     is written to as it is. So is a file in a folder where this user may make no other: that one is
-    not whole if something fails. Raises FairleadError that says why it cannot be written.
+    not whole if something fails. Raises FairleadError that says why it cannot be written, and
+    BrokenPipeError where nobody reads on.
     """
     try:
-        if _is_stream(file):
+        if is_stream(file):
             # Truncated, what a shell was told to append to would be lost.
             with file.open("ab") as there:
                 there.writelines(parts)
@@ -45,11 +46,13 @@ def write_whole(file: Path, parts: Iterable[bytes]) -> None:
             beside.replace(place)
         finally:
             beside.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise  # whoever reads along has enough: that is no fault of the file
     except OSError as wrong:
         raise FairleadError(f"cannot write {file}: {wrong.strerror or wrong}") from wrong
 
 
-def _is_stream(file: Path) -> bool:
+def is_stream(file: Path) -> bool:
     """Whether there is nothing to put in the place of *file*, which others have open."""
     name = str(file.absolute())
     if name in STREAMS or name.startswith(OPEN_FILES):
