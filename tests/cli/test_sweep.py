@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 
 from fairlead.cli.run_progress import RunCount
+from fairlead.errors import ResultError
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.sweep import run_on_dask
 from tests.cli.past_store import NOW, capacity, held, write_past
@@ -278,3 +279,11 @@ def test_a_terminal_sees_how_many_runs_have_ended(monkeypatch: pytest.MonkeyPatc
         "[######                  ]  25% 1 of 4 runs, 1m30s left",
         "",
     ]
+
+
+def test_equal_rows_are_announced_before_they_are_run(folder: Path) -> None:
+    arguments = ["--over", "minRunTime=0s,1m", "--workers", "1", "--to", str(folder / "equal")]
+    with mock.patch("fairlead.cli.sweep.ResultFolder", side_effect=ResultError("not run")):
+        ran = run_cli("sweep", str(folder / "small.yaml"), *arguments)
+    told = "note: minRunTime changes nothing under kai: its rows are equal\n"
+    assert ran.err == f"{told}error: not run\n"

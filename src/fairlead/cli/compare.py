@@ -12,7 +12,7 @@ from fairlead.explain.measure_text import measure_text
 from fairlead.explain.printable import printable
 from fairlead.explain.whole_file import write_whole
 from fairlead.sim.report.compare_sides import compare
-from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure
+from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure, seeds_remark
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.report.sides import Side, sides_of, with_names
 from fairlead.sim.results.read_result import read_result
@@ -125,12 +125,11 @@ def _interval(difference: Estimate, text: Callable[[float | None], str]) -> str:
 def _print_notes(comparison: Comparison) -> None:
     if comparison.queues_left_out:
         click.echo(f"note: {comparison.queues_left_out} more queues are left out", err=True)
-    if len(comparison.seeds) == 1:
-        click.echo(
-            "note: with one seed any difference may be chance: simulate with --seeds 10", err=True
-        )
-    else:
+    if len(comparison.seeds) > 1:
         click.echo("\n* the interval does not hold 0: by chance alone so in one row of twenty")
+    remark = seeds_remark(len(comparison.seeds))
+    if remark is not None:
+        click.echo(f"note: {remark}: simulate with --seeds 10", err=True)
 
 
 def _print_csv(comparison: Comparison) -> None:

@@ -24,6 +24,7 @@ from fairlead.sim.run_variant import RunOrder
 from fairlead.sim.scenario.choose_variants import choose_variants
 from fairlead.sim.scenario.with_settings import with_settings
 from fairlead.sim.sweep.combinations import Combination, Sweep, all_runs, combinations
+from fairlead.sim.sweep.no_effect import without_effect
 
 DASK: Final = "dask:"
 
@@ -111,6 +112,8 @@ def command(
         history=asked.history(with_settings(scenario, {**asked.settings, **first}), variants),
     )
     rows = combinations(sweep)
+    for variant, name in without_effect(sweep):
+        click.echo(f"note: {name} changes nothing under {variant}: its rows are equal", err=True)
     orders = dict(all_runs(rows))
     with _place(address, min(workers or _cores(), len(orders))) as run_them:
         folder = asked.folder(f"{scenario.name}-sweep")
