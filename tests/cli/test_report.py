@@ -1,6 +1,7 @@
 """``fairlead report``: where it writes, what it draws, and what it refuses."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_figures_are_drawn_instead_of_a_page(tmp_path: Path, form: str) -> None:
     assert not (tmp_path / "result" / "report.html").exists()
     if form == "svg":
         assert b"first (partial)" in drawn[names[0]]
-        assert b"evictions (1)" in drawn[names[0]]
+        assert b"told to leave (1)" in drawn[names[0]]
         run_cli(*arguments)
     assert drawn == {name: (figures / name).read_bytes() for name in names}
 
@@ -109,3 +110,26 @@ def test_a_run_that_was_stopped_at_once_can_be_shown(tmp_path: Path) -> None:
     ran = run_cli("report", str(tmp_path / "result"), "--to", str(page), "--figures", str(figures))
     assert (ran.exit_code, ran.err) == (0, "")
     assert b"NaN" not in page.read_bytes()
+
+
+def test_a_reader_of_the_page_may_leave_early(tmp_path: Path) -> None:
+    """As with head: it has what it wanted, so nothing is wrong."""
+    write_result(tmp_path / "result", small_run())
+    command = [sys.executable, "-m", "fairlead", "report", "result", "--to", "/dev/stdout"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as ran:
+        assert ran.stdout is not None
+        assert ran.stderr is not None
+        assert ran.stdout.read(15) == b"<!doctype html>"
+        ran.stdout.close()
+        assert ran.stderr.read() == b""
+    assert ran.returncode == 0
+
+
+def test_a_page_on_standard_output_ends_where_it_ends(tmp_path: Path) -> None:
+    write_result(tmp_path / "result", small_run())
+    command = [sys.executable, "-m", "fairlead", "report", "result", "--to", "/dev/stdout"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    assert ran.stdout.endswith(b"</html>\n")
+    assert ran.stderr == b"written: /dev/stdout\n"

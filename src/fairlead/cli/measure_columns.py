@@ -68,7 +68,7 @@ def queue_columns(queue: str, resource: str | None) -> list[Column]:
             Column(f"{name} HELD", of(lambda jobs: jobs.utilisation[resource]), _percent),
             Column(f"{name} DUE", lambda summary: _due(summary, queue, resource), _percent),
         ]
-    columns.append(Column("PREEMPTED", of(_preemptions), _count))
+    columns.append(Column("EVICTED", of(lambda jobs: jobs.preemptions["evicted"]), _count))
     if resource is not None:
         title = f"LOST {hours_unit(resource)}"
         columns.append(Column(title, of(lambda jobs: _hours(jobs.lost, resource)), _decimal))
@@ -83,7 +83,9 @@ def cluster_columns(resource: str | None) -> list[Column]:
         Column("MEAN WAIT", lambda summary: summary.of_cluster.wait.mean_ms, short_duration),
         Column("P90 WAIT", lambda summary: summary.of_cluster.wait.p90_ms, short_duration),
         Column("MAKESPAN", lambda summary: summary.of_cluster.makespan_ms, short_duration),
-        Column("PREEMPTED", lambda summary: _preemptions(summary.of_cluster), _count),
+        Column("EVICTED", lambda summary: summary.of_cluster.preemptions["evicted"], _count),
+        Column("MOVED", lambda summary: summary.of_cluster.preemptions["moved"], _count),
+        Column("NODE LOST", lambda summary: summary.of_cluster.preemptions["node-lost"], _count),
     ]
     if resource is None:
         return columns
@@ -108,10 +110,6 @@ def cluster_columns(resource: str | None) -> list[Column]:
 def short_name(resource: str) -> str:
     """Return how a column calls *resource*."""
     return "GPU" if is_gpu(resource) else resource.rpartition("/")[2].upper()
-
-
-def _preemptions(jobs: JobMeasures) -> int:
-    return sum(jobs.preemptions.values())
 
 
 def _due(summary: Summary, queue: str, resource: str) -> float | None:

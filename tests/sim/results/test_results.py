@@ -59,7 +59,7 @@ def test_the_tables_tell_what_happened(tmp_path: Path, run: StoredRun) -> None:
     for each in done:
         row = jobs[each.job.name]
         assert (row.first_start_ms, row.finish_ms) == (each.first_start_ms, each.at_ms)
-        assert (row.evictions, row.held_ms, row.lost_ms) == (
+        assert (row.told_to_leave, row.held_ms, row.lost_ms) == (
             each.evictions,
             each.held_ms,
             each.lost_ms,

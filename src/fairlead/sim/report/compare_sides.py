@@ -40,7 +40,8 @@ _OF_CLUSTER: Final = (
     _Measure("worst_deficit/{resource}", "worst deficit", "amount-time", "less"),
     _Measure("preemptions/evicted", "evictions", "count", "less"),
     _Measure("preemptions/moved", "moves", "count", "less"),
-    _Measure("lost/{resource}", "lost to evictions", "amount-time", "less"),
+    _Measure("preemptions/node-lost", "node losses", "count", "less"),
+    _Measure("lost/{resource}", "lost work", "amount-time", "less"),
 )
 _OF_QUEUE: Final = (
     _Measure(

@@ -85,11 +85,25 @@ _OF_JOBS: Final = (
         "makespan", "Makespan", "ms", "last finish - first submission", lambda row: row.makespan_ms
     ),
     _Column(
-        "preemptions",
+        "evicted",
         "Evictions",
         "count",
-        "how often pods of a job lost their places",
-        lambda row: sum(row.preemptions.values()),
+        "how often pods of a job had to give way to others",
+        lambda row: row.preemptions["evicted"],
+    ),
+    _Column(
+        "moved",
+        "Moves",
+        "count",
+        "how often pods of a job got another place instead of theirs",
+        lambda row: row.preemptions["moved"],
+    ),
+    _Column(
+        "node_lost",
+        "Node losses",
+        "count",
+        "how often pods of a job lost their places because a node was gone",
+        lambda row: row.preemptions["node-lost"],
     ),
 )
 _OF_RESOURCES: Final = (
@@ -114,9 +128,9 @@ _OF_RESOURCES: Final = (
     _Column("jain", "Jain index", "ratio", "1 is even, 1/n is all for one", _jain),
     _Column(
         "lost",
-        "Lost to evictions",
+        "Lost work",
         "amount-time",
-        "work that had to be done anew",
+        "work that had to be done anew after evictions, moves and node losses",
         lambda row, name: row.lost[name],
     ),
 )

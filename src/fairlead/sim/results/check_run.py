@@ -6,14 +6,16 @@ others must agree with it, and reading them must come to an end.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
+from fairlead.sim.happenings import Cause
 from fairlead.sim.measures.series_recorder import MOST_BUCKETS
 from fairlead.sim.measures.summary import JobMeasures, Summary
 from fairlead.sim.results.about import RUN_FILE, SUMMED_FILES, RunAbout
 from fairlead.sim.results.file_errors import damaged
 
 _BY_CAUSE: Final = ("preemptions", "preempted_pods")
+_CAUSES: Final = frozenset(get_args(Cause))
 
 
 def check_about(path: Path, about: RunAbout) -> None:
@@ -30,6 +32,8 @@ def check_summary(path: Path, summary: Summary, about: RunAbout) -> None:
         for row in rows.values():
             if any(set(each) != set(about.resources) for each in _by_resource(row)):
                 raise damaged(path, None, f"found other resources than in {RUN_FILE}")
+            if any(set(getattr(row, field)) != _CAUSES for field in _BY_CAUSE):
+                raise damaged(path, None, "found other causes than those of evictions")
 
 
 def _problems(about: RunAbout) -> Iterator[str]:

@@ -34,7 +34,7 @@ COLUMNS: Final = (
     "pods",
     "min_pods",
     "priority",
-    "evictions",
+    "told_to_leave",
     "held_ms",
     "lost_ms",
 )
@@ -53,14 +53,14 @@ def job_columns(resources: tuple[str, ...]) -> tuple[str, ...]:
 class _LiveJob:
     """What became of a job so far."""
 
-    __slots__ = ("evictions", "first_start_ms", "job", "lost_ms", "moment", "pods")
+    __slots__ = ("first_start_ms", "job", "lost_ms", "moment", "pods", "told_to_leave")
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.first_start_ms: int | None = None
         self.pods = 0  # that have a place
         self.moment = 0  # pod time held until t is pods * t - moment
-        self.evictions = 0
+        self.told_to_leave = 0
         self.lost_ms = 0
 
     def hold(self, at_ms: int, pods: int) -> None:
@@ -114,7 +114,7 @@ class JobTable:
             live.first_start_ms = happening.at_ms
 
     def _tell(self, happening: ToldToLeave) -> None:
-        self._live[happening.job.name].evictions += 1
+        self._live[happening.job.name].told_to_leave += 1
 
     def _stop(self, happening: Stopped) -> None:
         live = self._live[happening.job.name]
@@ -141,7 +141,7 @@ class JobTable:
             job.pods,
             job.min_pods,
             job.priority,
-            live.evictions,
+            live.told_to_leave,
             live.pods * at_ms - live.moment,
             live.lost_ms,
         ]
@@ -161,7 +161,7 @@ def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:
 
 def _row(cells: list[str], resources: tuple[str, ...]) -> JobRow:
     name, queue, user, kind, outcome, submit, start, finish, run, *more = cells
-    pods, min_pods, priority, evictions, held, lost, *requests = map(int, more)
+    pods, min_pods, priority, told, held, lost, *requests = map(int, more)
     return JobRow(
         job=name,
         queue=queue,
@@ -175,7 +175,7 @@ def _row(cells: list[str], resources: tuple[str, ...]) -> JobRow:
         pods=pods,
         min_pods=min_pods,
         priority=priority,
-        evictions=evictions,
+        told_to_leave=told,
         held_ms=held,
         lost_ms=lost,
         requests={

@@ -32,7 +32,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     pods: int
     min_pods: int
     priority: int
-    evictions: int  # how often pods of it were told to leave
+    told_to_leave: int  # how often pods of it were, for whatever cause
     held_ms: int
     lost_ms: int
     requests: dict[str, int]  # of each pod; a resource that it does not ask for is left out

@@ -8,7 +8,7 @@ class EvictionLanes extends TimeFrame {
   constructor(view, lanes, atMs, onPick) {
     super(
       view,
-      "Evictions over time: arrow keys go from one to the next, Home and End to the first and last",
+      "Who was told to leave over time: arrow keys go from one to the next, Home and End to the first and last",
       lanes.length * LANE + BELOW,
     );
     this.svg.classList.add("lanes");

@@ -1,12 +1,18 @@
-// Evictions on the time line, what is told of the one that was picked, and all in a table.
+// Evictions, moves and node losses on the time line, what is told of the one that was picked, and
+// all in a table.
 
 const MOST_LISTED = 200;
+const CAUSES = {
+  evicted: ["was evicted", "eviction"],
+  moved: ["was moved", "move"],
+  "node-lost": ["lost its node", "node loss", "node losses"],
+};
 
 function evictionsSection(report, members) {
   const { run } = report;
   const listed = run.evictions;
-  const title = element("h2", {}, "Evictions");
-  if (!listed.total) return element("section", {}, title, element("p", {}, "Nobody was evicted."));
+  const title = element("h2", {}, "Who was told to leave, and why");
+  if (!listed.total) return element("section", {}, title, element("p", {}, "Nobody was."));
   const memberOf = report.memberOf(members);
   const lanes = members.map((member) => ({ name: member.name, shade: member.shade, marks: [] }));
   const elsewhere = { name: "other queues", shade: "others", marks: [] };
@@ -19,7 +25,7 @@ function evictionsSection(report, members) {
   const told = element(
     "div",
     { class: "told", "aria-live": "polite", id: "told" },
-    element("p", {}, "Pick an eviction to see why it happened."),
+    element("p", {}, "Pick a mark to see why."),
     element(
       "p",
       { class: "faint" },
@@ -35,13 +41,18 @@ function evictionsSection(report, members) {
     element("button", { type: "button", onclick: () => chart.go(-1) }, "Previous"),
     element("button", { type: "button", onclick: () => chart.go(1) }, "Next"),
   );
+  const causes = Object.entries(CAUSES)
+    .map(([cause, [, ...names]]) => [listed.cause.filter((each) => each === cause).length, names])
+    .filter(([count]) => count)
+    .map(([count, names]) => plural(count, ...names))
+    .join(", ");
   const count =
     listed.at_ms.length < listed.total
       ? numberText(listed.at_ms.length) +
         " of " +
         numberText(listed.total) +
         " are shown, spread evenly over time; evictions.csv of the result has all of them."
-      : plural(listed.total, "time") + " pods were told to leave.";
+      : plural(listed.total, "time") + " pods of a job were told to leave: " + causes + ".";
   return element(
     "section",
     {},
@@ -57,10 +68,7 @@ function evictionsSection(report, members) {
 function toldOf(report, mark, place, count) {
   const { run } = report;
   const listed = run.evictions;
-  const verb =
-    { evicted: "was evicted", moved: "was moved", "node-lost": "lost its node" }[
-      listed.cause[mark]
-    ] || listed.cause[mark];
+  const [verb] = CAUSES[listed.cause[mark]];
   const queue = listed.queue[mark] === null ? "" : " of " + run.queues[listed.queue[mark]].name;
   return [
     element(
@@ -124,7 +132,7 @@ function evictionTable(report, atMs, chart) {
               "The first " + MOST_LISTED + " of " + shown.length + " in the time that is shown.",
             )
           : null,
-        table(heads, rows, "Evictions"),
+        table(heads, rows, "Who was told to leave"),
       ].filter(Boolean),
     );
   };

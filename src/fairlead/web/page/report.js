@@ -161,7 +161,7 @@ class Report {
       "slowdown_mean",
       "jain",
       "worst_deficit",
-      "preemptions",
+      "evicted",
       "lost",
     ];
     const columns = keys.map((key) => page.columns.find((each) => each.key === key));

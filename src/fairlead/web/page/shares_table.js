@@ -14,7 +14,7 @@ function sharesSection(report, members) {
     const waits = (key) =>
       member.at === null ? NOTHING : durationText(report.measure(member.at, key));
     const evictions = member.queues.reduce(
-      (total, at) => total + (report.measure(at, "preemptions") || 0),
+      (total, at) => total + (report.measure(at, "evicted") || 0),
       0,
     );
     return row([
