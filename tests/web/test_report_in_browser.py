@@ -165,3 +165,30 @@ def test_colours_follow_the_system_and_the_switch(browser: Page, report: Path) -
     )
     assert browser.run(ground) == dark
     browser.run("localStorage.clear()")
+
+
+LANDSCAPE_PX = 1031
+"""What A4 leaves between margins of 12 mm: (297 - 24) / 25.4 x 96."""
+
+
+def test_on_paper_all_fits_and_nothing_asks_to_be_clicked(browser: Page, report: Path) -> None:
+    browser.open(report, width=1600)
+    try:
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        browser.resize(LANDSCAPE_PX, 729)
+        browser.settle()
+        assert browser.run("document.documentElement.scrollWidth") <= LANDSCAPE_PX
+        hidden = ".on-screen, .toolbar, .buttons, .told, details, select"
+        shown = f"[...document.querySelectorAll({hidden!r})].filter(each => each.checkVisibility())"
+        assert browser.run(f"{shown}.length") == 0
+        assert text(browser, ".on-screen") != "", "there is something to hide"
+        # A picture that was drawn for a wide window fills the width, and keeps its shape.
+        size = "(box => box.width / box.height)(document.querySelector('svg.chart')"
+        drawn = (
+            "(box => box.width / box.height)(document.querySelector('svg.chart').viewBox.baseVal)"
+        )
+        shape = browser.run(f"{size}.getBoundingClientRect())")
+        assert shape == pytest.approx(browser.run(drawn), rel=0.01)
+        assert browser.errors == []
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")

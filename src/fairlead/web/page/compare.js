@@ -2,8 +2,14 @@
 
 const WIDEST_CHANGE = 1; // a change of 100 % is at the edge of its picture
 
-class ComparePage {
+const FEW_SEEDS = {
+  1: "One seed only: any difference may be chance, and no interval can be told.",
+  2: "Two seeds only: intervals are so wide that most differences are lost in them.",
+};
+
+class ComparePage extends ChosenPage {
   constructor(page) {
+    super();
     this.page = page;
     this.resource = page.resources.length ? page.resources[0].name : "";
     this.other = 1;
@@ -56,67 +62,31 @@ class ComparePage {
     return isBetter ? "better" : "worse";
   }
 
-  choose(change) {
-    const where = document.activeElement && document.activeElement.id;
-    Object.assign(this, change);
-    this.render();
-    if (where) document.getElementById(where)?.focus({ preventScroll: true });
-  }
-
   render() {
-    document.getElementById("top").replaceChildren(...this.head());
-    document
-      .getElementById("main")
-      .replaceChildren(
-        ...[this.toolbar(), this.overview(), this.cluster(), this.queues(), this.foot()].filter(
-          Boolean,
-        ),
-      );
+    this.show(this.toolbar(), this.overview(), this.cluster(), this.queues(), this.foot());
   }
 
   head() {
     const { page } = this;
     const seeds =
       page.seeds.length === 1 ? "one seed (" + page.seeds[0] + ")" : page.seeds.length + " seeds";
+    const about = "Comparison of " + page.sides.length + " sides on the same work, " + seeds;
     return [
-      element("a", { class: "skip", href: "#main" }, "Skip to the content"),
-      element(
-        "div",
-        {},
-        element(
-          "div",
-          {},
-          element("h1", {}, page.scenario),
-          element(
-            "p",
-            { class: "faint" },
-            "Comparison of " + page.sides.length + " sides on the same work, " + seeds,
-          ),
-        ),
-        themeSwitch(),
-      ),
-      this.hasIntervals
-        ? null
-        : element(
+      ...pageHead(page.scenario, about),
+      FEW_SEEDS[page.seeds.length]
+        ? element(
             "p",
             { class: "partial", role: "note" },
-            "One seed only: any difference may be chance, and no interval can be told. ",
-            "Simulate with several seeds to be sure.",
-          ),
-    ].filter(Boolean);
+            FEW_SEEDS[page.seeds.length] + " Simulate with ten seeds or so to be sure.",
+          )
+        : null,
+    ];
   }
 
   toolbar() {
     const { page } = this;
-    const chooser = (id, label, options, chosen, onchange) => {
-      const made = choice(label, options, chosen, onchange);
-      made.querySelector("select").id = id;
-      return made;
-    };
-    return element(
-      "div",
-      { class: "toolbar sticky", role: "toolbar", "aria-label": "What is shown" },
-      chooser(
+    return choosers(
+      choice(
         "choose-resource",
         "Resource",
         page.resources.map((each) => [each.name, each.name]),
@@ -124,7 +94,7 @@ class ComparePage {
         (resource) => this.choose({ resource }),
       ),
       page.sides.length > 2
-        ? chooser(
+        ? choice(
             "choose-side",
             "Compare " + page.sides[0].name + " with",
             page.sides.slice(1).map((side, at) => [String(at + 1), side.name]),
@@ -196,8 +166,8 @@ class ComparePage {
       other,
       "Difference",
       ...(this.hasIntervals ? ["95\u2009% interval"] : []),
-      element("th", { class: "text", scope: "col" }, "Change, \u2212100 to +100\u2009%"),
-      element("th", { class: "text", scope: "col" }, "Verdict"),
+      textHead("Change, \u2212100 to +100\u2009%"),
+      textHead("Verdict"),
     ];
     return element(
       "section",

@@ -55,13 +55,64 @@ function row(cells, attributes) {
   return element("tr", attributes, element("th", { scope: "row" }, name), more.map(asCell));
 }
 
-function choice(label, options, chosen, onchange) {
+/** A hint of what can be clicked or pressed, which makes no sense on paper. */
+function onScreen(...parts) {
+  return element("span", { class: "on-screen" }, ...parts);
+}
+
+/** The head of a column of texts, which begin on the left. */
+function textHead(...parts) {
+  return element("th", { class: "text", scope: "col" }, ...parts);
+}
+
+function textCell(text) {
+  return element("td", { class: "text" }, text);
+}
+
+function choice(id, label, options, chosen, onchange) {
   const select = element(
     "select",
-    { onchange: () => onchange(select.value) },
+    { id, onchange: () => onchange(select.value) },
     options.map(([value, text]) => element("option", { value, selected: value === chosen }, text)),
   );
   return element("label", {}, label, select);
+}
+
+/** What stands at the top of every page. */
+function pageHead(title, about) {
+  return [
+    element("a", { class: "skip", href: "#main" }, "Skip to the content"),
+    element(
+      "div",
+      {},
+      element("div", {}, element("h1", {}, title), element("p", { class: "faint" }, about)),
+      themeSwitch(),
+    ),
+  ];
+}
+
+/** What a reader chooses of a page, within reach wherever they are. */
+function choosers(...parts) {
+  return element(
+    "div",
+    { class: "toolbar sticky", role: "toolbar", "aria-label": "What is shown" },
+    ...parts,
+  );
+}
+
+/** A page that is drawn anew when something else is chosen; the keyboard stays where it was. */
+class ChosenPage {
+  choose(change) {
+    const where = document.activeElement && document.activeElement.id;
+    Object.assign(this, change);
+    this.render();
+    if (where) document.getElementById(where)?.focus({ preventScroll: true });
+  }
+
+  show(...parts) {
+    document.getElementById("top").replaceChildren(...this.head().filter(Boolean));
+    document.getElementById("main").replaceChildren(...parts.filter(Boolean));
+  }
 }
 
 /** The switch between light and dark; what was chosen is kept where the browser lets us. */
@@ -80,6 +131,7 @@ function themeSwitch() {
   if (!["auto", "light", "dark"].includes(kept)) kept = "auto";
   apply(kept);
   return choice(
+    "choose-colours",
     "Colours",
     [
       ["auto", "as the system"],

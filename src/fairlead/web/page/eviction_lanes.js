@@ -41,8 +41,9 @@ class EvictionLanes extends TimeFrame {
     this.pick(this.order[Math.max(0, Math.min(this.order.length - 1, place + count))]);
   }
 
-  onKey(event) {
-    const keys = {
+  keys(event) {
+    return {
+      ...super.keys(event),
       ArrowRight: () => this.go(1),
       ArrowDown: () => this.go(1),
       ArrowLeft: () => this.go(-1),
@@ -51,12 +52,6 @@ class EvictionLanes extends TimeFrame {
       End: () => this.go(this.order.length),
       Enter: () => this.go(this.picked === null ? 1 : 0),
     };
-    if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) {
-      super.onKey(event);
-      return;
-    }
-    keys[event.key]();
-    event.preventDefault();
   }
 
   onClick(event) {

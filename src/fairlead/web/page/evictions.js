@@ -25,10 +25,10 @@ function evictionsSection(report, members) {
   const told = element(
     "div",
     { class: "told", "aria-live": "polite", id: "told" },
-    element("p", {}, "Pick a mark to see why."),
+    element("p", { class: "on-screen" }, "Pick a mark to see why."),
     element(
       "p",
-      { class: "faint" },
+      { class: "on-screen faint" },
       "Click on a mark, or go through them with the arrow keys or the buttons.",
     ),
   );
@@ -94,56 +94,26 @@ function toldOf(report, mark, place, count) {
 function evictionTable(report, atMs, chart) {
   const { run, view } = report;
   const listed = run.evictions;
-  const place = element("div", {});
-  const fill = () => {
-    if (!details.open) return;
+  const queueOf = (mark) =>
+    listed.queue[mark] === null ? NOTHING : run.queues[listed.queue[mark]].name;
+  const line = (mark) =>
+    row([
+      momentText(atMs[mark], run.start_ms),
+      textCell(listed.job[mark]),
+      textCell(queueOf(mark)),
+      numberText(listed.pods[mark]),
+      textCell(listed.cause[mark]),
+      textCell(listed.beneficiary[mark] || NOTHING),
+      element("td", { class: "long" }, listed.sentences[listed.why[mark]]),
+    ]);
+  const texts = (...titles) => titles.map((title) => textHead(title));
+  const heads = ["When", ...texts("Job", "Queue"), "Pods", ...texts("Cause", "For", "Why")];
+  return asTable(view, () => {
     const shown = chart.order.filter((mark) => view.isShown(atMs[mark]));
-    const rows = shown
-      .slice(0, MOST_LISTED)
-      .map((mark) =>
-        row([
-          momentText(atMs[mark], run.start_ms),
-          element("td", { class: "text" }, listed.job[mark]),
-          element(
-            "td",
-            { class: "text" },
-            listed.queue[mark] === null ? NOTHING : run.queues[listed.queue[mark]].name,
-          ),
-          numberText(listed.pods[mark]),
-          element("td", { class: "text" }, listed.cause[mark]),
-          element("td", { class: "text" }, listed.beneficiary[mark] || NOTHING),
-          element("td", { class: "long" }, listed.sentences[listed.why[mark]]),
-        ]),
-      );
-    const heads = [
-      "When",
-      ...["Job", "Queue"].map((head) => element("th", { class: "text", scope: "col" }, head)),
-      "Pods",
-      ...["Cause", "For", "Why"].map((head) =>
-        element("th", { class: "text", scope: "col" }, head),
-      ),
+    const left = `The first ${MOST_LISTED} of ${shown.length} in the time that is shown.`;
+    return [
+      shown.length > MOST_LISTED ? element("p", { class: "faint" }, left) : null,
+      table(heads, shown.slice(0, MOST_LISTED).map(line), "Who was told to leave"),
     ];
-    place.replaceChildren(
-      ...[
-        shown.length > MOST_LISTED
-          ? element(
-              "p",
-              { class: "faint" },
-              "The first " + MOST_LISTED + " of " + shown.length + " in the time that is shown.",
-            )
-          : null,
-        table(heads, rows, "Who was told to leave"),
-      ].filter(Boolean),
-    );
-  };
-  const details = element(
-    "details",
-    { ontoggle: fill },
-    element("summary", {}, "As a table"),
-    place,
-  );
-  view.watch((isMoved) => {
-    if (isMoved) fill();
   });
-  return details;
 }

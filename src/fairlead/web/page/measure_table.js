@@ -63,12 +63,12 @@ function measuresSection(report) {
   draw();
   place.className = "tall";
   const scopes = choice(
+    "choose-scope",
     "Of",
     MEASURE_SCOPES.filter(([scope]) => report.run.measures[scope].rows.length),
     report.scope,
     (scope) => report.choose({ scope }),
   );
-  scopes.querySelector("select").id = "choose-scope";
   return element(
     "section",
     {},
@@ -76,16 +76,11 @@ function measuresSection(report) {
     element(
       "p",
       { class: "faint" },
-      "Of " +
-        report.resource +
-        " where a measure is about a resource. Click on a title to sort." +
-        (found.left_out
-          ? " The " +
-            found.rows.length +
-            " that got most; " +
-            found.left_out +
-            " more are in measures.csv."
-          : ""),
+      `Of ${report.resource} where a measure is about a resource.`,
+      onScreen(" Click on a title to sort."),
+      found.left_out
+        ? ` The ${found.rows.length} that got most; ${found.left_out} more are in measures.csv.`
+        : "",
     ),
     element("div", { class: "toolbar" }, scopes),
     place,

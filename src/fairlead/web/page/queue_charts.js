@@ -4,6 +4,18 @@ const KEYS =
   "Drag over a picture to look closer, double-click for the whole time. " +
   "With the keyboard: arrows move the cursor, + and \u2212 zoom, 0 shows all.";
 
+/** A picture of *lines* with their names and values, and the same as a table. */
+function chartOf(report, lines, caption, shape) {
+  const chart = new TimeChart(report.view, { label: caption + ". " + KEYS, lines, ...shape });
+  return element(
+    "figure",
+    {},
+    chart.svg,
+    legendOf(report.view, lines, chart),
+    linesAsTable(report.view, lines, caption),
+  );
+}
+
 function heldSection(report, members) {
   const capacity = report.run.capacity[report.resource];
   const areas = members.map((member) => ({
@@ -14,24 +26,12 @@ function heldSection(report, members) {
   }));
   const lines = [...areas, { name: "capacity", kind: "limit", swatch: "dashed", values: capacity }];
   const caption = "What queues held over time, in " + report.units(2);
-  const chart = new TimeChart(report.view, {
-    label: caption + ". " + KEYS,
-    lines,
-    height: 280,
-    ticks: 5,
-  });
   return element(
     "section",
     {},
     element("h2", {}, "What queues held over time"),
-    element("p", { class: "faint" }, caption + ", stacked. " + KEYS),
-    element(
-      "figure",
-      {},
-      chart.svg,
-      legendOf(report.view, lines, chart),
-      asTable(report.view, lines, caption),
-    ),
+    element("p", { class: "faint" }, caption + ", stacked. ", onScreen(KEYS)),
+    chartOf(report, lines, caption, { height: 280, ticks: 5 }),
   );
 }
 
@@ -119,12 +119,6 @@ function pastUseSection(report, members) {
   }));
   if (!lines.some((line) => line.values)) return null;
   const caption = "Past use that counts, in percent of the cluster";
-  const chart = new TimeChart(report.view, {
-    label: caption + ". " + KEYS,
-    lines,
-    height: 180,
-    ticks: 4,
-  });
   return element(
     "section",
     {},
@@ -134,12 +128,6 @@ function pastUseSection(report, members) {
       { class: "faint" },
       caption + ": who used more of late is due less of what is left over.",
     ),
-    element(
-      "figure",
-      {},
-      chart.svg,
-      legendOf(report.view, lines, chart),
-      asTable(report.view, lines, caption),
-    ),
+    chartOf(report, lines, caption, { height: 180, ticks: 4 }),
   );
 }

@@ -1,7 +1,8 @@
 // The page of a report: who got what against what was due, of one run and one resource at a time.
 
-class Report {
+class Report extends ChosenPage {
   constructor(page) {
+    super();
     this.page = page;
     this.runAt = 0;
     this.resource = page.resources.length ? page.resources[0].name : null;
@@ -78,37 +79,26 @@ class Report {
   }
 
   render() {
-    document.getElementById("top").replaceChildren(...this.head());
-    const main = document.getElementById("main");
     if (!this.run || !this.resource) {
-      main.replaceChildren(element("p", {}, "There is no run in this result."));
+      this.show(element("p", {}, "There is no run in this result."));
       return;
     }
     const { run } = this;
     this.view = new TimeView(run.start_ms, run.end_ms, run.bucket_ms, run.buckets);
     const members = this.members();
-    main.replaceChildren(
-      ...[
-        this.partial(),
-        this.runs(),
-        this.toolbar(),
-        sharesSection(this, members),
-        heldSection(this, members),
-        evictionsSection(this, members),
-        dueSection(this, members),
-        pastUseSection(this, members),
-        waitsSection(this, members),
-        measuresSection(this),
-        this.foot(),
-      ].filter(Boolean),
+    this.show(
+      this.partial(),
+      this.runs(),
+      this.toolbar(),
+      sharesSection(this, members),
+      heldSection(this, members),
+      evictionsSection(this, members),
+      dueSection(this, members),
+      pastUseSection(this, members),
+      waitsSection(this, members),
+      measuresSection(this),
+      this.foot(),
     );
-  }
-
-  choose(change) {
-    const where = document.activeElement && document.activeElement.id;
-    Object.assign(this, change);
-    this.render();
-    if (where) document.getElementById(where)?.focus({ preventScroll: true });
   }
 
   head() {
@@ -119,20 +109,7 @@ class Report {
       (this.page.runs_left_out
         ? "; " + this.page.runs_left_out + " more are in the result, too many for one page"
         : "");
-    return [
-      element("a", { class: "skip", href: "#main" }, "Skip to the content"),
-      element(
-        "div",
-        {},
-        element(
-          "div",
-          {},
-          element("h1", {}, this.page.scenario),
-          element("p", { class: "faint" }, "Simulation report, " + about),
-        ),
-        themeSwitch(),
-      ),
-    ];
+    return pageHead(this.page.scenario, "Simulation report, " + about);
   }
 
   partial() {
@@ -192,11 +169,8 @@ class Report {
       element(
         "p",
         { class: "faint" },
-        "Choose one to see it below. " +
-          this.resource +
-          "; deficit and loss in " +
-          this.unit +
-          " hours.",
+        onScreen("Choose one to see it below. "),
+        `${this.resource}; deficit and loss in ${this.unit} hours.`,
       ),
       table(
         [
@@ -221,16 +195,9 @@ class Report {
     };
     this.view.watch(update);
     update();
-    const chooser = (id, label, options, chosen, onchange) => {
-      const made = choice(label, options, chosen, onchange);
-      made.querySelector("select").id = id;
-      return made;
-    };
-    return element(
-      "div",
-      { class: "toolbar sticky", role: "toolbar", "aria-label": "What is shown" },
+    return choosers(
       page.runs.length > 1
-        ? chooser(
+        ? choice(
             "choose-run",
             "Run",
             page.runs.map((each, at) => [String(at), each.name]),
@@ -238,14 +205,14 @@ class Report {
             (at) => this.choose({ runAt: Number(at) }),
           )
         : null,
-      chooser(
+      choice(
         "choose-resource",
         "Resource",
         page.resources.map((each) => [each.name, each.name]),
         this.resource,
         (resource) => this.choose({ resource }),
       ),
-      chooser(
+      choice(
         "choose-group",
         "Queues",
         run.groups.map((group) => [group.title, group.title]),

@@ -59,7 +59,7 @@ function sharesSection(report, members) {
     table(
       [
         "Queue",
-        element("th", { class: "text", scope: "col" }, "Got, against what was due"),
+        textHead("Got, against what was due"),
         "Got",
         "Due",
         "Got of due while it waited",

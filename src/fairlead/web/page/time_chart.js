@@ -189,8 +189,9 @@ class TimeFrame {
     return this.view.fromMs + Math.max(0, Math.min(1, part)) * (this.view.toMs - this.view.fromMs);
   }
 
-  onKey(event) {
-    const keys = {
+  /** What each key does. */
+  keys(event) {
+    return {
       ArrowRight: () => this.view.step(event.shiftKey ? 10 : 1),
       ArrowLeft: () => this.view.step(event.shiftKey ? -10 : -1),
       "+": () => this.view.zoom(0.5),
@@ -199,8 +200,12 @@ class TimeFrame {
       0: () => this.view.showAll(),
       Escape: () => this.view.showAll(),
     };
-    if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-    keys[event.key]();
+  }
+
+  onKey(event) {
+    const act = this.keys(event)[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    act();
     event.preventDefault();
   }
 
@@ -429,11 +434,27 @@ function legendOf(view, lines, chart) {
   return list;
 }
 
-/** The numbers of a chart in words, for who cannot see it: made when it is opened. */
-function asTable(view, lines, caption) {
+/** What a chart shows as a table, for who cannot see it: made by *parts* when it is opened. */
+function asTable(view, parts) {
   const place = element("div", {});
   const fill = () => {
-    if (!details.open) return;
+    if (details.open) place.replaceChildren(...parts().filter(Boolean));
+  };
+  const details = element(
+    "details",
+    { ontoggle: fill },
+    element("summary", {}, "As a table"),
+    place,
+  );
+  view.watch((isMoved) => {
+    if (isMoved) fill();
+  });
+  return details;
+}
+
+/** The numbers of lines over time. */
+function linesAsTable(view, lines, caption) {
+  return asTable(view, () => {
     const first = view.bucketAt(view.fromMs);
     const last = view.bucketAt(view.toMs - 1);
     const together = Math.ceil((last - first + 1) / MOST_TABLE_ROWS);
@@ -453,16 +474,6 @@ function asTable(view, lines, caption) {
         ]),
       );
     }
-    place.replaceChildren(table(["From", ...lines.map((line) => line.name)], rows, caption));
-  };
-  const details = element(
-    "details",
-    { ontoggle: fill },
-    element("summary", {}, "As a table"),
-    place,
-  );
-  view.watch((isMoved) => {
-    if (isMoved) fill();
+    return [table(["From", ...lines.map((line) => line.name)], rows, caption)];
   });
-  return details;
 }

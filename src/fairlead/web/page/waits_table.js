@@ -25,9 +25,7 @@ function waitsSection(report, members) {
   const rows = queues.map((member) => line(member.at, member.name, member.shade));
   rows.push(line(null, "all jobs", "q7"));
   const scale = Array.from({ length: shown }, (_, at) => (at % 2 ? ends[at - 1] : ""));
-  const head = element(
-    "th",
-    { class: "text", scope: "col" },
+  const head = textHead(
     "How many jobs waited how long",
     element(
       "div",
