@@ -16,6 +16,7 @@ from fairlead.cli.run_progress import RunProgress
 from fairlead.cli.run_tables import tree
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
+from fairlead.sim.scenario import read_scenario
 from fairlead.usage.entries import Entry
 from tests.cli.past_store import NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
@@ -230,22 +231,30 @@ work:
 
 @pytest.mark.parametrize("policy", ["kai", "kueue", "elastic-quota"])
 def test_a_job_of_a_log_for_a_queue_that_is_not_there_is_told(tmp_path: Path, policy: str) -> None:
-    """Only when it comes: a log is read while time goes by."""
+    """Before anything runs, though it would come late."""
     (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,a\n2,10,60,1,zzz\n")
     (tmp_path / "log.yaml").write_text(HEAD + NODES + indented(LOG))
     ran = run_cli("simulate", "log.yaml", "--policy", policy, "--to", "out")
     assert ran.exit_code == 1
-    assert "error: job log-2 is for queue zzz, which " in ran.err
+    assert 'log.csv:3: error: $: found the queue "zzz" of job "log-2", which does not' in ran.err
+    assert "fix: name another in queues of the trace" in ran.err
     assert not Path("out").exists()
+    assert run_cli("validate", "log.yaml").exit_code == 1
 
 
-def test_a_run_that_fails_leaves_the_result_that_was_there(tmp_path: Path) -> None:
+def test_a_run_that_fails_leaves_the_result_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it would if the log were changed after it was checked."""
+    monkeypatch.setattr(read_scenario, "trace_findings", lambda *_: [])
     (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,a\n")
     (tmp_path / "log.yaml").write_text(HEAD + NODES + indented(LOG))
     assert run_cli("simulate", "log.yaml", "--policy", "kai", "--to", "out").exit_code == 0
     before = contents(tmp_path / "out")
     (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,zzz\n")
-    assert run_cli("simulate", "log.yaml", "--policy", "kai", "--to", "out").exit_code == 1
+    failed = run_cli("simulate", "log.yaml", "--policy", "kai", "--to", "out")
+    assert failed.exit_code == 1
+    assert "job log-1 is for queue zzz, which does not exist; add it, or send" in failed.err
     assert contents(tmp_path / "out") == before
 
 

@@ -52,6 +52,8 @@ WITHOUT_EXAMPLE = {
     "byte-order-mark",
     "control-character",
     "tab-indentation",
+    "broken-row",  # of traces, which only a scenario names
+    "dropped-rows",
 }
 
 

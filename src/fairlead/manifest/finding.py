@@ -52,6 +52,9 @@ CODES: Final = MappingProxyType(
         "bad-name": "a name that Kubernetes would refuse",
         "ill-matched": "values that are allowed, and work badly together",
         "no-effect": "something that is written and changes nothing here",
+        # the rows of a trace
+        "broken-row": "a row of a trace that cannot be read and is left out",
+        "dropped-rows": "rows of a trace that can be read and give no job",
         # objects among each other
         "duplicate-object": "two objects of one kind have the same name",
         "cycle": "an object is its own ancestor",

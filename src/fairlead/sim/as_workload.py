@@ -1,8 +1,9 @@
 """A job as a workload of the rule set that it meets."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from fairlead.errors import SimulationError
+from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
@@ -68,7 +69,8 @@ class WorkloadMaker:
                 if door is None:
                     raise SimulationError(
                         f"job {job.name} is for queue {job.queue}, "
-                        "which is neither a LocalQueue nor a ClusterQueue with one"
+                        "which is neither a LocalQueue nor a ClusterQueue with one; "
+                        f"{_other_queue(job.queue, self._doors)}"
                     )
                 namespace, name, queue = door
                 return namespace, queue, KueueWorkload(local_queue=name)
@@ -76,11 +78,18 @@ class WorkloadMaker:
     def _known_queue(self, job: Job) -> QueueName:
         queue = QueueName(job.queue)
         if queue not in self._state.queues:
-            raise SimulationError(f"job {job.name} is for queue {queue}, which does not exist")
+            raise SimulationError(
+                f"job {job.name} is for queue {queue}, which does not exist; "
+                f"{_other_queue(queue, self._state.queues)}"
+            )
         return queue
 
     def _requests(self, job: Job) -> tuple[int, ...]:
         return requests_on(self._state.resources, job.requests, job.name)
+
+
+def _other_queue(name: str, queues: Iterable[str]) -> str:
+    return did_you_mean(name, queues) or "add it, or send the job to another one"
 
 
 def requests_on(resources: tuple[str, ...], asked: Mapping[str, int], name: str) -> tuple[int, ...]:

@@ -54,8 +54,9 @@ def test_a_process_that_dies_is_told(tmp_path: Path, small: Scenario) -> None:
 
 
 def test_a_run_that_fails_is_told_by_its_name(tmp_path: Path) -> None:
-    work = "work: [{name: t, queue: a, trace: {path: gone.swf, queues: {by: queue, others: a}}}]"
-    (tmp_path / "gone.swf").write_text("; UnixStartTime: 0\n")
+    work = "work: [{name: t, trace: {path: gone.swf, queues: {by: queue, others: a}}}]"
+    row = "1 0 5 3600 4 -1 -1 4 7200 -1 1 7 1 -1 1 1 -1 -1\n"
+    (tmp_path / "gone.swf").write_text(f"; UnixStartTime: 0\n{row}")
     found = scenario(tmp_path, NODES + indented(f"queues: [{{name: a}}]\n{work}"))
     (tmp_path / "gone.swf").unlink()
     with pytest.raises(SimulationError, match=r"^one: .*gone\.swf"):

@@ -35,6 +35,13 @@ from fairlead.sim.work.rate import Load, PerHour, Rate
 from fairlead.sim.work.week_pattern import DAY_MS, HOUR_MS, WEEK_MS, WeekPattern
 
 _KINDS: Final = ("jobs", "arrivals", "backlog", "trace")
+_BESIDE: Final = ("queue", "user", "shapes")
+_USED_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "jobs": ("queue", "user"),
+    "arrivals": _BESIDE,
+    "backlog": _BESIDE,
+    "trace": (),
+}
 _ARRIVALS: Final = ("at", "every", "poisson", "bursts")
 _THURSDAY_MS: Final = 3 * DAY_MS  # 1970 began on one
 
@@ -56,7 +63,7 @@ class WorkConverter:
         *written* is what the file has there.
         """
         kind = self._only(work, _KINDS, path, "a source of work")
-        if kind is None:
+        if kind is None or not self._has_only_its_own(work, kind, path):
             return None
         if kind == "trace":
             return self._trace(work, path)
@@ -77,6 +84,25 @@ class WorkConverter:
         code = "contradiction" if given else "missing-field"
         self._tell(path, code, message, "keep one of them" if given else "add one of them")
         return None
+
+    def _has_only_its_own(self, work: WorkForm, kind: str, path: Path) -> bool:
+        """Tell which fields beside its kind a source would not look at."""
+        given = [name for name in _BESIDE if getattr(work, name) is not None]
+        others = [name for name in given if name not in _USED_BY[kind]]
+        for name in others:
+            message = f"found {name} beside {kind}, which does not look at it"
+            fix = "remove it"
+            if kind == "trace" and name == "queue":
+                fix = "remove it, or write queues: {others: NAME} in the trace to send all there"
+            self._tell((*path, name), "contradiction", message, fix)
+        for name in ("queue", "user"):
+            if kind == "jobs" and isinstance(getattr(work, name), NamesForm):
+                message = (
+                    f"found several names for jobs that are told one by one, expected one {name}"
+                )
+                self._tell((*path, name), "contradiction", message, f"write the {name} of each job")
+                return False
+        return not others
 
     def _described(self, work: WorkForm, kind: str, written: Value, path: Path) -> WorkPart | None:
         found: ArrivingWork | Backlog | None
@@ -284,7 +310,7 @@ class WorkConverter:
         try:
             check_rules(rules)
         except TraceError as wrong:
-            self._tell((*path, "trace"), "out-of-range", str(wrong), "correct it")
+            self._tell((*path, "trace"), "out-of-range", wrong.problem, wrong.fix)
             return None
         if not file.is_file():
             message = f"found the trace {quote(work.trace.path)}, which is no file"

@@ -14,6 +14,7 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
 from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
+from fairlead.sim.scenario.check_trace import Offer, trace_findings
 from fairlead.sim.scenario.check_work import check_work, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
 from fairlead.sim.scenario.load_variant import load_variant
@@ -31,7 +32,7 @@ from fairlead.sim.scenario.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
-from fairlead.sim.scenario.work_part import WorkPart, is_endless
+from fairlead.sim.scenario.work_part import TraceWork, WorkPart, is_endless
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +47,8 @@ def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
 
     It is read under the rule sets that it lists, and under those of *also*, which become variants
     of the same name if it lists none of that rule set. Never raises for what a file holds. Traces
-    are read when they run. Cost: linear in the files, once for each rule set.
+    are read to see whether their jobs can run. Cost: linear in the files, in manifests once for
+    each rule set.
     """
     findings = Findings()
     return scenario_of(read_documents([path], findings), path, also, findings)
@@ -96,7 +98,7 @@ class _Reading:
         self._folder = folder
         self._also = also
         self._findings = findings
-        self.of_objects: list[Finding] = []  # about the objects that the scenario stands for
+        self.of_objects: list[Finding] = []  # about its objects and its traces
 
     def scenario(self) -> Scenario | None:
         """Return the scenario; None as soon as going on makes no sense."""
@@ -179,6 +181,10 @@ class _Reading:
         first = loaded[0][1]
         capacity = dict(zip(first.resources, first.capacity, strict=True))
         converter = WorkConverter(self._folder, capacity, spec.start_ms, self._tell)
+        offers = [
+            Offer(queues_for_jobs(state, variant.policy), state.resources)
+            for variant, state in loaded
+        ]
         parts = []
         for place, form in enumerate(spec.work):
             path: Path = ("spec", "work", place)
@@ -186,10 +192,12 @@ class _Reading:
             if part is None:
                 continue
             parts.append(part)
-            for variant, state in loaded:
+            if isinstance(part, TraceWork):
+                self.of_objects += trace_findings(part, offers)
+                continue
+            for offer in offers:
                 before = len(self._findings)
-                queues = queues_for_jobs(state, variant.policy)
-                check_work(part, queues, state.resources, path, self._tell)
+                check_work(part, offer.queues, offer.resources, path, self._tell)
                 if len(self._findings) > before:
                     break  # the other rule sets would say the same
         return tuple(parts)

@@ -44,20 +44,22 @@ def csv_reader(head: str, columns: ColumnMap | None, file: str, time_zone: ZoneI
     """
     columns = columns or OWN_COLUMNS
     if columns.run is None and columns.end is None:
-        raise TraceError(f"{file}: the column map says neither run nor end; name one of them")
+        raise TraceError(
+            f"{file}: the column map says neither run nor end", "name one of them in the columns"
+        )
     moments = [each for each in (columns.submit, columns.start, columns.end) if each]
     if len({each.unit in DATED for each in moments}) > 1:
         raise TraceError(
-            f"{file}: the column map has moments with and without dates; submit, start and end "
-            "must be on one clock"
+            f"{file}: the column map has moments with and without dates",
+            "write units for submit, start and end that are on one clock",
         )
     names = list(columns.names) or split_cells(head, columns.separator)
     needed = OWN_NEEDED if columns is OWN_COLUMNS else tuple(columns.columns())
     missing = sorted(name for name in needed if name not in names)
     if missing:
         raise TraceError(
-            f"{file}: found no column {', '.join(missing)}, only {', '.join(names)}; "
-            "say in the column map what they are called"
+            f"{file}: found no column {', '.join(missing)}, only {', '.join(names)}",
+            "say in the column map what they are called",
         )
     rows = _CsvRows(names, columns, time_zone)
     is_dated = columns.submit.unit in DATED

@@ -18,6 +18,8 @@ from fairlead.sim.traces.trace_window import TraceWindow, trace_window
 BEFORE: Final = "came before the cut"
 AFTER: Final = "came after the cut"
 BEYOND: Final = "came after as many jobs as were wanted"
+CUT_OFF: Final = frozenset({BEFORE, AFTER, BEYOND})
+"""Why rows give no job that somebody wanted to give none."""
 
 
 def read_trace(
@@ -54,7 +56,8 @@ def _read(path: Path, rules: TraceRules, tally: TraceTally) -> TraceRows:
         time_zone = ZoneInfo(rules.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as wrong:
         raise TraceError(
-            f"found the time zone {rules.time_zone!r}, expected one such as Europe/Berlin"
+            f"found the time zone {rules.time_zone!r}, expected one that is known here",
+            "write such as Europe/Berlin",
         ) from wrong
     reader = row_reader_of(path, rules.kind, rules.columns, time_zone)
     return read_rows(path, reader, tally, allow_broken=rules.allow_broken)

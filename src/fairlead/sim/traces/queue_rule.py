@@ -30,7 +30,8 @@ def check_template(template: str | None) -> None:
     if not template or re.search(r"[{}]", _PLACE.sub("", template)):
         raise TraceError(
             f"found the queue pattern {template!r}, expected text with {{queue}}, {{group}} or "
-            "{user} in it, such as {group}/{user}"
+            "{user} in it",
+            "write such as {group}/{user}",
         )
 
 

@@ -58,6 +58,9 @@ def _refuse_broken(tally: TraceTally, *, jobs: int, allow_broken: bool) -> None:
         return
     if tally.broken:
         head = f"{tally.file}: {tally.broken:,} of {tally.rows:,} rows are broken"
-        raise TraceError("\n".join([head, *map(str, tally.findings)]))
+        fix = "correct them, or set allowBroken to read on all the same"
+        raise TraceError(head, fix, list(map(str, tally.findings)))
     reasons = "".join(f"; {count:,} {why}" for why, count in tally.dropped.items())
-    raise TraceError(f"{tally.file}: found no job that ran{reasons}")
+    raise TraceError(
+        f"{tally.file}: found no job that ran{reasons}", "name a log with jobs that did"
+    )

@@ -50,7 +50,7 @@ def sacct_reader(head: str, file: str, time_zone: ZoneInfo) -> RowReader:
         missing.append(_ALLOCATED[0])
     if missing:
         raise TraceError(
-            f"{file}: found no column {', '.join(missing)} in the first line; use {COMMAND}"
+            f"{file}: found no column {', '.join(missing)} in the first line", f"use {COMMAND}"
         )
     return RowReader(kind="sacct", read=partial(_read_line, names, time_zone), zero_unix_ms=0)
 

@@ -26,7 +26,9 @@ def row_reader_of(
     """
     head = [line for line in islice(trace_lines(path), _HEAD_LINES) if line.strip()]
     if not head:
-        raise TraceError(f"{path}: found an empty file, expected a trace")
+        raise TraceError(
+            f"{path}: found an empty file, expected a trace", "name another file, or fetch it again"
+        )
     kind = kind or _kind_of(path, head[0], columns)
     if kind == "swf":
         return swf_reader(head)
@@ -35,7 +37,9 @@ def row_reader_of(
     try:
         return csv_reader(head[0], columns, str(path), time_zone)
     except RowError as wrong:
-        raise TraceError(f"{path}: {wrong} in the first line, expected a heading") from wrong
+        raise TraceError(
+            f"{path}: {wrong} in the first line, expected a heading", "correct the first line"
+        ) from wrong
 
 
 def _kind_of(path: Path, first: str, columns: ColumnMap | None) -> TraceKind:
@@ -49,6 +53,6 @@ def _kind_of(path: Path, first: str, columns: ColumnMap | None) -> TraceKind:
         return "swf"
     shown = first if len(first) <= 60 else f"{first[:60]}..."
     raise TraceError(
-        f"{path}: cannot tell what kind of trace begins with {shown!r}; say the kind (swf, sacct, "
-        "csv), or for a table which column is what"
+        f"{path}: cannot tell what kind of trace begins with {shown!r}",
+        "say the kind (swf, sacct, csv), or for a table which column is what",
     )

@@ -1,10 +1,18 @@
 """A trace, or what was asked of it, that cannot be used."""
 
+from collections.abc import Sequence
+
 from fairlead.errors import SimulationError
 
 
 class TraceError(SimulationError):
     """The trace was refused; the message names the file, what was found and what helps."""
+
+    def __init__(self, problem: str, fix: str, details: Sequence[str] = ()) -> None:
+        """Note what is wrong, and what its user can do."""
+        super().__init__("\n".join([f"{problem}; {fix}", *details]))
+        self.problem = problem
+        self.fix = fix
 
 
 class RowError(ValueError):

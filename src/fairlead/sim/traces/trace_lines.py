@@ -28,11 +28,14 @@ def trace_lines(path: Path) -> Iterator[str]:
             opened = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if is_gzip else file
             yield from _lines(opened, path)
     except EOFError as wrong:
-        raise TraceError(f"{path}: the gzip file ends too early; fetch it again") from wrong
+        raise TraceError(f"{path}: the gzip file ends too early", "fetch it again") from wrong
     except (gzip.BadGzipFile, zlib.error) as wrong:
-        raise TraceError(f"{path}: the gzip file is damaged ({wrong}); fetch it again") from wrong
+        raise TraceError(f"{path}: the gzip file is damaged ({wrong})", "fetch it again") from wrong
     except OSError as wrong:
-        raise TraceError(f"{path}: cannot be read: {wrong.strerror or wrong}") from wrong
+        raise TraceError(
+            f"{path}: cannot be read: {wrong.strerror or wrong}",
+            "name a file that exists and that you may read",
+        ) from wrong
 
 
 def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
@@ -41,7 +44,9 @@ def _lines(file: BinaryIO, path: Path) -> Iterator[str]:
     while piece := file.read(_PIECE_BYTES):
         whole, end, begun = (begun + piece).rpartition(b"\n")
         if len(begun) > LONGEST_LINE_BYTES:
-            raise TraceError(f"{path}: a line is longer than 1 MiB, expected rows of a log")
+            raise TraceError(
+                f"{path}: a line is longer than 1 MiB, expected rows of a log", "name a log"
+            )
         if end:
             yield from _decoded(whole, is_first=is_first)
             is_first = False

@@ -34,7 +34,9 @@ def read_trace_nodes(path: Path) -> list[TraceNode]:
     names = head.split(",")
     missing = [name for name in COLUMNS if name not in names]
     if missing:
-        raise TraceError(f"{path}: found no column {', '.join(missing)} in the first line")
+        raise TraceError(
+            f"{path}: found no column {', '.join(missing)} in the first line", "name a node list"
+        )
     nodes: dict[str, TraceNode] = {}
     for number, line in lines:
         if not line.strip():
@@ -44,10 +46,10 @@ def read_trace_nodes(path: Path) -> list[TraceNode]:
             if node.name in nodes:
                 raise RowError("sn", f"found the node {node.name} for the second time")
         except ValueError as wrong:
-            raise TraceError(f"{path}:{number}: {wrong}") from wrong
+            raise TraceError(f"{path}:{number}: {wrong}", "correct this row") from wrong
         nodes[node.name] = node
     if not nodes:
-        raise TraceError(f"{path}: found no node")
+        raise TraceError(f"{path}: found no node", "name a node list with some")
     return list(nodes.values())
 
 

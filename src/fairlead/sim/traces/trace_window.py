@@ -30,14 +30,17 @@ def trace_window(rules: TraceRules, first_ms: int, zero_unix_ms: int | None) -> 
         until.append(rules.until_unix_ms - _known(zero_unix_ms))
     window = TraceWindow(from_ms=max(since), until_ms=min(until, default=None))
     if window.until_ms is not None and window.until_ms <= window.from_ms:
-        raise TraceError("the cut leaves nothing: it ends before it begins, or before the trace")
+        raise TraceError(
+            "the cut leaves nothing: it ends before it begins, or before the trace",
+            "cut off less",
+        )
     return window
 
 
 def _known(zero_unix_ms: int | None) -> int:
     if zero_unix_ms is None:
         raise TraceError(
-            "the trace does not tell its dates; cut it by time since its first job, or say when "
-            "its clock showed 0"
+            "the trace does not tell its dates",
+            "cut it by time since its first job, or say when its clock showed 0",
         )
     return zero_unix_ms
