@@ -146,6 +146,10 @@ class NodeBooks:
         for node in self._departures.get(pod, ()):
             self._journal.touch(self.changes, node)
 
+    def has_departures(self) -> bool:
+        """Return whether any pod was displaced and has not left every node it had."""
+        return bool(self._departures)
+
     def is_departing(self, pod: PodKey) -> bool:
         """Return whether a pod was displaced and has not left every node it had."""
         return pod in self._departures

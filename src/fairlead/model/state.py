@@ -159,6 +159,11 @@ class ClusterState:
         run = self.runs.get(new.name)
         if run and not all(_has_pod(new, pod) for pod in run.pods):
             raise StateError(f"workload {new.name} would lose a pod that runs")
+        if new.asks_as(old) and not (run and run.has_nodes()) and not self.books.has_departures():
+            self._journal.put(self.workloads, new.name, new)  # and nothing adds up otherwise
+            self._note_promised(new)
+            self._journal.touch(self.touched, new.name)
+            return
         self._tree.add_sums(self.path(old.queue), self._sums_of(old).negative())
         self._dequeue(old)
         for pod in old.pods():
@@ -248,7 +253,7 @@ class ClusterState:
         path = self.path(workload.queue)
         if run:
             self._release(workload, path, run, placed, self.books.release)
-        for pod in workload.pods():
+        for pod in workload.pods() if self.books.has_departures() else ():
             self.books.depart((workload.name, pod))
         running = _count_by_set(workload, placed)
         left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
@@ -318,8 +323,7 @@ class ClusterState:
         self._journal.put(self.workloads, workload.name, workload)
         if any(each.constraints.pod_anti_affinity for each in workload.pod_sets):
             self._journal.put(self.repelling, workload.name, None)
-        if workload.is_promised():
-            self._journal.put(self.promised, workload.name, None)
+        self._note_promised(workload)
         self._queued.put(workload.queue, workload.name)
         self._note_waiting(workload)
 
@@ -332,6 +336,12 @@ class ClusterState:
                 self._journal.drop(index, workload.name)
         self._journal.drop(self.workloads, workload.name)
         self._journal.touch(self.touched, workload.name)
+
+    def _note_promised(self, workload: Workload) -> None:
+        if workload.is_promised():
+            self._journal.put(self.promised, workload.name, None)
+        elif workload.name in self.promised:
+            self._journal.drop(self.promised, workload.name)
 
     def _note_waiting(self, workload: Workload) -> None:
         """List the workload among those that wait for as long as some pod has no place."""

@@ -5,7 +5,7 @@ the way of asking alone, so each answer is kept as long as the line stands: a li
 and one without somebody is another line.
 """
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
@@ -46,9 +46,19 @@ class HolderLine:
         insort(line, holder, key=Holder.key)
         return _in_order(line)
 
-    def without(self, name: WorkloadName) -> "HolderLine":
-        """Return the line that is left when one has gone. Cost: a copy of it."""
-        return _in_order([each for each in self.holders if each.name != name])
+    def without(self, holder: Holder) -> "HolderLine":
+        """Return the line that is left when *holder*, told to leave or not, has gone.
+
+        Cost: a copy of it.
+        """
+        line = self.holders.copy()
+        for told in (holder.is_evicted, not holder.is_evicted):
+            key = holder._replace(is_evicted=told).key()
+            at = bisect_left(line, key, key=Holder.key)
+            if at < len(line) and line[at].name == holder.name:
+                del line[at]
+                break
+        return _in_order(line)
 
     def whom(self, asking: Asking) -> Asked:
         """Return who may be asked and uses something of what is needed; not to be changed.

@@ -166,7 +166,6 @@ class QuickRounds(TreeRounds):
             line = self._in_plan[waiting.queue] = LineInPlan(view.lines[waiting.queue])
         line.come_to(cycle)
         self.last[waiting.name] = turn
-        view.decided.add(waiting.name)
         line.was_skipped = turn.outcome in ("skipped", "deferred")
         line.is_asked_again = turn.outcome != "preempting" and not line.was_skipped
         match turn.outcome:

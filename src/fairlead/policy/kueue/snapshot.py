@@ -105,7 +105,7 @@ class Snapshot:
 
     def let_be_evicted(self, holder: Holder) -> None:
         """Note that one who has quota was told to leave. What searches found out is forgotten."""
-        others = self._lines[holder.queue].without(holder.name)
+        others = self._lines[holder.queue].without(holder)
         self._lines[holder.queue] = others.with_one(holder._replace(is_evicted=True))
         self.standing = StandingOrder(self.tree, self.parents, self.children, self._lines)
 
@@ -121,7 +121,7 @@ class Snapshot:
 
     def let_leave(self, holder: Holder) -> None:
         """Let one who has quota be gone."""
-        self._lines[holder.queue] = self._lines[holder.queue].without(holder.name)
+        self._lines[holder.queue] = self._lines[holder.queue].without(holder)
         self.standing.changed(holder.queue)
         self.discharge(holder.queue, holder.usage)
 
