@@ -27,7 +27,7 @@ from fairlead.sim.happenings import (
     ToldToLeave,
 )
 from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.results.about import RunAbout, WorkMarks
@@ -72,8 +72,8 @@ def _write_month(folder: Path) -> None:
     writer = RunWriter(result.of_run("month"), RESOURCES, reason_text)
     measures = Measures(RESOURCES, PARENTS, start_ms=START_MS, horizon_ms=MONTH_MS)
     for told in merge(_happenings(), _samples(), key=lambda each: each.at_ms):
-        if isinstance(told, EntitlementSample):
-            measures.sample(told)
+        if isinstance(told, EntitlementChange):
+            measures.change_due(told)
         else:
             measures(told)
             writer(told)
@@ -148,7 +148,7 @@ def _life(job: Job, random: Random, number: int) -> Iterator[Happening]:
     )
 
 
-def _samples() -> Iterator[EntitlementSample]:
+def _samples() -> Iterator[EntitlementChange]:
     """Tell what is due to everybody, which changes all the time."""
     random = Random(2)
     leaves = [name for name, parent in PARENTS.items() if parent is not None]
@@ -160,7 +160,7 @@ def _samples() -> Iterator[EntitlementSample]:
         usage: dict[str, Amounts] = {
             name: tuple(random.randrange(10**9) for _ in CAPACITY) for name in PARENTS
         }
-        yield EntitlementSample(
+        yield EntitlementChange(
             at_ms=START_MS + number * MONTH_MS // SAMPLES,
             entitled=shares,
             demand=shares,

@@ -41,7 +41,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _story() -> str:
-    return STORY.replace("sample    a ", f"sample    {HOSTILE} ")
+    return STORY.replace("due       a ", f"due       {HOSTILE} ")
 
 
 def count(browser: Page, selector: str) -> int:

@@ -19,8 +19,7 @@ class Rank(IntEnum):
     CLUSTER = 2
     SUBMIT = 3
     USAGE = 4
-    SAMPLE = 5
-    CYCLE = 6
+    CYCLE = 5
 
 
 class EventQueue:

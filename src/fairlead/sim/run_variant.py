@@ -8,8 +8,8 @@ import msgspec
 
 from fairlead.sim.happenings import Happening
 from fairlead.sim.measured_queues import measured_queues
+from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
-from fairlead.sim.measures.sample_shares import ShareSampler, sample_every_ms
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.csv_file import check_texts
 from fairlead.sim.results.eviction_table import Phrase, code_of
@@ -93,11 +93,14 @@ class _Run:
         self._measures = Measures(
             self._resources, self._parents, start_ms=rules.start_ms, horizon_ms=horizon_ms
         )
-        self._sampler = ShareSampler(
-            self._measures, prepared.state, prepared.settings, has_end=horizon_ms is not None
+        self._shares = ShareFollower(
+            self._measures,
+            prepared.state,
+            prepared.settings,
+            start_ms=rules.start_ms,
+            horizon_ms=horizon_ms,
         )
-        every_ms = sample_every_ms(horizon_ms)
-        self._simulation = prepared.simulation(self._listen, self._sampler, every_ms)
+        self._simulation = prepared.simulation(self._listen, self._shares)
 
     def to_end(self, order: RunOrder, name: str, onlooker: Onlooker) -> RunAbout:
         """Let time pass, and write what it came to."""
@@ -124,6 +127,6 @@ class _Run:
         return writer.end(about, summary, series)
 
     def _listen(self, happening: Happening) -> None:
-        self._sampler.notice_change()
+        self._shares.notice(happening)
         self._measures(happening)
         self._writer(happening)

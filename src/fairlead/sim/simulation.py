@@ -21,8 +21,8 @@ from fairlead.sim.live_jobs import Listener, LiveJobs
 from fairlead.sim.past_use import PastUse
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
 
-Sampler: TypeAlias = Callable[[int, ClusterState], None]
-"""Is shown the state at regular times, after what happened then and before the cycle."""
+Watcher: TypeAlias = Callable[[int, int, ClusterState], None]
+"""Is shown the state as it is from one time until another, before that time passes."""
 
 
 class Work(Protocol):
@@ -52,7 +52,7 @@ class Simulation:
         *,
         past_use: PastUse | None = None,
         node_changes: Sequence[NodeChange] = (),
-        sampler: Sampler | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """Begin at the start, with *state* as it is then; it is changed as time goes by."""
         self.state = state
@@ -63,7 +63,7 @@ class Simulation:
         self._rules = rules
         self._listener = listener
         self._past_use = past_use
-        self._sampler = sampler
+        self._watcher = watcher
         self._events = EventQueue()
         self._jobs = LiveJobs(state, maker, rules, self._events, listener, self._changed)
         self._jobs.on_started = lambda at_ms, job: self._submit_all(work.on_started(job, at_ms))
@@ -78,20 +78,29 @@ class Simulation:
     def run(self, may_go_on: Callable[[], bool] = lambda: True) -> bool:
         """Let time pass until the end, or until nothing more can happen.
 
-        *may_go_on* is asked before each thing that happens; returns whether it always said yes.
+        *may_go_on* is asked each time before time passes; returns whether it always said yes. Else
+        the time until the next thing has passed too, so that all is as if it were to end there.
         """
         until_ms = self._rules.until_ms
-        while (next_ms := self._events.next_ms()) is not None:
-            if until_ms is not None and next_ms >= until_ms:
-                self.now_ms = until_ms
+        while (next_ms := self._next_ms()) is not None:
+            if next_ms > self.now_ms:
+                if self._watcher is not None:
+                    self._watcher(self.now_ms, next_ms, self.state)
+                is_stopped = next_ms != until_ms and not may_go_on()
+                self.now_ms = next_ms
+                if is_stopped:
+                    return False
+            if next_ms == until_ms:
                 break
-            if until_ms is None and self._is_over():
-                break
-            if not may_go_on():
-                return False
-            self.now_ms = next_ms
             self._events.step()
         return True
+
+    def _next_ms(self) -> int | None:
+        """Return when something happens, or when it ends; None: nothing more can happen."""
+        next_ms, until_ms = self._events.next_ms(), self._rules.until_ms
+        if until_ms is None:
+            return None if self._is_over() else next_ms
+        return until_ms if next_ms is None else min(next_ms, until_ms)
 
     def _is_over(self) -> bool:
         """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""
@@ -109,9 +118,6 @@ class Simulation:
         if self._past_use is not None:
             self._past_use.begin(start_ms)
             self._events.push(start_ms, Rank.USAGE, self._tell_usage, None)
-        if self._sampler is not None:
-            sample_ms = start_ms + self._rules.sample_from_ms
-            self._events.push(sample_ms, Rank.SAMPLE, self._sample, None)
         if self._rules.every_ms is not None:
             self._hold_cycle_at(start_ms)
         self._await_arrival()
@@ -164,12 +170,6 @@ class Simulation:
         self._events.push(now_ms + self._past_use.every_ms, Rank.USAGE, self._tell_usage, None)
         if self.state.has_waiting():
             self._wake(now_ms)
-
-    def _sample(self, now_ms: int, _: None) -> None:
-        assert self._sampler is not None
-        assert self._rules.sample_every_ms is not None
-        self._sampler(now_ms, self.state)
-        self._events.push(now_ms + self._rules.sample_every_ms, Rank.SAMPLE, self._sample, None)
 
     def _wake(self, now_ms: int) -> None:
         """Let there be a cycle soon, because something changed."""

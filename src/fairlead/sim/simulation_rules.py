@@ -22,7 +22,5 @@ class SimulationRules(msgspec.Struct, frozen=True, kw_only=True):
     at_most_every_ms: int = 1000  # between cycles that are held because something changed
     every_ms: int | None = None  # a fixed period instead
     look_again_ms: int = 60_000  # where time alone may change what is decided
-    sample_every_ms: int | None = None  # None: the state is never shown
-    sample_from_ms: int = 0  # since the start
     grace_ms: int = 0  # from being told to leave until a pod has stopped
     delays: Delays = Delays()

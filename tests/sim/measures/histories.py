@@ -17,13 +17,13 @@ from fairlead.sim.happenings import (
     ToldToLeave,
 )
 from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.series import Series
 from fairlead.sim.measures.summary import Summary
 from tests.text_table import number, rows
 
-Told: TypeAlias = Happening | EntitlementSample
+Told: TypeAlias = Happening | EntitlementChange
 RESOURCES = ("cpu", "gpu")
 PARENTS = {"left": None, "right": None, "a": "left", "b": "left", "c": "right", "d": None}
 LEAVES = ("a", "b", "c", "d")
@@ -49,8 +49,8 @@ def measure(
         most_buckets=most_buckets,
     )
     for each in told:
-        if isinstance(each, EntitlementSample):
-            measures.sample(each)
+        if isinstance(each, EntitlementChange):
+            measures.change_due(each)
         else:
             measures(each)
     return measures.end(end_ms)
@@ -61,7 +61,7 @@ def written(jobs: str, story: str) -> list[Told]:
 
     A row of *jobs* is a job; ``run`` and all times are in ms, ``gpu`` is for one pod. A row of
     *story* says what happens ``to`` a job and with how many pods; or how large the cluster is
-    (``capacity``); or what a queue is due and asks for (``sample``: rows of one time are one).
+    (``capacity``); or what a queue is due and asks for from now on (``due``).
     """
     known = {row["job"]: _job(row) for row in rows(jobs)}
     told: list[Told] = []
@@ -70,9 +70,11 @@ def written(jobs: str, story: str) -> list[Told]:
         match row["what"]:
             case "capacity":
                 told.append(CapacityChanged(at_ms=at_ms, capacity={"gpu": count}))
-            case "sample":
+            case "due":
                 due, wanted = map(int, row["more"].split("/"))
-                told.append(_with_sample(told, at_ms, to, due, wanted))
+                told.append(
+                    EntitlementChange(at_ms=at_ms, entitled={to: (due,)}, demand={to: (wanted,)})
+                )
             case what:
                 told.append(happening(what, at_ms, known[to], count, number(row["more"]) or 0))
     return told
@@ -89,18 +91,6 @@ def _job(row: dict[str, str]) -> Job:
         pods=int(row.get("pods", "1")),
         requests={"gpu": int(row["gpu"])},
     )
-
-
-def _with_sample(
-    told: list[Told], at_ms: int, queue: str, due: int, wanted: int
-) -> EntitlementSample:
-    """Take the sample before, if it is of the same time, and add a queue."""
-    last = told[-1] if told else None
-    entitled: dict[str, tuple[int, ...]] = {queue: (due,)}
-    demand: dict[str, tuple[int, ...]] = {queue: (wanted,)}
-    if isinstance(last, EntitlementSample) and last.at_ms == at_ms:
-        entitled, demand = last.entitled | entitled, last.demand | demand
-    return EntitlementSample(at_ms=at_ms, entitled=entitled, demand=demand)
 
 
 def happening(
@@ -155,8 +145,8 @@ class RandomHistory:
             most = self._random.choice([20, 200])
             amounts = dict(zip(RESOURCES, self._pair(most), strict=True))
             self.told.append(CapacityChanged(at_ms=self._at_ms, capacity=amounts))
-        elif kind == "sample":
-            self.told.append(self._sample())
+        elif kind == "due":
+            self.told.append(self._due())
         elif kind == "submit":
             job = self._new_job()
             self._jobs[job.name], self._placed[job.name] = job, 0
@@ -167,13 +157,13 @@ class RandomHistory:
     def _pair(self, most: int) -> tuple[int, ...]:
         return (self._random.randint(0, most), self._random.randint(0, most))
 
-    def _sample(self) -> EntitlementSample:
+    def _due(self) -> EntitlementChange:
         """What is due to some of the queues; inner ones may be told or left to their children."""
         fields = [
             {name: self._pair(12) for name in PARENTS if self._random.random() < 0.6}
             for _ in range(4)
         ]
-        return EntitlementSample(
+        return EntitlementChange(
             at_ms=self._at_ms,
             entitled=fields[0],
             demand=fields[1],
@@ -219,6 +209,6 @@ class RandomHistory:
         self.told.append(happening(kind, self._at_ms, job, pods, lost_ms, cause))
 
 
-KINDS = "submit submit start start start stop finish finish told sample sample capacity".split()
+KINDS = "submit submit start start start stop finish finish told due due capacity".split()
 
 histories = st.builds(RandomHistory, seed=st.integers(0, 2**32), steps=st.integers(0, 60))

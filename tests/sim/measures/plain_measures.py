@@ -13,7 +13,7 @@ from fairlead.sim.happenings import (
     ToldToLeave,
 )
 from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from tests.sim.measures.histories import PARENTS, RESOURCES, Told
 
 
@@ -34,18 +34,16 @@ class PlainMeasures:
         self.told = told
         self.end_ms = end_ms
         self.jobs = [each.job for each in told if isinstance(each, Submitted)]
-        samples = [each for each in told if isinstance(each, EntitlementSample)]
-        self.samples = {each.at_ms: each for each in samples if each.at_ms < end_ms}
-        self.times = sorted(self.samples)
+        self.changes = [each for each in told if isinstance(each, EntitlementChange)]
         span = range(end_ms + 1)
         self._pods = {job.name: [self._pods_at(job, t) for t in span] for job in self.jobs}
-        self.in_force = [self._in_force_at(t) for t in span]
+        self._known: dict[tuple[str, int, str, int], int] = {}
 
     def happenings(self, job: Job) -> list[Submitted | Started | Stopped | Finished | ToldToLeave]:
         return [
             each
             for each in self.told
-            if not isinstance(each, EntitlementSample | CapacityChanged)
+            if not isinstance(each, EntitlementChange | CapacityChanged)
             and each.job.name == job.name
         ]
 
@@ -58,9 +56,6 @@ class PlainMeasures:
                 elif isinstance(each, Stopped | Finished):
                     pods -= each.pods
         return pods
-
-    def _in_force_at(self, at_ms: int) -> int | None:
-        return max((time for time in self.times if time <= at_ms), default=None)
 
     def capacity(self, at_ms: int, resource: int) -> int:
         last = 0
@@ -76,31 +71,29 @@ class PlainMeasures:
     def of_queue(self, queue: str) -> list[Job]:
         return [job for job in self.jobs if job.queue in beneath(queue)]
 
-    def sampled(self, field: str, time: int | None, queue: str, resource: int) -> int:
-        """What a sample says of a queue: itself, or through its children."""
-        if time is None:
-            return 0
-        amounts: dict[str, tuple[int, ...]] = getattr(self.samples[time], field)
-        if queue in amounts:
-            return amounts[queue][resource]
-        children = [name for name, parent in PARENTS.items() if parent == queue]
-        return sum(self.sampled(field, time, child, resource) for child in children)
+    def due(self, field: str, at_ms: int, queue: str, resource: int) -> int:
+        """What was told last of a queue; if nothing was yet, what its children have."""
+        key = (field, at_ms, queue, resource)
+        if key not in self._known:
+            told: list[dict[str, tuple[int, ...]]] = [
+                getattr(each, field) for each in self.changes if each.at_ms <= at_ms
+            ]
+            own = [amounts[queue][resource] for amounts in told if queue in amounts]
+            children = [name for name, parent in PARENTS.items() if parent == queue]
+            below = (self.due(field, at_ms, child, resource) for child in children)
+            self._known[key] = own[-1] if own else sum(below)
+        return self._known[key]
 
     def allocated(self, jobs: list[Job], resource: int, begin_ms: int, end_ms: int) -> int:
         return sum(self.held(jobs, t, resource) for t in range(begin_ms, end_ms))
 
     def told_over(self, field: str, queue: str, resource: int, begin_ms: int, end_ms: int) -> int:
-        """The integral of something that samples say."""
-        return sum(
-            self.sampled(field, self.in_force[t], queue, resource) for t in range(begin_ms, end_ms)
-        )
+        """The integral of something that is told of queues."""
+        return sum(self.due(field, t, queue, resource) for t in range(begin_ms, end_ms))
 
     def is_backlogged(self, queue: str, resource: int, at_ms: int) -> bool:
-        time = self.in_force[at_ms]
-        if time is None:
-            return False
-        held = self.held(self.of_queue(queue), time, resource)
-        return self.sampled("demand", time, queue, resource) > held
+        held = self.held(self.of_queue(queue), at_ms, resource)
+        return self.due("demand", at_ms, queue, resource) > held
 
     def backlogged(self, queue: str, resource: int) -> tuple[int, int, int, int, int]:
         """Length, received, entitled, capacity and worst deficit over backlogged time."""
@@ -110,49 +103,45 @@ class PlainMeasures:
             if self.is_backlogged(queue, resource, t):
                 span += 1
                 received += self.held(jobs, t, resource)
-                entitled += self.sampled("entitled", self.in_force[t], queue, resource)
+                entitled += self.due("entitled", t, queue, resource)
                 capacity += self.capacity(t, resource)
                 worst = max(worst, entitled - received)
         return span, received, entitled, capacity, worst
 
-    def contentions(self, resource: int) -> list[list[int]]:
-        """The times of samples of each contention; the last one ends it."""
-        found: list[list[int]] = []
-        is_on = False
-        for time in self.times:
-            tops = [name for name, parent in PARENTS.items() if parent is None]
-            wanted = sum(self.sampled("demand", time, top, resource) for top in tops)
-            if is_on:
-                found[-1].append(time)
-            elif wanted > self.capacity(time, resource):
-                found.append([time])
-            is_on = wanted > self.capacity(time, resource)
-        if is_on:
-            found[-1].append(self.end_ms)
+    def contentions(self, resource: int) -> list[range]:
+        """The milliseconds of each contention."""
+        found: list[range] = []
+        tops = [name for name, parent in PARENTS.items() if parent is None]
+        for t in range(self.end_ms):
+            wanted = sum(self.due("demand", t, top, resource) for top in tops)
+            if wanted > self.capacity(t, resource):
+                if found and found[-1].stop == t:
+                    found[-1] = range(found[-1].start, t + 1)
+                else:
+                    found.append(range(t, t + 1))
         return found
 
-    def is_fair(self, queue: str, resource: int, begin_ms: int, end_ms: int) -> bool:
-        times = [t for t in range(begin_ms, end_ms) if self.is_backlogged(queue, resource, t)]
+    def is_fair(self, queue: str, resource: int, span: range) -> list[bool]:
+        """Whether it is fair when contention begins, and after each millisecond of it."""
         jobs = self.of_queue(queue)
-        off = sum(
-            self.held(jobs, t, resource)
-            - self.sampled("entitled", self.in_force[t], queue, resource)
-            for t in times
-        )
-        return abs(off) <= Fraction(5, 100) * sum(self.capacity(t, resource) for t in times)
+        ahead = capacity = 0
+        found = [True]
+        for t in span:
+            if self.is_backlogged(queue, resource, t):
+                ahead += self.held(jobs, t, resource) - self.due("entitled", t, queue, resource)
+                capacity += self.capacity(t, resource)
+            found.append(abs(ahead) <= Fraction(5, 100) * capacity)
+        return found
 
     def to_fairness(self, queues: list[str], resource: int) -> tuple[int, int, int | None]:
         """Contentions, those never fair, and the longest time to fairness of the others."""
         never, reached = 0, []
         contentions = self.contentions(resource)
-        for times in contentions:
-            fair = [
-                all(self.is_fair(queue, resource, times[0], time) for queue in queues)
-                for time in times
-            ]
+        for span in contentions:
+            each = [self.is_fair(queue, resource, span) for queue in queues]
+            fair = [all(moment) for moment in zip(*each, strict=True)]
             if fair[-1]:
-                steady = next(i for i in range(len(times)) if all(fair[i:]))
-                reached.append(times[steady] - times[0])
+                reached.append(next(i for i in range(len(fair)) if all(fair[i:])))
             else:
                 never += 1
         return len(contentions), never, max(reached, default=None)
@@ -188,22 +177,15 @@ class PlainMeasures:
             finish_ms = self.finish_ms(job)
             if finish_ms is None or not job.run_ms:
                 continue
-            time = self._sample_of(job, finish_ms)
-            if time is None:
+            came_ms = next(e.at_ms for e in self.happenings(job) if isinstance(e, Submitted))
+            if came_ms == finish_ms or not any(each.at_ms <= came_ms for each in self.changes):
                 continue
-            due = [self.sampled("entitled", time, job.queue, i) for i in range(len(RESOURCES))]
+            due = [self.due("entitled", came_ms, job.queue, i) for i in range(len(RESOURCES))]
             asked = [job.pods * job.requests[name] for name in RESOURCES]
             if all(due[i] for i in range(len(RESOURCES)) if asked[i]):
                 parts = [asked[i] / due[i] for i in range(len(RESOURCES)) if asked[i]]
                 found.append((finish_ms - job.submit_ms) / (job.run_ms * max(1.0, *parts, 1.0)))
         return sorted(found)
-
-    def _sample_of(self, job: Job, finish_ms: int) -> int | None:
-        """The first sample since it was told of, if it lived to see it; else the last before."""
-        told_ms = next(e.at_ms for e in self.happenings(job) if isinstance(e, Submitted))
-        seen = [time for time in self.times if told_ms <= time < finish_ms]
-        before = [time for time in self.times if time < told_ms]
-        return seen[0] if seen else before[-1] if before else None
 
 
 def quantile(ordered: list[float], percent: int) -> float | None:

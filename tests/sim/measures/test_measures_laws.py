@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairlead.sim.happenings import CapacityChanged, Stopped
 from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.series import QueueSeries
 from fairlead.sim.measures.summary import JobMeasures, QueueMeasures, Summary, ToFairness
 from tests.sim.measures.histories import (
@@ -130,7 +130,7 @@ def test_queues_are_compared_with_what_is_due_as_millisecond_by_millisecond(
 
 @given(histories)
 @settings(max_examples=40)
-def test_the_time_to_fairness_is_that_of_looking_at_every_sample_anew(
+def test_the_time_to_fairness_is_that_of_looking_at_every_millisecond(
     history: RandomHistory,
 ) -> None:
     told, end_ms = history.told, history.end_ms
@@ -138,7 +138,7 @@ def test_the_time_to_fairness_is_that_of_looking_at_every_sample_anew(
     plain = PlainMeasures(told, end_ms)
     for i, resource in enumerate(RESOURCES):
         contended = summary.of_cluster.contended[resource]
-        assert contended.span_ms == sum(each[-1] - each[0] for each in plain.contentions(i))
+        assert contended.span_ms == sum(map(len, plain.contentions(i)))
         assert contended.to_fairness == to_fairness(plain, [*LEAVES], i)
         for queue, measured in summary.of_queues.items():
             assert measured.backlogged[resource].to_fairness == to_fairness(plain, [queue], i)
@@ -228,9 +228,9 @@ def check_conservation(summary: Summary, series: dict[str, QueueSeries]) -> None
 
 
 def strand(each: Told) -> str:
-    """Whose order among things of one time is kept: that of one job, of samples, of capacity."""
-    if isinstance(each, EntitlementSample):
-        return "sample"
+    """Whose order among things of one time is kept: of one job, of what is due, of capacity."""
+    if isinstance(each, EntitlementChange):
+        return "due"
     return "capacity" if isinstance(each, CapacityChanged) else each.job.name
 
 
@@ -259,9 +259,36 @@ def test_the_order_of_things_of_one_millisecond_changes_nothing(
         assert same_series.of_queue(queue) == series.of_queue(queue)
 
 
+def with_idle_moments(history: RandomHistory, seed: int) -> list[Told]:
+    """The same history in which it is told again now and then what is known already."""
+    random = Random(seed)
+    told: list[Told] = []
+    known: list[Told] = []  # of what is told last, one of each kind
+    for at_ms in range(history.end_ms + 1):
+        now = [each for each in history.told if each.at_ms == at_ms]
+        told += now
+        for each in now:
+            if isinstance(each, EntitlementChange | CapacityChanged):
+                known = [old for old in known if type(old) is not type(each)] + [each]
+        if not now and random.random() < 0.5:
+            told += [replace(each, at_ms=at_ms) for each in known]
+    return told
+
+
+@given(histories, st.integers(0, 2**32))
+def test_telling_more_often_what_is_so_already_changes_nothing(
+    history: RandomHistory, seed: int
+) -> None:
+    summary, series = measure(history.told, history.end_ms, most_buckets=4)
+    again, same_series = measure(with_idle_moments(history, seed), history.end_ms, most_buckets=4)
+    assert msgspec.json.encode(again) == msgspec.json.encode(summary)
+    for queue in PARENTS:
+        assert same_series.of_queue(queue) == series.of_queue(queue)
+
+
 def later(each: Told, by_ms: int) -> Told:
     """The same thing at another time, with the job that it is about."""
-    if isinstance(each, EntitlementSample | CapacityChanged):
+    if isinstance(each, EntitlementChange | CapacityChanged):
         return replace(each, at_ms=each.at_ms + by_ms)
     job = replace(each.job, submit_ms=each.job.submit_ms + by_ms)
     return replace(each, at_ms=each.at_ms + by_ms, job=job)

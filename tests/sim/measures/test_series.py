@@ -4,7 +4,7 @@ import pytest
 
 from fairlead.sim.happenings import CapacityChanged
 from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.measures.series import Series
 from tests.sim.measures.histories import happening
@@ -19,7 +19,9 @@ def held_all_the_time(amount: int, end_ms: int, *, horizon_ms: int | None) -> Se
     measures(CapacityChanged(at_ms=0, capacity={"memory": 2 * amount}))
     measures(happening("submit", 0, job, 0))
     measures(happening("start", 0, job, 1))
-    measures.sample(EntitlementSample(at_ms=0, entitled={"a": (amount,)}, demand={"a": (amount,)}))
+    measures.change_due(
+        EntitlementChange(at_ms=0, entitled={"a": (amount,)}, demand={"a": (amount,)})
+    )
     _, series = measures.end(end_ms)
     return series
 

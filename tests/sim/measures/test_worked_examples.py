@@ -133,30 +133,20 @@ FAIR_JOBS = """
     y    b      0       -    10    1
 """
 # All the time both are due 5 of 10, and both ask for 10.
-SAMPLES = """
+STORY = """
     at  what      to  pods  more
     0   capacity  -   10    -
     0   submit    x   -     -
     0   submit    y   -     -
     0   start     x   8     -
     0   start     y   2     -
-    0   sample    a   -     5/10
-    0   sample    b   -     5/10
-    10  sample    a   -     5/10
-    10  sample    b   -     5/10
-    20  sample    a   -     5/10
-    20  sample    b   -     5/10
+    0   due       a   -     5/10
+    0   due       b   -     5/10
     {}
-    30  sample    a   -     5/10
-    30  sample    b   -     5/10
-    40  sample    a   -     5/10
-    40  sample    b   -     5/10
     {}
-    50  sample    a   -     5/10
-    50  sample    b   -     5/10
 """
-EVEN_FROM_20 = SAMPLES.format("20 stop x 3 0\n 20 start y 3 -", "40 told x 1 -")
-TURN_AT_20 = SAMPLES.format("20 stop x 6 0\n 20 start y 6 -", "40 stop y 3 0\n 40 start x 3 -")
+EVEN_FROM_20 = STORY.format("20 stop x 3 0\n 20 start y 3 -", "40 told x 1 -")
+TURN_AT_20 = STORY.format("20 stop x 6 0\n 20 start y 6 -", "40 stop y 3 0\n 40 start x 3 -")
 
 
 def test_who_had_less_is_behind_and_shares_are_uneven() -> None:
@@ -187,10 +177,11 @@ def test_fairness_that_comes_too_late_is_none() -> None:
 def test_the_time_to_fairness_is_until_the_share_comes_near_and_stays() -> None:
     """They change places at 20 and have 5 each from 40 on.
 
-    b is behind by 30 at 10 (30 points), 60 at 20 (30), 30 at 30 (10), 0 at 40, 50 and 60.
+    b is behind by 3 every ms until 20, by 60, and makes up for 3 every ms then. Five points of 10
+    GPUs are 0.5 every ms: 60 - 3 x (t - 20) <= 0.5 x t from t = 120 / 3.5 = 34.3 on, so at 35.
     """
     summary = summary_of(FAIR_JOBS, TURN_AT_20, 60)
-    reached = ToFairness(contentions=1, never_fair=0, longest_ms=40)
+    reached = ToFairness(contentions=1, never_fair=0, longest_ms=35)
     b = summary.of_queues["b"].backlogged["gpu"]
     assert b.to_fairness == reached
     assert b.worst_deficit == 60
@@ -212,27 +203,65 @@ def test_a_share_may_be_off_by_five_points_and_no_more() -> None:
         0   capacity  -   20    -
         0   submit    y   -     -
         0   start     y   {}    -
-        0   sample    b   -     10/21
+        0   due       b   -     10/21
     """
     for pods, longest_ms in ((9, 0), (8, None)):
         summary = summary_of(jobs, story.format(pods), 10)
         assert summary.of_queues["b"].backlogged["gpu"].to_fairness.longest_ms == longest_ms
 
 
-def test_the_deficit_is_at_its_worst_between_samples_too() -> None:
+def test_the_deficit_is_at_its_worst_just_before_somebody_gets_more() -> None:
     """Queue b has 0 of 5 until 6, then 10 of 5: 30 behind at 6, and 30 - 5 x 4 = 10 at 10."""
     story = """
         at  what      to  pods  more
         0   capacity  -   10    -
         0   submit    y   -     -
-        0   sample    b   -     5/20
+        0   due       b   -     5/20
         6   start     y   10    -
-        10  sample    b   -     5/20
     """
     summary = summary_of(FAIR_JOBS, story, 10)
     backlogged = summary.of_queues["b"].backlogged["gpu"]
     assert backlogged.worst_deficit == 30
     assert backlogged.entitled - backlogged.received == 10
+
+
+def test_a_queue_is_backlogged_from_the_moment_in_which_it_asks_for_more_than_it_has() -> None:
+    """Queue b is due 5 all the time: it has 4 of 4 at first, of 9 from 3, and all 9 from 7 on."""
+    story = """
+        at  what      to  pods  more
+        0   capacity  -   10    -
+        0   submit    y   -     -
+        0   start     y   4     -
+        0   due       b   -     5/4
+        3   due       b   -     5/9
+        7   start     y   5     -
+    """
+    backlogged = summary_of(FAIR_JOBS, story, 10).of_queues["b"].backlogged["gpu"]
+    assert (backlogged.span_ms, backlogged.received, backlogged.entitled) == (4, 4 * 4, 5 * 4)
+
+
+def test_contention_that_comes_again_is_judged_anew() -> None:
+    """Queue b lacks 5 of 10 until 10 and has what is due from 20 on; until 20 there is enough.
+
+    At 10 it is 50 behind, of 100: never fair. From 20 to 30 it has its 5 of 5: fair always.
+    """
+    story = """
+        at  what      to  pods  more
+        0   capacity  -   10    -
+        0   submit    y   -     -
+        0   due       b   -     5/20
+        10  due       b   -     0/10
+        20  due       b   -     5/20
+        20  start     y   5     -
+    """
+    summary = summary_of(FAIR_JOBS, story, 30)
+    twice = ToFairness(contentions=2, never_fair=1, longest_ms=0)
+    assert summary.of_queues["b"].backlogged["gpu"].to_fairness == twice
+    assert summary.of_cluster.contended["gpu"].to_fairness == twice
+    assert summary.of_cluster.contended["gpu"].span_ms == 20
+    # Nothing is due to a, and it asks for nothing: it was treated fairly both times.
+    a = ToFairness(contentions=2, never_fair=0, longest_ms=0)
+    assert summary.of_queues["a"].backlogged["gpu"].to_fairness == a
 
 
 def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> None:
@@ -246,8 +275,8 @@ def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> No
         at     what    to  pods  more
         0      submit  x   -     -
         0      submit  y   -     -
-        0      sample  a   -     2/4
-        0      sample  b   -     0/4
+        0      due     a   -     2/4
+        0      due     b   -     0/4
         20000  start   x   1     -
         30000  finish  x   1     -
         30000  start   y   1     -
@@ -262,26 +291,26 @@ def test_a_job_is_compared_with_the_time_that_its_queue_alone_would_need() -> No
 
 
 @pytest.mark.parametrize(
-    ("sampled_ms", "gpus", "ratio"),
+    ("told_ms", "gpus", "ratio"),
     [
-        (0, 4, 3.0),  # the first sample of its life: 8 due, so as if alone: 30 / 10
-        (29, 4, 3.0),
-        (30, 4, None),  # a sample at its end is not of its life, and there is none before
+        (0, 4, 3.0),  # 8 due when it came, so as if alone: 30 / 10
+        (1, 4, None),  # what is told later is not what was due when it came
         (0, 0, 3.0),  # whoever asks for nothing has it
-        (30, 0, None),
+        (1, 0, None),
     ],
 )
-def test_what_is_due_is_told_by_the_first_sample_of_a_life(
-    sampled_ms: int, gpus: int, ratio: float | None
+def test_what_is_due_to_a_job_is_what_was_due_when_it_came(
+    told_ms: int, gpus: int, ratio: float | None
 ) -> None:
     jobs = f"job queue submit run gpu\n x a 0 10 {gpus}"
-    lines = {
-        0: "0 submit x - -",
-        20: "20 start x 1 -",
-        30: "30 finish x 1 -",
-        sampled_ms + 0.5: f"{sampled_ms} sample a - 8/8",
-    }
-    story = "at what to pods more\n" + "\n".join(lines[key] for key in sorted(lines))
+    story = f"""
+        at         what    to  pods  more
+        0          submit  x   -     -
+        {told_ms}  due     a   -     8/8
+        20         start   x   1     -
+        25         due     a   -     1/8
+        30         finish  x   1     -
+    """
     measured = summary_of(jobs, story, 30).of_cluster
     assert measured.finish_time_fairness.mean == ratio
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.happenings import Happening
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.results.about import RunAbout, WorkMarks
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
@@ -23,8 +23,8 @@ STORY = """
     0      capacity  -   4000  -
     0      submit    x   -     -
     0      submit    y   -     -
-    0      sample    a   -     2000/6000
-    0      sample    b   -     2000/4000
+    0      due       a   -     2000/6000
+    0      due       b   -     2000/4000
     0      start     x   1     -
     5000   submit    z   -     -
     10000  told      x   1     -
@@ -78,7 +78,7 @@ def write_run(folder: Path, about: RunAbout, told: list[Told]) -> None:
     """Write what is *told* as the run of that name."""
     writer = RunWriter(folder, about.resources, reason_text)
     for each in told:
-        if not isinstance(each, EntitlementSample):
+        if not isinstance(each, EntitlementChange):
             happening: Happening = each
             writer(happening)
     summary, series = measure(

@@ -9,7 +9,7 @@ from fairlead.model.axes import Amounts
 from fairlead.model.plan import Reason
 from fairlead.sim.happenings import CapacityChanged, Started, Submitted, ToldToLeave
 from fairlead.sim.job import Job
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.report import make_report as module
 from fairlead.sim.report.make_report import make_report
 from fairlead.sim.report.report_page import Points, QueueLines, ReportPage
@@ -113,7 +113,7 @@ def many_queues(queues: int, evictions: int) -> list[Told]:
         told.append(Submitted(at_ms=0, job=job))
         told.append(Started(at_ms=0, job=job, pods=1, running=1, reason=why))
     due: dict[str, Amounts] = {job.queue: (900,) for job in jobs}
-    told.append(EntitlementSample(at_ms=0, entitled=due, demand=due, fair_share=due))
+    told.append(EntitlementChange(at_ms=0, entitled=due, demand=due, fair_share=due))
     for at_ms in range(1, evictions + 1):
         job = jobs[at_ms % queues]
         told.append(

@@ -192,15 +192,18 @@ def test_a_trace_that_is_not_there_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_the_state_is_shown_at_regular_times(tmp_path: Path) -> None:
-    """A job of an hour, and a look every half hour: at 0, 30 and 60 minutes at most."""
+def test_the_state_is_shown_as_it_is_until_something_happens(tmp_path: Path) -> None:
+    """All of the time is shown once, from the start to the end."""
     found = scenario(tmp_path, "  duration: 1h\n" + NODES + QUEUES + WORK)
-    looks: list[int] = []
+    spans: list[tuple[int, int]] = []
     prepared = prepare(found, found.variants[0])
     prepared.simulation(
-        lambda _: None, lambda at_ms, _: looks.append(at_ms - found.spec.start_ms), HOUR // 2
+        lambda _: None, lambda now_ms, until_ms, _: spans.append((now_ms, until_ms))
     ).run()
-    assert looks == [0, HOUR // 2]
+    start_ms = found.spec.start_ms
+    begins, ends = zip(*spans, strict=True)
+    assert begins == (start_ms, *ends[:-1])
+    assert ends[-1] == start_ms + HOUR
 
 
 def test_texts_are_read_as_files_of_their_names() -> None:

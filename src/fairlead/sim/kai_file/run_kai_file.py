@@ -40,16 +40,12 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
     settings = KaiSettings(k=asked.k)
     write(HEAD)
 
-    def sample(now_ms: int, state: ClusterState) -> None:
+    def watch(now_ms: int, until_ms: int, state: ClusterState) -> None:
+        del until_ms  # there is a cycle every second, and nothing happens in between
         for line in _lines(now_ms // _CYCLE_MS, state, settings):
             write(line)
 
-    rules = SimulationRules(
-        until_ms=asked.cycles * _CYCLE_MS,
-        every_ms=_CYCLE_MS,
-        sample_every_ms=_CYCLE_MS,
-        sample_from_ms=_CYCLE_MS // 2,  # after the cycle, before the next
-    )
+    rules = SimulationRules(until_ms=asked.cycles * _CYCLE_MS, every_ms=_CYCLE_MS)
     usage = UsageRules(
         window=Sliding(asked.window_s * _CYCLE_MS),
         half_life_ms=None if asked.half_life_s is None else asked.half_life_s * _CYCLE_MS,
@@ -62,7 +58,7 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
         rules,
         lambda _: None,
         past_use=PastUse(state, UsageInterest(usage, _CYCLE_MS)),
-        sampler=sample,
+        watcher=watch,
     ).run()
 
 

@@ -1,7 +1,11 @@
 """What queues received, and what was due to them, while they wanted more than they had.
 
 Who asks for nothing is not wronged by getting nothing. So fairness over time is judged only by the
-time in which a queue was backlogged: at the last sample it asked for more than it held.
+time in which a queue was backlogged: it asked for more than it held.
+
+Between two changes all that counts is constant, so received and due grow along straight lines. A
+deficit is at its largest where a line ends, and where a line becomes fair can be worked out. So it
+does not matter how often one looks, and everything is exact.
 """
 
 from fairlead.sim.measures.time_to_fairness import TimeToFairness
@@ -14,13 +18,18 @@ class BackloggedTime:
     """One resource of one queue; resource-time in base units x ms."""
 
     __slots__ = (
-        "_begun",
-        "_capacity_then",
-        "_held_then",
+        "_ahead",
+        "_begun_ms",
+        "_capacity_now",
+        "_due_now",
+        "_fair_since_ms",
+        "_held_now",
+        "_room",
         "_since_ms",
         "capacity",
         "entitled",
-        "entitled_now",
+        "is_judged",
+        "is_leaf",
         "is_open",
         "received",
         "span_ms",
@@ -28,51 +37,79 @@ class BackloggedTime:
         "worst_deficit",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_leaf: bool) -> None:
         """The queue is not backlogged at first."""
+        self.is_leaf = is_leaf
         self.span_ms = self.received = self.entitled = self.capacity = self.worst_deficit = 0
         self.is_open = False  # whether it is backlogged now
         self.to_fairness = TimeToFairness()
-        self.entitled_now = 0  # while it is backlogged
-        self._since_ms = self._held_then = self._capacity_then = 0
-        self._begun = (0, 0, 0)  # received, entitled and capacity when contention began
+        self._since_ms = self._held_now = self._due_now = self._capacity_now = 0
+        self.is_judged = False  # whether it was backlogged in the contention of now
+        self._begun_ms = 0  # when that began; the rest is since then
+        self._ahead = self._room = 0  # received - entitled, and capacity, while backlogged
+        self._fair_since_ms: int | None = None  # None: it is not fair now
 
-    def open(self, at_ms: int, entitled: int, held: int, capacity: int) -> None:
-        """From now on it is backlogged; *held* and *capacity* are resource-time until now."""
+    def differs(self, held: int, due: int, *, is_open: bool) -> bool:
+        """Whether it is in another way from now on."""
+        if not is_open:
+            return self.is_open
+        return not self.is_open or held != self._held_now or due != self._due_now
+
+    def open(self, at_ms: int, held: int, due: int, capacity: int) -> None:
+        """From now on it is backlogged, with these levels; it has been told of the time before."""
         self.is_open = True
         self._since_ms = at_ms
-        self.entitled_now = entitled
-        self._held_then = held
-        self._capacity_then = capacity
+        self._held_now = held
+        self._due_now = due
+        self._capacity_now = capacity
 
-    def close(self, at_ms: int, held: int, capacity: int) -> None:
-        """Count what passed since it was opened."""
-        self.is_open = False
+    def pass_until(self, at_ms: int) -> None:
+        """Count the time until now, in which nothing changed."""
+        if not self.is_open:
+            return
         passed_ms = at_ms - self._since_ms
+        since_ms, self._since_ms = self._since_ms, at_ms
         self.span_ms += passed_ms
-        self.received += held - self._held_then
-        self.entitled += self.entitled_now * passed_ms
-        self.capacity += capacity - self._capacity_then
+        self.received += self._held_now * passed_ms
+        self.entitled += self._due_now * passed_ms
+        self.capacity += self._capacity_now * passed_ms
         deficit = self.entitled - self.received
         self.worst_deficit = max(self.worst_deficit, deficit)
+        if self.is_judged:
+            self._judge(since_ms, passed_ms)
 
-    def look(self, at_ms: int, held: int) -> None:
-        """Note the deficit of now, while it is open.
+    def begin_contention(self, at_ms: int, begun_ms: int) -> None:
+        """Judge the share anew: contention began at *begun_ms*, and it is backlogged from now on.
 
-        Between samples the deficit grows until more is held than is due. So it is at its largest
-        when a start takes what is held over what is due, or at a sample: looking then is enough.
+        It was fair until now: with no backlogged time nobody is wronged.
         """
-        due = self.entitled + self.entitled_now * (at_ms - self._since_ms)
-        deficit = due - self.received - (held - self._held_then)
-        self.worst_deficit = max(self.worst_deficit, deficit)
+        self.pass_until(at_ms)
+        self.is_judged = True
+        self._begun_ms = self._fair_since_ms = begun_ms
+        self._ahead = self._room = 0
 
-    def begin_contention(self, at_ms: int) -> None:
-        """Judge the share anew from now on."""
-        self._begun = (self.received, self.entitled, self.capacity)
-        self.to_fairness.begin(at_ms)
+    def end_contention(self, at_ms: int) -> int | None:
+        """Return how long it took until it was fair for good; None if it is not fair now."""
+        self.pass_until(at_ms)
+        self.is_judged = False
+        took_ms = None if self._fair_since_ms is None else self._fair_since_ms - self._begun_ms
+        self.to_fairness.note(took_ms)
+        return took_ms
 
-    def is_fair(self) -> bool:
-        """Whether the share since contention began is within five points of the one due."""
-        received, entitled, capacity = self._begun
-        off = (self.received - received) - (self.entitled - entitled)
-        return FAIR_PART * abs(off) <= self.capacity - capacity
+    def _judge(self, since_ms: int, passed_ms: int) -> None:
+        """Find out whether the share is fair now, and since when.
+
+        Fair is ``FAIR_PART * abs(ahead) <= room``. Both sides of it are straight lines, so it is
+        fair in one piece of the time that passed. Who was fair and is so now has been all along;
+        who was not and is now became so when the excess was made up for, at some whole ms.
+        """
+        excess = FAIR_PART * abs(self._ahead) - self._room
+        is_ahead = self._ahead > 0
+        gain = self._held_now - self._due_now
+        self._ahead += gain * passed_ms
+        self._room += self._capacity_now * passed_ms
+        if FAIR_PART * abs(self._ahead) > self._room:
+            self._fair_since_ms = None
+        elif self._fair_since_ms is None:
+            made_up = self._capacity_now + FAIR_PART * (-gain if is_ahead else gain)  # every ms
+            self._fair_since_ms = since_ms - (-excess // made_up)

@@ -17,6 +17,7 @@ class BucketTable:
         """No bucket has been closed."""
         self._rows: list[Sequence[int]] = []
         self._closed_at = [0] * holders
+        self._nothing = _packed(self._closed_at)
 
     @classmethod
     def of_rows(cls, rows: Sequence[list[int]]) -> Self:
@@ -27,6 +28,9 @@ class BucketTable:
 
     def close(self, totals: list[int]) -> None:
         """End a bucket; *totals* count from the beginning."""
+        if totals == self._closed_at:  # so are whole tables, under rules that know no such thing
+            self._rows.append(self._nothing)
+            return
         self._rows.append(_packed(list(map(sub, totals, self._closed_at))))
         self._closed_at = totals
 

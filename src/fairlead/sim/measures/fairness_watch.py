@@ -1,14 +1,12 @@
-"""Compares what queues get with what is due to them, from one sample to the next.
+"""Compares what queues get with what is due to them, from one change to the next.
 
-A sample holds from its time until the time of the next one. Who is backlogged is judged by what is
-held after everything that happened at the sample's time, so the order in which things of the same
-millisecond are told changes nothing.
+Everything is judged by what is after all that happened at one time, so the order in which things of
+the same millisecond are told changes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from fairlead.sim.measures.backlogged_time import BackloggedTime
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
 from fairlead.sim.measures.level_table import LevelTable
 from fairlead.sim.measures.queue_books import QueueBooks
 from fairlead.sim.measures.time_to_fairness import TimeToFairness
@@ -20,102 +18,112 @@ class ContendedTime:
     def __init__(self) -> None:
         """There is enough for all at first."""
         self.span_ms = 0
+        self.contentions = 0
         self.to_fairness = TimeToFairness()
-        self.since_ms: int | None = None
-        self.unfair_leaves = 0  # at the last look
+        self.since_ms: int | None = None  # None: there is enough now
+        self._judged: list[BackloggedTime] = []  # whoever was backlogged since then
 
-    def look(self, at_ms: int, backlog: BackloggedTime, *, is_leaf: bool) -> None:
-        """Note whether a queue is treated fairly now."""
-        is_fair = backlog.is_fair()
-        if is_leaf:
-            self.unfair_leaves += backlog.to_fairness.is_fair - is_fair
-        backlog.to_fairness.look(at_ms, is_fair=is_fair)
+    def begin(self, at_ms: int) -> None:
+        """From now on there is not enough: nobody has been wronged yet."""
+        self.contentions += 1
+        self.since_ms = at_ms
+
+    def judge(self, at_ms: int, backlog: BackloggedTime) -> None:
+        """Watch whether a queue is treated fairly, which is backlogged from now on."""
+        assert self.since_ms is not None
+        if not backlog.is_judged:
+            backlog.begin_contention(at_ms, self.since_ms)
+            self._judged.append(backlog)
+
+    def end(self, at_ms: int) -> None:
+        """From now on there is enough. All together were treated fairly when all leaves were."""
+        assert self.since_ms is not None
+        self.span_ms += at_ms - self.since_ms
+        self.since_ms = None
+        took_ms: int | None = 0
+        for backlog in self._judged:
+            own_ms = backlog.end_contention(at_ms)
+            if backlog.is_leaf and took_ms is not None:
+                took_ms = None if own_ms is None else max(took_ms, own_ms)
+        self.to_fairness.note(took_ms)
+        self._judged.clear()
 
 
 class FairnessWatch:
-    """Takes samples in the order of time and writes into the books of the queues."""
+    """Is told whenever something changed, and writes into the books of the queues."""
 
     def __init__(self, books: QueueBooks, capacity: LevelTable) -> None:
         """Watch *books*, which others keep up to date, as they do *capacity*."""
         self._books = books
         self._capacity = capacity
         self.contended = [ContendedTime() for _ in capacity.levels]
+        self._open: list[dict[int, BackloggedTime]] = [{} for _ in capacity.levels]  # by queue
+        self._capacity_then = [0] * len(self.contended)
 
-    def take(self, sample: EntitlementSample) -> None:
-        """Judge the time until now, and begin anew by *sample*.
+    def look(self, at_ms: int, queues: Collection[int]) -> None:
+        """Judge the time until now, and go on from what the books say of *queues*.
 
-        Everything that happened until the sample's time has been told, and nothing later. Cost:
-        queues x resources.
+        Of all others they say the same as before. Cost: *queues* x resources; where contention
+        begins or ends, or capacity changes, also all that are backlogged.
         """
-        at_ms = sample.at_ms
-        books = self._books
-        entitled, demand = books.rows(sample.entitled), books.rows(sample.demand)
-        books.entitled.set_all(at_ms, entitled)
-        books.fair_share.set_all(at_ms, books.rows(sample.fair_share))
-        books.usage_e9.set_all(at_ms, books.rows(sample.usage_e9))
-        for book in books.all:
-            book.is_backlogged = False
-        for resource in range(len(self.contended)):
-            held = books.held.totals(at_ms, resource)
-            self._judge(at_ms, resource, held)
-            wanted = sum(demand[resource][top.index] for top in books.tops)
-            self._contend(at_ms, resource, wanted)
-            self._open(at_ms, resource, held, entitled[resource], demand[resource])
+        for resource, contended in enumerate(self.contended):
+            changed = self._changed(resource, queues)
+            for backlog in changed.values():
+                backlog.pass_until(at_ms)
+            is_contended = self._is_contended(resource)
+            if contended.since_ms is not None and not is_contended:
+                contended.end(at_ms)
+            for index, backlog in changed.items():
+                self._go_on(at_ms, resource, index, backlog)
+            judged = changed
+            if contended.since_ms is None and is_contended:
+                contended.begin(at_ms)
+                judged = self._open[resource]
+            if is_contended:
+                for backlog in judged.values():
+                    if backlog.is_open:
+                        contended.judge(at_ms, backlog)
 
     def end(self, at_ms: int) -> None:
         """Judge the time until now, which is the end of everything."""
-        for resource in range(len(self.contended)):
-            self._judge(at_ms, resource, self._books.held.totals(at_ms, resource))
-            self._contend(at_ms, resource, 0)
+        for contended, backlogs in zip(self.contended, self._open, strict=True):
+            for backlog in backlogs.values():
+                backlog.pass_until(at_ms)
+            if contended.since_ms is not None:
+                contended.end(at_ms)
 
-    def _open(
-        self,
-        at_ms: int,
-        resource: int,
-        held: Sequence[int],
-        entitled: Sequence[int],
-        demand: Sequence[int],
-    ) -> None:
-        """Let those be backlogged that ask for more than they hold; *held* is resource-time."""
-        levels = self._books.held.levels[resource]
-        capacity = self._capacity.total(at_ms, resource, 0)
-        for book, wanted, level in zip(self._books.all, demand, levels, strict=True):
-            if wanted > level:
-                book.is_backlogged = True
-                index = book.index
-                book.backlogs[resource].open(at_ms, entitled[index], held[index], capacity)
+    def _changed(self, resource: int, queues: Collection[int]) -> dict[int, BackloggedTime]:
+        """Return whoever is in another way than before, by its place."""
+        capacity = self._capacity.levels[resource][0]
+        books = self._books
+        changed: dict[int, BackloggedTime] = {}
+        if capacity != self._capacity_then[resource]:
+            self._capacity_then[resource] = capacity
+            changed.update(self._open[resource])
+        held, due, wanted = (
+            table.levels[resource]
+            for table in (books.held, books.entitled.table, books.demand.table)
+        )
+        for index in queues:
+            backlog = books.all[index].backlogs[resource]
+            is_open = wanted[index] > held[index]
+            if backlog.differs(held[index], due[index], is_open=is_open):
+                changed[index] = backlog
+        return changed
 
-    def _judge(self, at_ms: int, resource: int, held: Sequence[int]) -> None:
-        """End the time of those that are backlogged, and look who is treated fairly.
+    def _go_on(self, at_ms: int, resource: int, index: int, backlog: BackloggedTime) -> None:
+        """Let a queue be backlogged or not, as its book says."""
+        books = self._books
+        held = books.held.levels[resource][index]
+        if books.demand.table.levels[resource][index] > held:
+            due = books.entitled.table.levels[resource][index]
+            backlog.open(at_ms, held, due, self._capacity_then[resource])
+            self._open[resource][index] = backlog
+        else:
+            backlog.is_open = False
+            self._open[resource].pop(index, None)
 
-        Whoever is not backlogged gets neither nearer to its share nor further from it, so what was
-        found at the last look still holds.
-        """
-        contended = self.contended[resource]
-        capacity = self._capacity.total(at_ms, resource, 0)
-        for book in self._books.all:
-            backlog = book.backlogs[resource]
-            if backlog.is_open:
-                backlog.close(at_ms, held[book.index], capacity)
-                if contended.since_ms is not None:
-                    contended.look(at_ms, backlog, is_leaf=not book.children)
-        if contended.since_ms is not None:
-            contended.to_fairness.look(at_ms, is_fair=contended.unfair_leaves == 0)
-
-    def _contend(self, at_ms: int, resource: int, wanted: int) -> None:
-        """Begin or end contention for a resource of which all together want so much."""
-        contended = self.contended[resource]
-        was_contended = contended.since_ms is not None
-        if contended.since_ms is not None:
-            contended.span_ms += at_ms - contended.since_ms
-        is_contended = wanted > self._capacity.levels[resource][0]
-        contended.since_ms = at_ms if is_contended else None
-        if is_contended and not was_contended:
-            contended.to_fairness.begin(at_ms)
-            contended.unfair_leaves = 0
-            for book in self._books.all:
-                book.backlogs[resource].begin_contention(at_ms)
-        if was_contended and not is_contended:
-            contended.to_fairness.end()
-            for book in self._books.all:
-                book.backlogs[resource].to_fairness.end()
+    def _is_contended(self, resource: int) -> bool:
+        demand = self._books.demand.table.levels[resource]
+        wanted = sum([demand[top.index] for top in self._books.tops])
+        return wanted > self._capacity_then[resource]

@@ -5,7 +5,6 @@ from typing import Final
 from fairlead.model.axes import Amounts
 from fairlead.sim.job import Job
 from fairlead.sim.measures.job_totals import JobTotals
-from fairlead.sim.measures.queue_books import QueuePath
 
 SHORTEST_RUN_MS: Final = 10_000
 """Jobs that run for less are taken to run for so long where a wait is compared with a run time."""
@@ -16,14 +15,19 @@ class JobRecord:
 
     __slots__ = ("_moment", "_pods", "entitled", "has_started", "job", "path", "requests", "totals")
 
-    def __init__(self, job: Job, requests: Amounts, path: QueuePath, totals: JobTotals) -> None:
-        """A job that waits; *requests* are those of one pod, *path* its queue and all above."""
+    def __init__(
+        self, job: Job, requests: Amounts, path: tuple[int, ...], totals: JobTotals
+    ) -> None:
+        """A job that waits.
+
+        *requests* are those of one pod, *path* has the places of its queue and of all above.
+        """
         self.job = job
         self.requests = requests
         self.path = path
         self.totals = totals  # of the jobs that it is counted with
         self.has_started = False
-        self.entitled: Amounts | None = None  # its queue's, by the first sample that it lived to
+        self.entitled: Amounts | None = None  # its queue's, when it came
         self._pods = 0
         self._moment = 0
 

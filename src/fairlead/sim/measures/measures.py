@@ -17,7 +17,7 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.measures.entitlement_sample import EntitlementSample
+from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.fairness_watch import FairnessWatch
 from fairlead.sim.measures.job_groups import JobGroups
 from fairlead.sim.measures.job_record import JobRecord
@@ -36,7 +36,7 @@ class Measures:
 
     Call it with each happening in the order of time. Things of the same millisecond may be told in
     any order in which they can happen: it changes nothing. Cost: depth of the tree x resources for
-    a happening, queues x resources for a sample and for a bucket.
+    a happening and for each queue to which something else is due, queues x resources for a bucket.
     """
 
     def __init__(
@@ -68,9 +68,12 @@ class Measures:
         )
         self._groups = JobGroups(len(resources))
         self._live: dict[str, JobRecord] = {}
-        self._unsampled: dict[str, JobRecord] = {}  # submitted since the last sample, and alive
-        self._sample: EntitlementSample | None = None  # told, and not yet taken
-        self._was_sampled = False
+        # Of this moment, and judged only when all that happens in it is known:
+        self._newcomers: dict[str, JobRecord] = {}
+        self._touched: set[int] = set()  # queues that hold, want or are due something else
+        self._due: list[EntitlementChange] = []
+        self._is_due_known = False
+        self._is_judged = True  # whether nothing has happened in it yet
         # A table is quicker than comparing types one by one, for every thing that happens.
         self._take: dict[type[Happening], Callable[[Any], None]] = {
             Submitted: self._submit,
@@ -85,12 +88,14 @@ class Measures:
         """Take notice of what happened."""
         if happening.at_ms != self._now_ms:
             self._pass_until(happening.at_ms)
+        self._is_judged = False
         self._take[type(happening)](happening)
 
-    def sample(self, sample: EntitlementSample) -> None:
+    def change_due(self, change: EntitlementChange) -> None:
         """Take notice of what is due to whom; of several at one time the last one counts."""
-        self._pass_until(sample.at_ms)
-        self._sample = sample
+        self._pass_until(change.at_ms)
+        self._is_judged = False
+        self._due.append(change)
 
     def end(self, at_ms: int) -> tuple[Summary, Series]:
         """Say what it came to until *at_ms*; after this nothing more can be told.
@@ -98,7 +103,7 @@ class Measures:
         Jobs that are not done are cut off: they count with what they had until then.
         """
         self._pass_until(at_ms)
-        self._watch.end(at_ms)  # a sample of this very time would hold for no time at all
+        self._watch.end(at_ms)  # what changed at this very time would hold for no time at all
         series = self._recorder.end(at_ms, self._resources)
         for record in self._live.values():
             record.totals.add_allocated(record.allocated(at_ms))
@@ -109,32 +114,41 @@ class Measures:
 
     def _pass_until(self, at_ms: int) -> None:
         assert at_ms >= self._now_ms, "time does not go back"
-        # A sample is taken only now, when all that happened at its time is known.
-        if self._sample is not None and self._sample.at_ms < at_ms:
-            self._take_sample(self._sample)
+        if at_ms > self._now_ms and not self._is_judged:
+            self._judge_moment()
         if self._recorder.full_at_ms <= at_ms:
             self._recorder.pass_until(at_ms)
         self._now_ms = at_ms
 
-    def _take_sample(self, sample: EntitlementSample) -> None:
-        self._sample = None
-        self._was_sampled = True
-        self._watch.take(sample)
-        for record in self._unsampled.values():
-            record.entitled = self._entitled_now(record)
-        self._unsampled.clear()
+    def _judge_moment(self) -> None:
+        """Take in what is due since this moment, now that all that happened in it is known."""
+        books, at_ms, touched = self._books, self._now_ms, self._touched
+        for change in self._due:
+            self._is_due_known = True
+            touched |= books.entitled.tell(at_ms, change.entitled)
+            touched |= books.demand.tell(at_ms, change.demand)
+            books.fair_share.tell(at_ms, change.fair_share)
+            books.usage_e9.tell(at_ms, change.usage_e9)
+        self._watch.look(at_ms, touched)
+        if self._is_due_known:
+            for record in self._newcomers.values():
+                record.entitled = self._entitled_now(record)
+        self._newcomers.clear()
+        touched.clear()
+        self._due.clear()
+        self._is_judged = True
 
     def _entitled_now(self, record: JobRecord) -> Amounts:
-        index = record.path.indexes[0]
-        return tuple([row[index] for row in self._books.entitled.levels])
+        index = record.path[0]
+        return tuple([row[index] for row in self._books.entitled.table.levels])
 
     def _submit(self, happening: Submitted) -> None:
         job = happening.job
         totals = self._groups.of(job)
         totals.submit(job.submit_ms)
-        path = self._books.path(job.queue)
+        path = self._books.upward[job.queue]
         record = JobRecord(job, self._amounts(job.requests), path, totals)
-        self._live[job.name] = self._unsampled[job.name] = record
+        self._live[job.name] = self._newcomers[job.name] = record
 
     def _start(self, happening: Started) -> None:
         at_ms, job = happening.at_ms, happening.job
@@ -142,29 +156,29 @@ class Measures:
         if not record.has_started:
             record.has_started = True
             record.totals.waits_ms.append(at_ms - job.submit_ms)
-        amounts = record.hold(at_ms, happening.pods)
-        self._books.start(at_ms, record.path, amounts)
+        self._hold(at_ms, record, happening.pods)
 
     def _stop(self, happening: Stopped) -> None:
         record = self._live[happening.job.name]
         pods = happening.pods
         record.totals.stop(happening.cause, pods, record.requests, happening.lost_ms)
-        self._let_go(happening.at_ms, record, pods)
-        for index in record.path.indexes:
+        self._hold(happening.at_ms, record, -pods)
+        for index in record.path:
             self._books.evictions[index] += 1
 
     def _finish(self, happening: Finished) -> None:
         at_ms, name = happening.at_ms, happening.job.name
         record = self._live.pop(name)
-        if self._unsampled.pop(name, None) is not None and self._was_sampled:
-            record.entitled = self._entitled_now(record)
-        self._let_go(at_ms, record, happening.pods)
+        self._newcomers.pop(name, None)
+        self._hold(at_ms, record, -happening.pods)
         totals = record.totals
         totals.add_allocated(record.allocated(at_ms))
         totals.finish(at_ms, record.slowdown(at_ms), record.finish_time_fairness(at_ms))
 
-    def _let_go(self, at_ms: int, record: JobRecord, pods: int) -> None:
-        self._books.held.add(at_ms, record.path.indexes, record.hold(at_ms, -pods))
+    def _hold(self, at_ms: int, record: JobRecord, pods: int) -> None:
+        """Let a job have places for so many pods more (or fewer)."""
+        self._books.held.add(at_ms, record.path, record.hold(at_ms, pods))
+        self._touched.update(record.path)
 
     def _change_capacity(self, happening: CapacityChanged) -> None:
         amounts = self._amounts(happening.capacity)
@@ -190,7 +204,8 @@ class Measures:
             end_ms=end_ms,
             of_cluster=summariser.of_cluster(everything, self._watch.contended),
             of_queues={
-                book.name: summariser.of_queue(book, beneath[book.name]) for book in self._books.all
+                book.name: summariser.of_queue(book, beneath[book.name], self._watch.contended)
+                for book in self._books.all
             },
             of_users={name: summariser.of_jobs(totals) for name, totals in users.items()},
             of_kinds={name: summariser.of_jobs(totals) for name, totals in kinds.items()},

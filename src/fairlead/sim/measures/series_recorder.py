@@ -37,17 +37,17 @@ class SeriesRecorder:
         self._closed = 0
         self._tables = SeriesTables(
             allocated=_empty(books.held),
-            entitled=_empty(books.entitled),
-            fair_share=_empty(books.fair_share),
-            usage_e9=_empty(books.usage_e9),
+            entitled=_empty(books.entitled.table),
+            fair_share=_empty(books.fair_share.table),
+            usage_e9=_empty(books.usage_e9.table),
             evictions=BucketTable(len(books.all)),
             capacity=_empty(capacity),
         )
         self._sources = (
             (books.held, self._tables.allocated),
-            (books.entitled, self._tables.entitled),
-            (books.fair_share, self._tables.fair_share),
-            (books.usage_e9, self._tables.usage_e9),
+            (books.entitled.table, self._tables.entitled),
+            (books.fair_share.table, self._tables.fair_share),
+            (books.usage_e9.table, self._tables.usage_e9),
             (capacity, self._tables.capacity),
         )
         self.full_at_ms = start_ms + bucket_ms  # when the open bucket ends

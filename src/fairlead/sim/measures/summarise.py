@@ -65,12 +65,14 @@ class Summariser:
             lost=self._by_resource(totals.lost),
         )
 
-    def of_queue(self, book: QueueBook, totals: JobTotals) -> QueueMeasures:
+    def of_queue(
+        self, book: QueueBook, totals: JobTotals, contended: Sequence[ContendedTime]
+    ) -> QueueMeasures:
         """The measures of a queue with the jobs of all beneath it."""
         return QueueMeasures(
             **asdict(self.of_jobs(totals)),
             entitled=self._by_resource(self._entitled([book])),
-            backlogged=self._by_resource(map(_backlogged, book.backlogs)),
+            backlogged=self._by_resource(map(_backlogged, book.backlogs, contended)),
             jain=self._jain(list(book.leaves())),
         )
 
@@ -90,7 +92,7 @@ class Summariser:
         )
 
     def _entitled(self, books: Sequence[QueueBook]) -> list[int]:
-        table = self._books.entitled
+        table = self._books.entitled.table
         return [
             sum(table.total(self._end_ms, resource, book.index) for book in books)
             for resource in range(len(self._resources))
@@ -139,7 +141,7 @@ def _makespan_ms(totals: JobTotals) -> int | None:
     return totals.last_finish_ms - totals.first_submit_ms
 
 
-def _backlogged(backlog: BackloggedTime) -> Backlogged:
+def _backlogged(backlog: BackloggedTime, contended: ContendedTime) -> Backlogged:
     return Backlogged(
         span_ms=backlog.span_ms,
         received=backlog.received,
@@ -148,20 +150,20 @@ def _backlogged(backlog: BackloggedTime) -> Backlogged:
         entitled_share=_ratio(backlog.entitled, backlog.capacity),
         received_to_entitled=_ratio(backlog.received, backlog.entitled),
         worst_deficit=backlog.worst_deficit if backlog.span_ms else None,
-        to_fairness=_to_fairness(backlog.to_fairness),
+        to_fairness=_to_fairness(backlog.to_fairness, contended.contentions),
     )
 
 
 def _contended(contended: ContendedTime) -> Contended:
-    to_fairness = _to_fairness(contended.to_fairness)
+    to_fairness = _to_fairness(contended.to_fairness, contended.contentions)
     return Contended(span_ms=contended.span_ms, to_fairness=to_fairness)
 
 
-def _to_fairness(counted: TimeToFairness) -> ToFairness:
+def _to_fairness(counted: TimeToFairness, contentions: int) -> ToFairness:
     return ToFairness(
-        contentions=counted.contentions,
+        contentions=contentions,
         never_fair=counted.never_fair,
-        longest_ms=counted.longest_ms,
+        longest_ms=counted.longest_ms if contentions > counted.never_fair else None,
     )
 
 

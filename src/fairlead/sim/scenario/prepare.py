@@ -1,9 +1,6 @@
 """A scenario under one rule set and one seed, ready to run."""
 
 from collections.abc import Mapping
-from typing import Final
-
-import msgspec
 
 from fairlead.errors import ManifestError
 from fairlead.model.state import ClusterState
@@ -20,14 +17,12 @@ from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.scenario_form import SpecForm
 from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.scenario.work_sources import source_of
-from fairlead.sim.simulation import Sampler, Simulation
+from fairlead.sim.simulation import Simulation, Watcher
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.work.all_work import AllWork
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import MINUTE_MS, PrometheusSource
-
-SAMPLE_EVERY_MS: Final = MINUTE_MS
 
 
 class Prepared:
@@ -57,23 +52,18 @@ class Prepared:
         self.past_use = past_use
         self.tallies = tallies  # of traces, by the name of the source
 
-    def simulation(
-        self,
-        listener: Listener,
-        sampler: Sampler | None = None,
-        sample_every_ms: int = SAMPLE_EVERY_MS,
-    ) -> Simulation:
-        """Return the simulation at its start; *sampler* is shown the state at regular times."""
+    def simulation(self, listener: Listener, watcher: Watcher | None = None) -> Simulation:
+        """Return the simulation at its start; *watcher* is shown the state before time passes."""
         return Simulation(
             self.state,
             self.policy,
             self.maker,
             self.work,
-            msgspec.structs.replace(self.rules, sample_every_ms=sample_every_ms),
+            self.rules,
             listener,
             past_use=self.past_use,
             node_changes=self.node_changes,
-            sampler=sampler,
+            watcher=watcher,
         )
 
 

@@ -3,6 +3,8 @@
 from decimal import Decimal
 
 import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
@@ -10,7 +12,10 @@ from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.sim.as_workload import WorkloadMaker
-from fairlead.sim.measures.sample_entitlement import EntitlementSampler
+from fairlead.sim.happenings import CapacityChanged, Happening
+from fairlead.sim.measures.follow_entitlement import EntitlementFollower
+from fairlead.sim.scenario.prepare import prepare
+from tests.sim.random_scenarios import POLICIES, Document, documents, read
 from tests.sim.small_cluster import DEVICE, GPU, RESOURCES, cluster, job, queue
 
 GPU_PLACE = RESOURCES.index(GPU)
@@ -22,8 +27,8 @@ def ask(state: ClusterState, queue_name: str, gpus: int) -> None:
 
 
 def gpus_due(state: ClusterState) -> dict[str, int]:
-    sample = EntitlementSampler(state).sample(0)
-    return {name: each[GPU_PLACE] // DEVICE for name, each in sample.entitled.items()}
+    everything = EntitlementFollower(state).everything(0)
+    return {name: each[GPU_PLACE] // DEVICE for name, each in everything.entitled.items()}
 
 
 def test_guarantees_go_first_and_the_rest_by_weight() -> None:
@@ -53,9 +58,9 @@ def test_what_is_held_is_wanted() -> None:
         workload=next(iter(state.workloads)), placements=(Placement(PodId(0, 0), "n"),), at_ms=0
     )
     state.apply(started)
-    sample = EntitlementSampler(state).sample(5)
-    assert sample.at_ms == 5
-    assert sample.demand["a"][GPU_PLACE] == 3 * DEVICE
+    everything = EntitlementFollower(state).everything(5)
+    assert everything.at_ms == 5
+    assert everything.demand["a"][GPU_PLACE] == 3 * DEVICE
 
 
 def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_not_there() -> None:
@@ -74,10 +79,36 @@ def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_
     state.apply(QueueChanged(flavored))
     made_job = WorkloadMaker(state, "kai").workload(job("j", "a", gpus=6))
     state.apply(WorkloadAdded(made_job))
-    sample = EntitlementSampler(state).sample(0)
-    assert sample.entitled[QueueName("a")] == (6 * DEVICE,)
+    assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
     state.apply(NodeAdded(Node(name="n", allocatable=(4 * DEVICE,), occupied=(0,))))
     # What is guaranteed is due even where nodes have less; beyond it there is nothing.
-    assert EntitlementSampler(state).sample(0).entitled[QueueName("a")] == (6 * DEVICE,)
+    assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
     state.apply(QueueChanged(msgspec.structs.replace(flavored, guaranteed=(DEVICE, DEVICE))))
-    assert EntitlementSampler(state).sample(0).entitled[QueueName("a")] == (4 * DEVICE,)
+    assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (4 * DEVICE,)
+
+
+@settings(max_examples=25)
+@given(documents(), st.sampled_from(POLICIES))
+def test_what_is_followed_is_what_a_new_division_of_the_state_gives(
+    document: Document, policy: str
+) -> None:
+    scenario = read(document, policy)
+    prepared = prepare(scenario, scenario.by_name[policy])
+    follower = EntitlementFollower(prepared.state)
+    known = follower.everything(0)
+    queues: set[QueueName] = set()
+
+    def listen(happening: Happening) -> None:
+        if not isinstance(happening, CapacityChanged):
+            queues.add(QueueName(happening.job.queue))
+
+    def watch(now_ms: int, until_ms: int, state: ClusterState) -> None:
+        del until_ms
+        change = follower.change(now_ms, queues)
+        queues.clear()
+        known.entitled.update(change.entitled)
+        known.demand.update(change.demand)
+        plain = EntitlementFollower(state).everything(0)
+        assert plain == follower.everything(0) == known
+
+    prepared.simulation(listen, watch).run()

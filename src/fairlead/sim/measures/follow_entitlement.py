@@ -1,0 +1,124 @@
+"""What is due to every queue at every moment, by one yardstick for all rule sets.
+
+A cluster is divided as KAI divides it without history: guarantees first, the rest by weight among
+those who want more, nobody more than it asks for or may have. Under rules that know no weights all
+queues weigh the same. So it can be told what other rules make of the same work; what a rule set
+itself calls a fair share is another number.
+
+It depends on what queues ask for and on what there is, and changes with these only. So it is known
+exactly at all times, at a cost that grows with what changed.
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from fairlead.fairness.division import Claim
+from fairlead.fairness.division_tree import DivisionTree, ShareQueue
+from fairlead.fairness.division_weights import common_scale
+from fairlead.fairness.kept_shares import KeptShares
+from fairlead.model.axes import Amounts, Limits, QueueName
+from fairlead.model.quantity import scale_of
+from fairlead.model.state import ClusterState
+from fairlead.sim.measures.entitlement_change import EntitlementChange
+
+
+class EntitlementFollower:
+    """Follows one state, whose queues stay the same, on its resources."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Divide the state as it is now.
+
+        A resource is counted on one quota axis, or on one for each flavor.
+        """
+        self._state = state
+        flavors = dict.fromkeys(axis.flavor for axis in state.axes.axes)
+        found = [
+            [state.axes.index(resource, flavor) for flavor in flavors]
+            for resource in state.resources
+        ]
+        self._axes = [[at for at in each if at is not None] for each in found]
+        self._owned = self._guaranteed_at_the_top()
+        names = state.tree_order()
+        self._demand = {name: self._demand_of(name) for name in names}
+        tree = DivisionTree.from_queues(self._share_queues(names))
+        units = [1 if resource == "cpu" else scale_of(resource) for resource in state.resources]
+        self._shares = KeptShares(tree, self._total(), units=units)
+
+    def everything(self, now_ms: int) -> EntitlementChange:
+        """Tell of every queue what is due to it and what it wants, by the last change."""
+        return EntitlementChange(
+            at_ms=now_ms,
+            entitled=self._shares.shares(),
+            demand={str(name): each for name, each in self._demand.items()},
+        )
+
+    def change(self, now_ms: int, queues: Iterable[QueueName]) -> EntitlementChange:
+        """Tell what changed since the last time, when only *queues* hold or want something else.
+
+        Cost: their depth in the tree, and that of dividing again where it matters.
+        """
+        demand: dict[str, Amounts] = {}
+        for name in {above for queue in queues for above in self._state.path(queue)}:
+            wanted = self._demand_of(name)
+            if wanted != self._demand.get(name, wanted):  # queues outside of the tree are not known
+                self._demand[name] = demand[name] = wanted
+        entitled = self._shares.change(demand, self._total())
+        return EntitlementChange(at_ms=now_ms, entitled=entitled, demand=demand)
+
+    def _share_queues(self, names: Sequence[QueueName]) -> list[ShareQueue]:
+        queues = self._state.queues
+        columns = [
+            common_scale([queues[name].weights[axes[0]] if axes else Decimal(1) for name in names])
+            for axes in self._axes
+        ]
+        weights = zip(*columns, strict=True)
+        return [
+            ShareQueue(
+                name=name,
+                parent=queues[name].parent,
+                priority=queues[name].priority,
+                created_ms=queues[name].created_ms,
+                claims=tuple(
+                    Claim(guaranteed=due, ceiling=most, weight=weight, requested=want, usage_e9=0)
+                    for due, most, weight, want in zip(
+                        self._summed(queues[name].guaranteed),
+                        self._summed(queues[name].ceiling),
+                        own,
+                        self._demand[name],
+                        strict=True,
+                    )
+                ),
+            )
+            for name, own in zip(names, weights, strict=True)
+        ]
+
+    def _demand_of(self, name: QueueName) -> Amounts:
+        sums = self._state.sums[name]
+        allocated, leaving = sums.allocated, sums.leaving
+        return tuple(
+            [
+                sum([allocated[at] + leaving[at] for at in axes]) + waits
+                for axes, waits in zip(self._axes, sums.pending, strict=True)
+            ]
+        )
+
+    def _summed(self, limits: Limits) -> Limits:
+        """Return limits on resources; no limit on one flavor is none on the resource."""
+        return tuple(_sum([limits[at] for at in axes]) for axes in self._axes)
+
+    def _guaranteed_at_the_top(self) -> Amounts:
+        tops = self._state.children(None)
+        rows = [self._summed(self._state.queues[name].guaranteed) for name in tops]
+        return tuple(sum(row[place] or 0 for row in rows) for place in range(len(self._axes)))
+
+    def _total(self) -> Amounts:
+        """Return what the nodes have; of what they do not tell, what is guaranteed at the top."""
+        pairs = zip(self._state.capacity, self._owned, strict=True)
+        return tuple([there or due for there, due in pairs])
+
+
+def _sum(limits: Sequence[int | None]) -> int | None:
+    """Return the sum; a resource that is on no axis has no limit."""
+    if not limits or None in limits:
+        return None
+    return sum(each or 0 for each in limits)

@@ -1,0 +1,110 @@
+"""Tells the measures what is due to queues whenever it changes, and now and then what rules say.
+
+What queues are due by one yardstick is followed from moment to moment: fairness is judged by it.
+What KAI's own rules call a fair share, and the past use that went into it, is for pictures alone.
+With past use it changes for every queue every minute and costs a division of the whole tree, so it
+is looked at a thousand times at regular times. Where nobody knows the end, that becomes rarer as
+time goes by, so that a month costs little more than a day.
+"""
+
+from typing import Final
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.names import Settings
+from fairlead.sim.happenings import CapacityChanged, Happening
+from fairlead.sim.measures.entitlement_change import EntitlementChange
+from fairlead.sim.measures.follow_entitlement import EntitlementFollower
+from fairlead.sim.measures.measures import Measures
+
+_LOOKS: Final = 1000
+"""In a run of known length; else each one holds for at least that part of the time so far."""
+_SHORTEST_MS: Final = 1000
+_WITHOUT_END_MS: Final = 60_000
+
+
+class ShareFollower:
+    """Looks at a state for *measures*: show it what happens, and the state before time passes."""
+
+    def __init__(
+        self,
+        measures: Measures,
+        state: ClusterState,
+        settings: Settings,
+        *,
+        start_ms: int,
+        horizon_ms: int | None,
+    ) -> None:
+        """Look at *state*, whose rules have *settings*, for *horizon_ms* if that is known."""
+        self._measures = measures
+        self._entitlements = EntitlementFollower(state)
+        self._rules = _RuleShares(state, settings, start_ms, horizon_ms)
+        self._queues: dict[QueueName, None] = {}  # that may hold or want something else
+        self._is_changed = False
+        measures.change_due(self._entitlements.everything(start_ms))
+
+    def notice(self, happening: Happening) -> None:
+        """Take notice of what happened, and to whose job."""
+        self._is_changed = True
+        if not isinstance(happening, CapacityChanged):
+            self._queues[QueueName(happening.job.queue)] = None
+
+    def __call__(self, now_ms: int, until_ms: int, state: ClusterState) -> None:
+        """Look at *state*, as it is from now until *until_ms*. Cost: that of what changed."""
+        if self._is_changed:
+            change = self._entitlements.change(now_ms, self._queues)
+            if change.entitled or change.demand:
+                self._measures.change_due(change)
+            self._queues.clear()
+        told = self._rules.look(now_ms, until_ms, state, is_changed=self._is_changed)
+        self._is_changed = False
+        if told is not None:
+            self._measures.change_due(told)
+
+
+class _RuleShares:
+    """What the rules themselves say, at regular times."""
+
+    def __init__(
+        self, state: ClusterState, settings: Settings, start_ms: int, horizon_ms: int | None
+    ) -> None:
+        self._k = settings.k if isinstance(settings, KaiSettings) else None  # None: they are silent
+        self._axes = [state.axes.index(resource) for resource in state.resources]
+        self._start_ms = self._next_ms = start_ms
+        self._has_end = horizon_ms is not None
+        self._every_ms = _WITHOUT_END_MS
+        if horizon_ms is not None:
+            self._every_ms = max(_SHORTEST_MS, -(-horizon_ms // _LOOKS))
+        self._is_stale = True
+        self._usage = state.usage
+
+    def look(
+        self, now_ms: int, until_ms: int, state: ClusterState, *, is_changed: bool
+    ) -> EntitlementChange | None:
+        """Return what they say if it is time to look; None if not, or if it is as it was."""
+        self._is_stale = self._is_stale or is_changed or self._usage is not state.usage
+        if self._k is None or self._next_ms >= until_ms:
+            return None
+        at_ms = max(now_ms, self._next_ms)
+        self._find_next(until_ms)
+        if not self._is_stale:
+            return None
+        self._is_stale, self._usage = False, state.usage
+        rows = KaiShares(state, state.total(), self._k).rows()
+        return EntitlementChange(
+            at_ms=at_ms,
+            fair_share={row.queue: self._on_resources(row.fair_share) for row in rows},
+            usage_e9={row.queue: self._on_resources(row.usage_e9) for row in rows},
+        )
+
+    def _find_next(self, until_ms: int) -> None:
+        """Find the first time to look that is not before *until_ms*: until then all is as it is."""
+        passed_ms = until_ms - self._start_ms
+        self._next_ms = self._start_ms + -(-passed_ms // self._every_ms) * self._every_ms
+        if not self._has_end:
+            self._next_ms = max(self._next_ms, until_ms + passed_ms // _LOOKS)
+
+    def _on_resources(self, amounts: Amounts) -> Amounts:
+        return tuple([0 if at is None else amounts[at] for at in self._axes])

@@ -1,0 +1,49 @@
+"""Amounts of queues that come from outside, told when they change.
+
+Rules may know leaves only, or inner queues too. An inner queue of which nothing was told yet has
+what its children have together.
+"""
+
+from collections.abc import Mapping
+
+from fairlead.model.axes import Amounts
+from fairlead.sim.measures.level_table import LevelTable
+
+
+class ToldLevels:
+    """What was told of each queue of a tree; ``table`` has the levels of all."""
+
+    def __init__(self, above: Mapping[str, tuple[int, ...]], resources: int) -> None:
+        """Nothing was told. *above* has the places of each queue and of all above it, upward."""
+        self.table = LevelTable(len(above), resources)
+        self._above = above
+        self._told: set[int] = set()
+
+    def tell(self, at_ms: int, given: Mapping[str, Amounts]) -> set[int]:
+        """Let queues have what is *given* from now on; return the places of all that changed.
+
+        Queues that are not in the tree are passed over. Cost: their depth x resources.
+        """
+        changed: set[int] = set()
+        for name, amounts in given.items():
+            path = self._above.get(name)
+            if path is None:
+                continue
+            place = path[0]
+            self._told.add(place)
+            levels = zip(amounts, self.table.levels, strict=True)
+            more = [amount - level[place] for amount, level in levels]
+            if any(more):
+                holders = self._holders(path)
+                self.table.add(at_ms, holders, more)
+                changed.update(holders)
+        return changed
+
+    def _holders(self, path: tuple[int, ...]) -> list[int]:
+        """Return the first of *path* and those above it that have what their children have."""
+        holders = [path[0]]
+        for place in path[1:]:
+            if place in self._told:
+                break
+            holders.append(place)
+        return holders
