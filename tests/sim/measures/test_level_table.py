@@ -64,15 +64,20 @@ def test_enough_values_are_not_above_a_quantile_and_no_smaller_one_would_do(
 
 
 @pytest.mark.parametrize(
-    ("values", "index"),
+    ("received", "due", "index"),
     [
-        ([], None),
-        ([0.5], None),
-        ([0.0, 0.0], None),
-        ([3.0, 3.0, 3.0], 1.0),
-        ([1.0, 0.0, 0.0, 0.0], 0.25),  # all for one of four
-        ([1.0, 3.0], 0.8),  # 16 / (2 x 10)
+        ([], [], None),
+        ([1], [2], None),
+        ([0, 0], [1, 2], None),
+        ([3, 3, 3], [4, 4, 4], 1.0),
+        ([3, 6, 9], [4, 8, 12], 1.0),  # 0.75 of what is due, each
+        ([1, 0, 0, 0], [2, 2, 2, 2], 0.25),  # all for one of four
+        ([1, 3], [2, 2], 0.8),  # 4^2 / (4 x (1/2 + 9/2)) = 16 / 20
+        ([1, 0], [3, 1], 0.75),  # all for one that was due three quarters
+        ([900, 0], [900, 1], 900 / 901),  # who was due next to nothing
     ],
 )
-def test_the_index_says_how_evenly_it_is_spread(values: list[float], index: float | None) -> None:
-    assert jain_index(values) == index
+def test_the_index_says_how_evenly_it_is_spread(
+    received: list[int], due: list[int], index: float | None
+) -> None:
+    assert jain_index(received, due) == (None if index is None else pytest.approx(index))

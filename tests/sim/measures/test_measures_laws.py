@@ -163,13 +163,18 @@ def test_the_cluster_is_judged_by_its_leaves(history: RandomHistory) -> None:
 
 
 def plain_jain(summary: Summary, queues: list[str], resource: str) -> object:
-    received = [
-        summary.of_queues[name].backlogged[resource].received_to_entitled for name in queues
-    ]
-    values = [each for each in received if each is not None]
-    if len(values) < 2 or not any(values):
+    found = [summary.of_queues[name].backlogged[resource] for name in queues]
+    ratios = {
+        place: each.received_to_entitled
+        for place, each in enumerate(found)
+        if each.received_to_entitled is not None
+    }
+    if len(ratios) < 2 or not any(ratios.values()):
         return None
-    return pytest.approx(sum(values) ** 2 / len(values) / sum(each**2 for each in values))
+    weights = {place: found[place].entitled for place in ratios}
+    first = sum(weights[place] * ratio for place, ratio in ratios.items())
+    second = sum(weights[place] * ratio**2 for place, ratio in ratios.items())
+    return pytest.approx(first**2 / (sum(weights.values()) * second))
 
 
 @given(histories)

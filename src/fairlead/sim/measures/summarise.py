@@ -100,10 +100,8 @@ class Summariser:
 
     def _jain(self, leaves: Sequence[QueueBook]) -> dict[str, float | None]:
         return self._by_resource(
-            jain_index([b.received / b.entitled for b in backlogs if b.entitled])
-            for backlogs in (
-                [leaf.backlogs[place] for leaf in leaves] for place in range(len(self._resources))
-            )
+            _evenness([leaf.backlogs[place] for leaf in leaves])
+            for place in range(len(self._resources))
         )
 
     def _by_resource(self, values: Iterable[Value]) -> dict[str, Value]:
@@ -165,6 +163,11 @@ def _to_fairness(counted: TimeToFairness, contentions: int) -> ToFairness:
         never_fair=counted.never_fair,
         longest_ms=counted.longest_ms if contentions > counted.never_fair else None,
     )
+
+
+def _evenness(backlogs: Iterable[BackloggedTime]) -> float | None:
+    counted = [each for each in backlogs if each.entitled]
+    return jain_index([each.received for each in counted], [each.entitled for each in counted])
 
 
 def _worst(backlogs: Iterable[BackloggedTime]) -> int | None:

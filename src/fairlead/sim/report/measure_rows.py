@@ -125,7 +125,7 @@ _OF_RESOURCES: Final = (
         "the furthest that it ever fell behind what was due",
         _worst_deficit,
     ),
-    _Column("jain", "Jain index", "ratio", "1 is even, 1/n is all for one", _jain),
+    _Column("jain", "Jain index", "ratio", "1 is even, near 0 is all for few", _jain),
     _Column(
         "lost",
         "Lost work",
