@@ -148,7 +148,7 @@ def test_a_job_of_many_pods_is_not_looked_at_anew_in_every_turn() -> None:
             return super().next_pods(run, away)
 
     name = WorkloadName("j0")
-    jobs = PendingJobs(state, None, {name: CountingGang(state.workloads[name])})
+    jobs = PendingJobs(state, None, {name: CountingGang(state.workloads[name])}.__getitem__)
     jobs.add_queue(Q)
     started: list[PodId] = []
     while jobs.first(Q) is not None:

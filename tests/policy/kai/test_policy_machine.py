@@ -22,11 +22,12 @@ from fairlead.model.plan import Wait
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.followed_shares import FollowedShares
+from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.victim_pool import Entry
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
 
@@ -41,7 +42,7 @@ class PlannedHistory(RuleBasedStateMachine):
             faithful=faithful, gpu_placement="spread" if spread else "binpack"
         )
         self.policy = KaiPolicy(self.settings)
-        self.followed = FollowedShares(self.state, self.settings.k)
+        self.followed = FollowedState(self.state, self.settings)
         self.submitted = 100
 
     @rule()
@@ -56,16 +57,22 @@ class PlannedHistory(RuleBasedStateMachine):
 
     @rule()
     def divide(self) -> None:
-        state = self.state
-        self.followed.catch_up()
-        shares = KaiShares(state, state.total(), self.settings.k).rows()
-        assert list(self.followed.shares.values()) == shares
-        assert list(self.followed.numbers.values()) == [
-            queue_numbers(state, share, state.total()) for share in shares
+        state, shares = self.state, self.followed.shares
+        shares.catch_up()
+        rows = KaiShares(state, state.total(), self.settings.k).rows()
+        assert list(shares.shares.values()) == rows
+        assert list(shares.numbers.values()) == [
+            queue_numbers(state, row, state.total()) for row in rows
         ]
-        assert list(self.followed.leaves) == [
-            share.queue for share in shares if not state.children(share.queue)
-        ]
+        assert list(shares.leaves) == [row.queue for row in rows if not state.children(row.queue)]
+
+    @rule()
+    def line_up_those_who_may_give_way(self) -> None:
+        state, pool = self.state, self.followed.pool
+        fresh = FollowedState(state, self.settings).pool
+        for queue in state.queues:
+            assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
+            assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
 
     @rule(data=st.data())
     def count_past_use(self, data: st.DataObject) -> None:
@@ -122,6 +129,12 @@ class PlannedHistory(RuleBasedStateMachine):
                 st.lists(st.sampled_from(sorted(pods[name])), min_size=1, unique=True)
             )
             self.state.apply(kind(workload=name, pods=tuple(chosen)))
+
+
+def _told(entry: Entry) -> tuple[object, ...]:
+    """All of an entry but the groups of its job, which are an object of their own."""
+    key, candidate = entry
+    return key, candidate._replace(gang=None), candidate.gang.groups  # type: ignore[arg-type]
 
 
 TestPlannedHistory = PlannedHistory.TestCase

@@ -6,13 +6,15 @@ from fairlead.model.events import (
     Placement,
     WorkloadAdded,
     WorkloadDisplaced,
+    WorkloadFinished,
     WorkloadLeaving,
     WorkloadReserved,
     WorkloadStarted,
 )
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
+from fairlead.policy.kai.askable_pool import AskablePool
+from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.victim_pool import VictimPool
 from tests.policy.kai.random_worlds import build
@@ -48,12 +50,12 @@ def small_world() -> ClusterState:
     )
 
 
-def a_pool(state: ClusterState, settled: set[PodKey] | None = None) -> VictimPool:
+def a_pool(state: ClusterState) -> VictimPool:
     gangs = {name: Gang(job) for name, job in state.workloads.items()}
-    return VictimPool(state, gangs.__getitem__, None if settled is None else settled.__contains__)
+    return VictimPool(state, gangs.__getitem__)
 
 
-def line(pool: VictimPool) -> list[str]:
+def line(pool: VictimPool | AskablePool) -> list[str]:
     """Each job with the nodes of its pods, in the order of service."""
     return [
         " ".join([candidate.job, *[str(candidate.nodes[pod]) for pod in candidate.pods]])
@@ -65,29 +67,52 @@ def test_who_has_a_pod_to_spare_is_served_last() -> None:
     assert line(a_pool(small_world())) == ["gang n0 n1", "pair n0 n1"]
 
 
-def test_a_line_follows_the_state_when_it_is_told_to() -> None:
+def test_a_line_follows_the_state_and_its_undoing() -> None:
     """Without its second pod *pair* is at its minimum like *gang*, and comes after it by name."""
     state = small_world()
     pool = a_pool(state)
     first = pool.line(LEAF)
+    assert pool.line(LEAF) is first
     with state.trial():
         state.apply(WorkloadDisplaced(workload=WorkloadName("pair"), pods=(PodId(0, 1),)))
-        assert pool.line(LEAF) is first
-        pool.forget(LEAF)
         assert line(pool) == ["gang n0 n1", "pair n0"]
         place = (Placement(PodId(0, 1), "n2"),)
         state.apply(WorkloadReserved(workload=WorkloadName("pair"), placements=place, at_ms=1))
-        pool.forget(LEAF)
         assert line(pool) == ["gang n0 n1", "pair n0 n2"]
-    pool.forget(LEAF)
     assert pool.line(LEAF) == first
 
 
-def test_who_is_leaving_or_settled_is_not_asked() -> None:
+def test_who_has_gone_leaves_the_line_and_the_lowest_priority() -> None:
     state = small_world()
-    pool = a_pool(state, settled={(WorkloadName("pair"), PodId(0, 0))})
-    assert line(pool) == ["gang n0 n1"]  # of pair not the other pod either: one alone is no pair
-    assert pool.settled == {WorkloadName("pair")}
+    pool = a_pool(state)
+    assert (line(pool), pool.lowest_priority(LEAF)) == (["gang n0 n1", "pair n0 n1"], 50)
+    for name in ("gang", "pair"):
+        state.apply(WorkloadFinished(WorkloadName(name)))
+    assert (line(pool), pool.lowest_priority(LEAF)) == ([], None)
+
+
+def test_who_is_leaving_is_not_asked() -> None:
+    state = small_world()
+    pool = a_pool(state)
     state.apply(WorkloadLeaving(workload=WorkloadName("gang"), pods=(PodId(0, 0), PodId(0, 1))))
-    pool.forget(LEAF)
+    assert line(pool) == ["pair n0 n1"]
+
+
+def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
+    """Of a job not the other pods either: one alone is no pair."""
+    state = small_world()
+    record = CycleRecord(state)
+    spared = {(WorkloadName("pair"), PodId(0, 0))}
+    pool = AskablePool(a_pool(state), record, spared, asks_all=False)
+    assert line(pool) == ["gang n0 n1"]
+    assert pool.settled == {WorkloadName("pair")}
+    record.touch(WorkloadName("gang"))
+    assert line(pool) == ["gang n0 n1"]
+    state.apply(WorkloadDisplaced(workload=WorkloadName("gang"), pods=(PodId(0, 1),)))
+    place = (Placement(PodId(0, 1), "n2"),)
+    state.apply(WorkloadReserved(workload=WorkloadName("gang"), placements=place, at_ms=1))
     assert line(pool) == []
+    assert line(AskablePool(a_pool(state), record, spared, asks_all=True)) == [
+        "gang n0 n2",
+        "pair n0 n1",
+    ]

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.victim_line import Allows, VictimLine
-from fairlead.policy.kai.victim_pool import Candidate, VictimPool
+from fairlead.policy.kai.victim_pool import Candidate
 
 
 class CappedLine(VictimLine):
@@ -21,7 +22,7 @@ class CappedLine(VictimLine):
         state: ClusterState,
         course: RaceCourse,
         numbers: Mapping[QueueName, QueueNumbers],
-        pool: VictimPool,
+        pool: AskablePool,
         allowed: Iterable[tuple[QueueName, Allows]],
         most: int,
     ) -> None:

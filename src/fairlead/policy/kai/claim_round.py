@@ -11,6 +11,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.capped_line import CappedLine
 from fairlead.policy.kai.claim_reasons import reason_to_gain, reasons_to_lose
 from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
@@ -24,7 +25,6 @@ from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VictimLine
-from fairlead.policy.kai.victim_pool import VictimPool
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
@@ -48,8 +48,7 @@ class ClaimRound:
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         promised = [queue.reclaim_min_runtime_ms for queue in view.state.queues.values()]
         self._promises_run_time = view.settings.reclaim_min_runtime_ms > 0 or any(promised)
-        self._spared = spared
-        self._pool = self._victim_pool()
+        self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._moves: MoveBound | None = None  # None: not known since the last change
         self._refusals: dict[Alike, FailedClaim] = {}
@@ -141,8 +140,6 @@ class ClaimRound:
         self._failed.note_success()
         self._refusals.clear()
         self._moves = None
-        for each in changed:
-            self._pool.forget(each)
         return changed
 
     def _counts_as_tried(self, claim: Claim) -> bool:
@@ -314,14 +311,6 @@ class ClaimRound:
         if self.action != "consolidation" or most is None:
             return None
         return most + 1 if self.settings.faithful else most  # KAI's counter lets one more pass
-
-    def _victim_pool(self) -> VictimPool:
-        """Return who may be asked to give way: KAI asks also those who came in this cycle."""
-        settled = None if self.settings.faithful else self._is_settled
-        return VictimPool(self.state, self.gang, settled)
-
-    def _is_settled(self, pod: PodKey) -> bool:
-        return pod in self._spared or self.view.record.is_settled(pod)
 
     def _try_line(self, claimant: WorkloadName, pods: tuple[PodId, ...]) -> TryLine:
         if self.settings.faithful:

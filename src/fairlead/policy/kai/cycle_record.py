@@ -47,6 +47,10 @@ class CycleRecord:
             run = self._state.runs.get(job)
             self._before[job] = dict(run.pods) if run else {}
 
+    def has_touched(self, job: WorkloadName) -> bool:
+        """Return whether anything may have been done to *job* in this cycle."""
+        return job in self._before
+
     def is_settled(self, pod: PodKey) -> bool:
         """Return whether a pod got its present place in this cycle."""
         before = self._before.get(pod[0])

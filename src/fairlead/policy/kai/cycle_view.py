@@ -45,15 +45,15 @@ class CycleView:
         self.now_ms = now_ms
         self.tells_why = tells_why  # those who wait
         self.is_idle = not state.waited_for()  # nobody waits, so nobody asks for a share
-        followed = FollowedState(state, settings) if followed is None else followed
-        self.finder = followed.finder
-        self._division = followed.shares
+        self._followed = FollowedState(state, settings) if followed is None else followed
+        self.finder = self._followed.finder
+        self.pool = self._followed.pool
+        self._division = self._followed.shares
         self._is_divided = not self.is_idle
         if self._is_divided:
             self._division.catch_up()
         self.record = CycleRecord(state)
         self.away = {name: set(pods) for name, pods in held_back.items()}  # pods that do not wait
-        self._gangs: dict[WorkloadName, Gang] = {}
         self._lined_up: tuple[int, PendingJobs] | None = None
 
     @property
@@ -78,10 +78,7 @@ class CycleView:
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
-        gang = self._gangs.get(job)
-        if gang is None:
-            gang = self._gangs[job] = Gang(self.state.workloads[job])
-        return gang
+        return self._followed.gang(job)
 
     def starter(self) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
@@ -119,7 +116,7 @@ class CycleView:
         Cost: those jobs, and the queues above them with their siblings.
         """
         state = self.state
-        jobs = PendingJobs(state, None, self._gangs, self.away)
+        jobs = PendingJobs(state, None, self.gang, self.away)
         for name, pods in claims.items():
             jobs.claim(name, pods)
         names = {*claims, *others}
@@ -141,7 +138,7 @@ class CycleView:
         return self._lined_up[1]
 
     def _line_up(self, depth: int | None) -> PendingJobs:
-        jobs = PendingJobs(self.state, depth, self._gangs, self.away)
+        jobs = PendingJobs(self.state, depth, self.gang, self.away)
         waited_for = {*self.state.waited_for()}
         for leaf in self.leaves if waited_for else ():
             if leaf in waited_for:

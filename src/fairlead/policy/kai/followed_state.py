@@ -1,20 +1,36 @@
 """What is kept of a state from cycle to cycle, and brought up to date where the state changed."""
 
+from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.followed_shares import FollowedShares
+from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victim_pool import VictimPool
 
 
 class FollowedState:
-    """The nodes by their room and the shares of the queues, through all changes of one state."""
+    """Nodes by their room, shares, groups and who may give way, through all changes of a state."""
 
     def __init__(self, state: ClusterState, settings: KaiSettings) -> None:
         """Follow *state* for cycles with *settings*."""
         self.finder = _node_finder(state, settings)
         self.shares = FollowedShares(state, settings.k)
+        self.pool = VictimPool(state, self.gang)
+        self._state = state
+        self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
+
+    def gang(self, job: WorkloadName) -> Gang:
+        """Return the groups of a job."""
+        workload, known = self._state.workloads[job], self._gangs.get(job)
+        if known is None or known[0] is not workload:
+            if len(self._gangs) > 2 * len(self._state.workloads):  # most of them have gone
+                self._gangs.clear()
+            known = self._gangs[job] = workload, Gang(workload)
+        return known[1]
 
 
 def _node_finder(state: ClusterState, settings: KaiSettings) -> NodeFinder:

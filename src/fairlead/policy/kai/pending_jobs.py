@@ -7,7 +7,7 @@ A job may want thousands of pods beyond its minimum, one in each turn. Their ord
 once, when it has its minimum: to look at all of its pods in every turn would take ever longer.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -28,18 +28,18 @@ class PendingJobs:
         self,
         state: ClusterState,
         depth: int | None,
-        gangs: dict[WorkloadName, Gang] | None = None,
+        gang_of: Callable[[WorkloadName], Gang] | None = None,
         evicted: Mapping[WorkloadName, Set[PodId]] = NOBODY,
     ) -> None:
         """Take no more than *depth* jobs of each queue, the first ones; None: all.
 
-        *gangs* are those known already, and take in what is found. Pods that were *evicted* in this
-        cycle do not wait: they are on their way out.
+        *gang_of* returns the groups of a job; None: they are made whenever they are looked at. Pods
+        that were *evicted* in this cycle do not wait: they are on their way out.
         """
         self._state = state
         self._depth = depth
         self._evicted = evicted
-        self._gangs: dict[WorkloadName, Gang] = {} if gangs is None else gangs
+        self._gang_of = gang_of
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._shared: set[QueueName] = set()  # whose heaps belong to another, see `branch`
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
@@ -58,7 +58,7 @@ class PendingJobs:
         Cost: the queues of those who changed; of the others, a copy in C.
         """
         assert self._depth is None, "somebody may be left out"
-        made = PendingJobs(self._state, None, self._gangs, self._evicted)
+        made = PendingJobs(self._state, None, self._gang_of, self._evicted)
         made._heaps = self._heaps.copy()
         made._shared = set(self._heaps)
         made._next = self._next.copy()
@@ -158,10 +158,9 @@ class PendingJobs:
 
     def gang(self, name: WorkloadName) -> Gang:
         """Return the groups of a job."""
-        gang = self._gangs.get(name)
-        if gang is None:
-            gang = self._gangs[name] = Gang(self._state.workloads[name])
-        return gang
+        if self._gang_of is None:
+            return Gang(self._state.workloads[name])
+        return self._gang_of(name)
 
     def next_pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of a job that would start next."""

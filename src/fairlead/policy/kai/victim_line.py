@@ -13,9 +13,10 @@ from typing import TypeAlias
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
-from fairlead.policy.kai.victim_pool import Candidate, Entry, VictimPool, place_in_line
+from fairlead.policy.kai.victim_pool import Candidate, Entry, place_in_line
 
 Allows: TypeAlias = Callable[[Candidate], bool]
 
@@ -28,7 +29,7 @@ class VictimLine:
         state: ClusterState,
         course: RaceCourse,
         numbers: Mapping[QueueName, QueueNumbers],
-        pool: VictimPool,
+        pool: AskablePool,
         allowed: Iterable[tuple[QueueName, Allows]],
     ) -> None:
         """Line up the jobs of the leaves in *allowed* that it allows. Cost: a look at each queue.

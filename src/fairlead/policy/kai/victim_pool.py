@@ -1,17 +1,16 @@
 """The jobs that hold something and could be asked to give it up, leaf by leaf.
 
 A search looks at the head of each line and seldom far beyond, and there are many searches in a
-cycle. So a line is made once and kept until something in that leaf changes.
+cycle. So a line is made once and kept, from cycle to cycle, until something in that leaf changes.
 """
 
 from collections.abc import Callable, Mapping, Set
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed, Run
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.gang import Fullness, Gang
 from fairlead.policy.kai.pending_jobs import JobKey
 
@@ -47,38 +46,34 @@ class Candidate(NamedTuple):
 
 Entry: TypeAlias = tuple[JobKey, Candidate]
 
-Known: TypeAlias = tuple[Mapping[PodId, Placed], Entry | None]
-"""Where the pods of a job were when it was looked at, and what it is in the line."""
 
-NOT_KNOWN: Final[Known] = ({}, None)
+class _Known(NamedTuple):
+    """A job as it was when it was looked at, and what it is in the line."""
+
+    workload: Workload
+    pods: Mapping[PodId, Placed]
+    entry: Entry | None
 
 
 class VictimPool:
     """Preemptible jobs with a place, in the order of service: the last would give way first."""
 
-    def __init__(
-        self,
-        state: ClusterState,
-        gang_of: Callable[[WorkloadName], Gang],
-        is_settled: Callable[[PodKey], bool] | None = None,
-    ) -> None:
-        """Look at nothing yet. Jobs with a pod that *is_settled* says so of are not asked.
-
-        What it says of a pod must stay the same while the pods of that job are where they are.
-        """
+    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+        """Follow *state*. Nothing is looked at yet."""
         self._state = state
         self._gang_of = gang_of
-        self._is_settled = is_settled
+        self._read_at = state.touched.moment
         self._lines: dict[QueueName, list[Entry]] = {}
         self._lowest: dict[QueueName, int | None] = {}
-        self._known: dict[WorkloadName, Known] = {}
-        self.settled: set[WorkloadName] = set()  # who was found to be so
+        self._known: dict[WorkloadName, _Known] = {}
 
     def line(self, queue: QueueName) -> list[Entry]:
-        """Return the line of a leaf, which nobody else may change.
+        """Return the line of a leaf as it is now, which nobody else may change.
 
-        Cost: nothing until something changes in the leaf; then a glance at each of its workloads.
+        Law: it is that of a new pool, and the same list until something changes in the leaf. Cost:
+        nothing until then; then a glance at each of its workloads.
         """
+        self._catch_up()
         line = self._lines.get(queue)
         if line is None:
             line = self._lines[queue] = self._made(queue)
@@ -89,17 +84,13 @@ class VictimPool:
 
         Cost: once, a short look at its workloads; the line itself is not made for it.
         """
+        self._catch_up()
         if queue not in self._lowest:
             state = self._state
             running = [state.workloads[name] for name in state.queued(queue) if name in state.runs]
             priorities = [each.priority for each in running if each.preemptible]
             self._lowest[queue] = min(priorities, default=None)
         return self._lowest[queue]
-
-    def forget(self, queue: QueueName) -> None:
-        """Take notice that something changed in *queue*."""
-        self._lines.pop(queue, None)
-        self._lowest.pop(queue, None)
 
     def entry(self, candidate: Candidate) -> Entry:
         """Return a candidate with its place in the order of service, by the pods it still has."""
@@ -109,46 +100,60 @@ class VictimPool:
         key = (-workload.priority, fullness, workload.created_ms, workload.name)
         return key, candidate
 
-    def _made(self, queue: QueueName) -> list[Entry]:
-        """Line up a leaf; of its jobs, only those are looked at whose pods were elsewhere before.
+    def _catch_up(self) -> None:
+        """Forget the lines of leaves in which something changed."""
+        touched = self._state.touched
+        if touched.moment == self._read_at:
+            return
+        if touched.remembers(self._read_at):
+            for name in touched.since(self._read_at):
+                self._forget(name)
+        else:
+            for memory in (self._lines, self._lowest, self._known):
+                memory.clear()
+        self._read_at = touched.moment
 
-        Also whether a pod is settled changes only with its place.
-        """
+    def _forget(self, name: WorkloadName) -> None:
+        """Take notice that something about a job changed, maybe its queue."""
+        known, now = self._known.get(name), self._state.workloads.get(name)
+        for queue in {each.queue for each in (known and known.workload, now) if each}:
+            self._lines.pop(queue, None)
+            self._lowest.pop(queue, None)
+        if now is None:
+            self._known.pop(name, None)
+
+    def _made(self, queue: QueueName) -> list[Entry]:
+        """Line up a leaf; of its jobs, only those are looked at that were different before."""
         runs, known = self._state.runs, self._known
         entries = []
         for name in self._state.queued(queue):
             run = runs.get(name)
             if run is None:
                 continue
-            pods, entry = known.get(name, NOT_KNOWN)
-            if pods != run.pods:
-                entry = self._entry_of(name, run)
-                known[name] = (dict(run.pods), entry)
-            if entry is not None:
-                entries.append(entry)
+            workload, before = self._state.workloads[name], known.get(name)
+            if before is None or before.workload is not workload or before.pods != run.pods:
+                before = _Known(workload, dict(run.pods), self._entry_of(workload, run))
+                known[name] = before
+            if before.entry is not None:
+                entries.append(before.entry)
         entries.sort(key=place_in_line)
         return entries
 
-    def _entry_of(self, name: WorkloadName, run: Run) -> Entry | None:
+    def _entry_of(self, workload: Workload, run: Run) -> Entry | None:
         """Return a job with its pods that may be asked; None if there are none."""
-        workload = self._state.workloads[name]
         if not workload.preemptible:
             return None
         pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
         if not pods:
-            return None
-        # Also for the sake of one pod: if the others had to go, it would be left of a gang alone.
-        if self._is_settled is not None and any(self._is_settled((name, pod)) for pod in pods):
-            self.settled.add(name)
             return None
         ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
         costs = {pod: run.charge(pod) for pod in ordered}
         nodes = {pod: run.pods[pod].node for pod in ordered}
         return self.entry(
             Candidate(
-                job=name,
+                job=workload.name,
                 pods=ordered,
-                gang=self._gang_of(name),
+                gang=self._gang_of(workload.name),
                 costs=costs,
                 nodes=nodes,
                 nothing=self._state.axes.zero,
