@@ -7,12 +7,14 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
     NodeAdded,
+    NodeChanged,
     Placement,
     QueueChanged,
     WorkloadAdded,
@@ -216,15 +218,64 @@ def test_who_is_more_important_than_another_of_its_namespace_is_asked(
     assert watched.after(*events) == (["q/more"], ["Evict q/low", "Reserve q/more"])
 
 
+def test_who_would_get_too_little_even_from_all_who_borrow_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Q asks for 2 within its min. Of a node of 3, s keeps 2 and r borrows 1; then r borrows 2."""
+    world = [
+        *[node("n", 3), quota("q", least=2), quota("r", least=0), quota("s", least=2)],
+        *job("r/one", 1, on="n"),
+        *job("s/one", 1, on="n"),
+        *job("s/two", 1, on="n"),
+        *job("q/more", 2),
+    ]
+    watched = Watched(world, monkeypatch)
+    assert watched.after() == ([], [])
+    events = [finished("s/two"), *job("r/two", 1, on="n")]
+    evicted = ["Evict r/one", "Evict r/two", "Reserve q/more"]
+    assert watched.after(*events) == (["q/more"], evicted)
+
+
+def test_who_would_get_too_little_from_all_less_important_ones_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A gang of 2 x 2, beyond the min of q: one less important pod of 2 is not enough, two are."""
+    world = [
+        *[node("n", 2), node("m", 2), quota("q", least=1), quota("r", least=3)],
+        *job("q/low", 2, on="n"),
+        *job("r/one", 2, on="m"),
+        *job("q/gang", 2, pods=2, priority=1),
+    ]
+    watched = Watched(world, monkeypatch)
+    assert watched.after() == ([], [])
+    events = [finished("r/one"), *job("q/other", 2, on="m")]
+    evicted = ["Evict q/low", "Evict q/other", "Reserve q/gang"]
+    assert watched.after(*events) == (["q/gang"], evicted)
+
+
+def test_who_is_on_a_node_that_is_known_only_now_may_be_asked_to_leave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = [
+        *[node("n", 1), quota("q", least=2)],
+        *job("q/one", 1, priority=1, on="n"),
+        *job("q/low", 1, on="m"),
+        *job("q/more", 1, priority=1),
+    ]
+    watched = Watched(world, monkeypatch)
+    assert watched.after() == ([], [])
+    assert watched.after(node("m", 1)) == (["q/more"], ["Evict q/low", "Reserve q/more"])
+
+
 def test_of_those_that_are_alike_one_refusal_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within their min they may be helped, and are not: r borrows nothing, and the node is full."""
+    """The node has room for two, but is closed at first."""
     alike = [event for number in range(5) for event in job(f"q/job{number}", 1)]
-    world = [node("n", 2), quota("q", least=9), quota("r", least=9), *job("r/one", 2, on="n")]
-    watched = Watched([*world, *alike], monkeypatch)
+    closed = Node(name="n", allocatable=(2, 9, 0, 9), occupied=(0, 0, 0, 0), cordoned=True)
+    watched = Watched([NodeAdded(closed), quota("q", least=9), *alike], monkeypatch)
     assert watched.after() == (["q/job0"], [])
-    starts = [f"Start q/job{number}" for number in range(2)]
-    turns, changes = watched.after(finished("r/one"))
-    assert (turns, changes) == (["q/job0", "q/job1", "q/job2"], starts)
+    opened = NodeChanged(replace(closed, cordoned=False))
+    starts = ["Start q/job0", "Start q/job1"]
+    assert watched.after(opened) == (["q/job0", "q/job1"], starts)
 
 
 class Crowd:
@@ -248,7 +299,7 @@ class Crowd:
         )
         self.grace = pick([0, 0, 2])  # in steps
         self.leaving: list[tuple[int, Evict]] = []
-        self.priorities = pick([[0], [0], [0, 0, 0, 1]])
+        self.priorities = pick([[0], [0, 0, 1], [0, 1, 2]])
 
     def submit(self) -> None:
         self.came += 1

@@ -59,6 +59,12 @@ class HolderIndex:
         self._marks: dict[str, int] = {}
         self._fingerprint = 0
         self._read_at = 0
+        self._nodes_moment = 0
+
+    def nodes_moment(self) -> int:
+        """Return a number that grows whenever a node comes or goes, and with it who is there."""
+        self._catch_up()
+        return self._nodes_moment
 
     def fingerprint(self) -> int:
         """Return a number that is the same whenever all nodes and who holds them are the same.
@@ -102,6 +108,8 @@ class HolderIndex:
             self._read_at = changes.moment
 
     def _read(self, node: str) -> None:
+        if (node in self._on_node) != (node in self._state.nodes):
+            self._nodes_moment += 1
         self._forget(node)
         if node not in self._state.nodes:
             return

@@ -5,16 +5,20 @@ from nobody. Whoever of them finds the pool exhausted, its max reached or too li
 all have left who are leaving, goes on waiting, and need not be asked. Pool and room are the same
 for all who want the same, so they are looked at once for all of these.
 
+Of those who may take from others, it is looked at whether these have enough at all: less important
+pods of the same namespace, and for who is within its min the pods of all who borrow.
+
 Who is nominated counts for nothing here. That can only make less room, so nobody is passed over of
 whose turn something would come.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from fairlead.model.axes import Limits, QueueName
 from fairlead.policy.elastic_quota.holders import HolderIndex
 from fairlead.policy.elastic_quota.quota_books import QuotaBooks
+from fairlead.policy.elastic_quota.relief import Reliefs
 from fairlead.policy.elastic_quota.room_count import RoomCount
 from fairlead.policy.elastic_quota.waiting_line import Hope, Kind, KindLine, SameWants, WaitingLine
 from fairlead.policy.elastic_quota.wants import Want
@@ -31,32 +35,61 @@ class Outlook:
         self._books: Final = books
         self._holders: Final = holders
         self._room: Final = room
+        self._reliefs: Final = Reliefs(books, holders)
+        self._nodes_at = -1
 
     def catch_up(self) -> None:
         """Judge the kinds that are new, and anew those of quotas whose use changed."""
         line, stirred = self._line, self._books.later.stirred
+        queues: list[QueueName | None] = [*stirred, None]
+        stirred.clear()
+        if self._nodes_at != self._holders.nodes_moment():
+            self._nodes_at = self._holders.nodes_moment()
+            queues = [*self._books.guaranteed, None]  # pods may be on nodes that came
+        for queue in queues:
+            self._reliefs.forget(queue)
+            for each in line.of_queue.get(queue, {}).values():
+                self._judge(each)
         for each in line.unjudged:
             self._judge(each)
         line.unjudged.clear()
-        queues: list[QueueName | None] = [*stirred, None]
-        stirred.clear()
-        for queue in queues:
-            for each in line.of_queue.get(queue, {}).values():
-                self._judge(each)
 
     def open_lines(self, group: SameWants) -> Iterable[KindLine]:
         """Return the lines of which somebody may have a turn that is not in vain."""
         if any(map(self._may_fit, group.wants)):
             return [each for each in group.lines.values() if each.hope != "over max"]
-        return group.claiming
+        return [each for each in group.claiming if self._may_gain(each.kind)]
 
     def _may_fit(self, want: Want) -> bool:
         """Return whether the pool and the nodes may have room for all that is wanted together."""
+        return self._is_in_pool(want) and self._has_room(want)
+
+    def _may_gain(self, kind: Kind) -> bool:
+        """Return whether others may have enough that could be taken from them.
+
+        Who must be near others is not judged: it may have a place only if not all of them leave.
+        """
+        return kind.needs_others or any(self._may_be_given(kind, want) for want in kind.wants)
+
+    def _may_be_given(self, kind: Kind, want: Want) -> bool:
+        queue = kind.queue
+        own = self._reliefs.less_important(queue, kind.priority)
+        if queue is None:
+            return self._has_room(want, own.on_node)
+        if not self._is_over(queue, want, self._books.guaranteed[queue]):
+            return self._has_room(want, own.on_node, self._reliefs.of_borrowers().on_node)
+        return (
+            self._is_in_pool(want, own.charge)
+            and not self._is_over(queue, want, self._books.ceiling[queue], own.charge)
+            and self._has_room(want, own.on_node)
+        )
+
+    def _is_in_pool(self, want: Want, given: Sequence[int] | None = None) -> bool:
         used, bounds = self._books.later.pool, self._books.pool
-        for axis, amount in want.charge:
-            if used[axis] + amount > bounds[axis]:
-                return False
-        return all(self._room.is_enough(requests, pods) for requests, pods in want.pods)
+        return not _exceeds(used, want, bounds, given)
+
+    def _has_room(self, want: Want, *reliefs: Mapping[str, Sequence[int]]) -> bool:
+        return all(self._room.is_enough(asked, pods, *reliefs) for asked, pods in want.pods)
 
     def _judge(self, line: KindLine) -> None:
         line.hope = self._hope(line.kind)
@@ -87,10 +120,17 @@ class Outlook:
         least = self._books.guaranteed[kind.queue]
         return not all(self._is_over(kind.queue, want, least) for want in kind.wants)
 
-    def _is_over(self, queue: QueueName, want: Want, bounds: Limits) -> bool:
-        used = self._books.later.used[queue]
-        for axis, amount in want.charge:
-            bound = bounds[axis]
-            if bound is not None and used[axis] + amount > bound:
-                return True
-        return False
+    def _is_over(
+        self, queue: QueueName, want: Want, bounds: Limits, given: Sequence[int] | None = None
+    ) -> bool:
+        return _exceeds(self._books.later.used[queue], want, bounds, given)
+
+
+def _exceeds(used: Sequence[int], want: Want, bounds: Limits, given: Sequence[int] | None) -> bool:
+    """Return whether what is used and wanted is above a bound, even if so much is *given* back."""
+    for axis, amount in want.charge:
+        bound = bounds[axis]
+        back = 0 if given is None else given[axis]
+        if bound is not None and used[axis] + amount - back > bound:
+            return True
+    return False

@@ -4,6 +4,7 @@ Only room is counted: what else a node may have against a pod, and who waits the
 leave, can make it less and never more. So who needs more than that need not be tried.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fairlead.model.axes import Amounts
@@ -30,11 +31,15 @@ class RoomCount:
         self._state = state
         self._counts: dict[Amounts, _Count] = {}
 
-    def is_enough(self, requests: Amounts, pods: int) -> bool:
+    def is_enough(
+        self, requests: Amounts, pods: int, *reliefs: Mapping[str, Sequence[int]]
+    ) -> bool:
         """Return whether there may be room for so many pods that ask for *requests* each.
 
+        That is with what *reliefs* have, by node, left to them too; what is in two, counts twice.
+
         Law: False means that there is none, whoever has been nominated and whatever they demand of
-        nodes. Cost: the nodes that changed since the last such question.
+        nodes. Cost: the nodes that changed since the last such question, and those in *reliefs*.
         """
         count = self._counts.get(requests)
         if count is None:
@@ -46,7 +51,16 @@ class RoomCount:
             for name in changes.since(count.read_at):
                 self._read(count, name)
             count.read_at = changes.moment
-        return not count.needed or count.total >= pods
+        if not count.needed or count.total >= pods:
+            return True
+        return bool(reliefs) and count.total + self._more(count, reliefs) >= pods
+
+    def _more(self, count: _Count, reliefs: Sequence[Mapping[str, Sequence[int]]]) -> int:
+        more = 0
+        for name in {name for each in reliefs for name in each}:
+            given = [each[name] for each in reliefs if name in each]
+            more += self._pods_on(count, name, given) - count.on_node.get(name, 0)
+        return more
 
     def _read(self, count: _Count, name: str) -> None:
         before = count.on_node.pop(name, 0)
@@ -55,16 +69,18 @@ class RoomCount:
             count.on_node[name] = now
         count.total += now - before
 
-    def _pods_on(self, count: _Count, name: str) -> int:
+    def _pods_on(self, count: _Count, name: str, given: Sequence[Sequence[int]] = ()) -> int:
         node = self._state.nodes.get(name)
         if node is None or not count.needed:
             return 0
         use = self._state.books.use(name)
         sizes, occupied, held, leaving = node.allocatable, node.occupied, use.held, use.leaving
-        found = min(
-            [
-                (sizes[at] - occupied[at] - held[at] + leaving[at]) // need
-                for at, need in count.needed
-            ]
-        )
-        return max(0, found)
+        found = None
+        for at, need in count.needed:
+            free = sizes[at] - occupied[at] - held[at] + leaving[at]
+            for each in given:
+                free += each[at]
+            fitting = free // need
+            if found is None or fitting < found:
+                found = fitting
+        return found if found is not None and found > 0 else 0

@@ -23,6 +23,7 @@ class Kind(NamedTuple):
     namespace: str
     priority: int
     never_preempts: bool
+    needs_others: bool  # some pod must be near pods that are there
     wants: Wants
     details: Hashable
 
@@ -120,6 +121,7 @@ def kind_of(workload: Workload, queue: QueueName | None, ready: Readiness, wants
         namespace=workload.namespace,
         priority=workload.priority,
         never_preempts=never_preempts,
+        needs_others=any(each.constraints.pod_affinity for each in workload.pod_sets),
         wants=wants,
         details=(details, ready.needed, tuple(sets)),
     )
