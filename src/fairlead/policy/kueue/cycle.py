@@ -3,7 +3,7 @@
 All heads are nominated on the snapshot as the cycle found it. Then they have their turns one after
 the other, and each turn sees what those before it took or set aside. Victims keep their use until
 they have left, which counts in the order of turns; but whoever comes later must fit as if all
-victims so far were gone. So two snapshots are kept: with the victims, and without them.
+victims so far were gone. So two snapshots are kept once there are any: with them, and without.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -58,8 +58,7 @@ class KueueCycle:
         self._settings = settings
         gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
         self._looks_again = dict(settings.feature_gates).get(gate, True)
-        self._without_victims = snapshot.copy()
-        self._again = Nominator(self._without_victims, axes, settings)
+        self._later: Snapshot | None = None  # without the victims; None: there are none yet
         self._victims: set[WorkloadName] = set()  # of all turns so far
 
     def run(
@@ -104,7 +103,8 @@ class KueueCycle:
         if any(target.holder.name in self._victims for target in nomination.targets):
             if not self._looks_again:
                 return Turn(nomination, "skipped")
-            nomination = self._again.nominate(nomination.waiting, nomination.assignment.flavors)
+            again = Nominator(self._without_victims(), self._axes, self._settings)
+            nomination = again.nominate(nomination.waiting, nomination.assignment.flavors)
             if nomination.assignment is not None and nomination.mode() is Mode.FIT:
                 return self._keep(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
@@ -120,15 +120,17 @@ class KueueCycle:
             return self._keep(nomination, "nocandidates", self._reserved(queue, assignment))
         if not self._fits(nomination, assignment.usage):
             return Turn(nomination, "skipped")
+        if nomination.targets and self._later is None:
+            self._later = self._snapshot.copy()
         for target in nomination.targets:
             self._victims.add(target.holder.name)
-            self._without_victims.let_leave(target.holder)
+            self._without_victims().let_leave(target.holder)
         outcome: Outcome = "preempting" if nomination.targets else "admitted"
         return self._keep(nomination, outcome, assignment.usage)
 
     def _fits(self, nomination: Nomination, usage: Usage) -> bool:
         """Return whether a head fits once its victims and all those before have left."""
-        later = self._without_victims
+        later = self._without_victims()
         for target in nomination.targets:
             later.discharge(target.holder.queue, target.holder.usage)
         fits = later.fits(nomination.waiting.queue, usage)
@@ -136,18 +138,23 @@ class KueueCycle:
             later.charge(target.holder.queue, target.holder.usage)
         return fits
 
+    def _without_victims(self) -> Snapshot:
+        """Return the snapshot in which all victims so far are gone."""
+        return self._snapshot if self._later is None else self._later
+
     def still_fits(self, nomination: Nomination) -> bool:
         """Return whether a head that has not had its turn would still be admitted, if it came."""
         assignment = nomination.assignment
         if assignment is None or nomination.mode() is not Mode.FIT:
             return False
-        return self._without_victims.fits(nomination.waiting.queue, assignment.usage)
+        return self._without_victims().fits(nomination.waiting.queue, assignment.usage)
 
     def _keep(self, nomination: Nomination, outcome: Outcome, usage: Usage) -> Turn:
         """Let nobody after this turn have *usage*."""
         queue = nomination.waiting.queue
         self._snapshot.charge(queue, usage)
-        self._without_victims.charge(queue, usage)
+        if self._later is not None:
+            self._later.charge(queue, usage)
         return Turn(nomination, outcome, usage)
 
     def _reserved(self, queue: QueueName, assignment: Assignment) -> Usage:

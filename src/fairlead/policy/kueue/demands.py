@@ -29,7 +29,7 @@ class DemandReader:
     def waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
         """Return *workload*, which is in the ClusterQueue of *rules*, as one that waits."""
         eligibility = self.eligibility(workload, rules)
-        counted = {name for group in rules.resource_groups for name in group.resources}
+        counts_pods = any(_PODS in group.resources for group in rules.resource_groups)
         return Waiting(
             name=workload.name,
             queue=workload.queue,
@@ -37,7 +37,7 @@ class DemandReader:
             queued_ms=queued_ms(workload, self._settings),
             demands=tuple(
                 Demand(
-                    requests=self._requests(pod_set, counts_pods=_PODS in counted),
+                    requests=self._requests(pod_set, counts_pods=counts_pods),
                     count=pod_set.count,
                     min_count=pod_set.min_count,
                     flavors=None

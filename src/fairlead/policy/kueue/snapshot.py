@@ -104,10 +104,10 @@ class Snapshot:
         self.charge(holder.queue, holder.usage)
 
     def let_be_evicted(self, holder: Holder) -> None:
-        """Note that one who has quota was told to leave. What searches found out is forgotten."""
+        """Note that one who has quota was told to leave: it is the first to be asked now."""
         others = self._lines[holder.queue].without(holder)
         self._lines[holder.queue] = others.with_one(holder._replace(is_evicted=True))
-        self.standing = StandingOrder(self.tree, self.parents, self.children, self._lines)
+        self.standing.changed(holder.queue)
 
     def leaving(self) -> list[Holder]:
         """Return those who were told to leave and still have quota. Cost: a look at each line."""
