@@ -1,0 +1,112 @@
+"""What it costs to measure a simulation, for each moment in which something changes.
+
+The beginning of the month of `long_scenarios` is simulated once, with eight times the work so that
+most teams wait soon, and written down: what happened in each moment, and what queues held and
+wanted after it. The work to be timed tells it again to the measures, without the scheduler.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from bench.harness import Work, benchmark
+from bench.long_scenarios import MONTH_DAYS, month
+from fairlead.model.axes import QueueName
+from fairlead.model.queue_sums import QueueSums
+from fairlead.model.state import ClusterState
+from fairlead.sim.happenings import CapacityChanged, Happening
+from fairlead.sim.measured_queues import measured_queues
+from fairlead.sim.measures.follow_shares import ShareFollower
+from fairlead.sim.measures.measures import Measures
+from fairlead.sim.scenario.prepare import Prepared, prepare
+from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.scenario import Scenario
+from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.usage.settings import DAY_MS
+
+SETTINGS: Final = {"loadFactor": "8"}
+CHANGES: Final = 1_000
+POLICY: Final = "kueue"
+
+
+class Moment(NamedTuple):
+    """What happened at one time, and the sums of the queues that it touched."""
+
+    at_ms: int
+    until_ms: int
+    happenings: list[Happening]
+    sums: dict[QueueName, QueueSums]
+
+
+class Recorder:
+    """Writes down a simulation moment by moment."""
+
+    def __init__(self) -> None:
+        self.moments: list[Moment] = []
+        self._happenings: list[Happening] = []
+
+    def listen(self, happening: Happening) -> None:
+        """Take notice of what happened."""
+        self._happenings.append(happening)
+
+    def watch(self, now_ms: int, until_ms: int, state: ClusterState) -> None:
+        """Write down what changed in the moment that is over, if something did."""
+        if not self._happenings:
+            return
+        queues = {
+            name
+            for each in self._happenings
+            if not isinstance(each, CapacityChanged)
+            for name in state.path(QueueName(each.job.queue))
+        }
+        sums = {name: _copy(state.sums[name]) for name in queues}
+        self.moments.append(Moment(now_ms, until_ms, self._happenings, sums))
+        self._happenings = []
+
+
+@benchmark("measures: a change among 110 queues", goal_cpu_ms=1.0, operations=CHANGES)
+def _a_change() -> Work:
+    scenario = _scenario()
+    prepared = prepare(scenario, scenario.by_name[POLICY])
+    recorder = Recorder()
+    simulation = prepared.simulation(recorder.listen, recorder.watch)
+    simulation.run(lambda: len(recorder.moments) < CHANGES)
+    assert len(recorder.moments) == CHANGES
+    return lambda: _tell(scenario, prepared, recorder.moments)
+
+
+def _scenario() -> Scenario:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scenario.yaml"
+        file.write_bytes(msgspec.json.encode(month(0, None)))
+        result = read_scenario(str(file))
+    assert result.scenario is not None
+    return with_settings(result.scenario, SETTINGS)
+
+
+def _tell(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> None:
+    """Tell everything to new measures; of the state only the sums are looked at, and rewritten."""
+    state, start_ms = prepared.state, prepared.rules.start_ms
+    nothing = QueueSums.zero(len(state.axes), len(state.resources))
+    for name in state.sums:
+        state.sums[name] = nothing
+    horizon_ms = MONTH_DAYS * DAY_MS
+    parents = measured_queues(scenario, state)
+    measures = Measures(state.resources, parents, start_ms=start_ms, horizon_ms=horizon_ms)
+    follower = ShareFollower(
+        measures, state, prepared.settings, start_ms=start_ms, horizon_ms=horizon_ms
+    )
+    for each in changes:
+        state.sums.update(each.sums)
+        for happening in each.happenings:
+            follower.notice(happening)
+            measures(happening)
+        follower(each.at_ms, each.until_ms, state)
+    measures.end(changes[-1].until_ms)
+
+
+def _copy(sums: QueueSums) -> QueueSums:
+    return QueueSums(*map(list, sums.vectors()))
