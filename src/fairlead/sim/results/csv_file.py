@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Final, TextIO, TypeAlias
 
@@ -34,6 +35,14 @@ class _PlainLines:
         return self._stream.write(line.removesuffix("\r\n") + "\n")
 
 
+def quoted(texts: Sequence[str]) -> str:
+    """Return several cells as they stand in a line, without its end."""
+    check_texts(texts)
+    line = StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(texts)
+    return line.getvalue().removesuffix("\r\n")
+
+
 class CsvFile:
     """A table that grows; None is an empty cell."""
 
@@ -56,6 +65,13 @@ class CsvFile:
             raise not_written(self._path, wrong) from None
         if length > LONGEST_CELL:  # else no cell is
             check_texts(cells)
+
+    def add_text(self, lines: str) -> None:
+        """Write lines that are ready, each with its end; `quoted` makes the texts in them."""
+        try:
+            self._stream.write(lines)
+        except OSError as wrong:
+            raise not_written(self._path, wrong) from None
 
     def close(self) -> None:
         """Write what is still on its way."""

@@ -11,7 +11,7 @@ from typing import Final
 from fairlead.sim.measures.bucket_table import BucketTable
 from fairlead.sim.measures.series import Series, SeriesTables
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.csv_file import Cell, CsvFile, number, read_table
+from fairlead.sim.results.csv_file import CsvFile, number, quoted, read_table
 from fairlead.sim.results.file_errors import damaged
 
 COLUMNS: Final = (
@@ -30,33 +30,45 @@ _FIRST_NUMBER: Final = 3
 
 
 def write_series(path: Path, series: Series) -> None:
-    """Write all buckets, queue by queue. Cost: buckets x queues x resources."""
+    """Write all buckets, queue by queue. Cost: buckets x queues x resources.
+
+    There may be half a million lines, so those of a queue and a resource are put together at once.
+    """
     table = CsvFile(path, COLUMNS)
     begins = series.begins_ms()
     for resource, column in series.capacity().items():
-        for begin_ms, amount in zip(begins, column, strict=True):
-            table.add((begin_ms, "", resource, "", "", "", "", "", amount))
+        names = quoted(("", resource))
+        lines = zip(begins, column, strict=True)
+        table.add_text("".join([f"{begin},{names},,,,,,{amount}\n" for begin, amount in lines]))
     for queue in series.queues:
-        for row in _rows(series, queue, begins):
-            table.add(row)
+        for text in _texts(series, queue, begins):
+            table.add_text(text)
     table.close()
 
 
-def _rows(series: Series, queue: str, begins: list[int]) -> Iterator[tuple[Cell, ...]]:
+def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
+    """Yield the lines of a queue: for each resource what it had, and how often it was evicted."""
     of_queue = series.of_queue(queue)
     for resource in series.resources:
-        columns = (
+        names = quoted((queue, resource))
+        lines = zip(
+            begins,
             of_queue.allocated[resource],
             of_queue.entitled[resource],
             of_queue.fair_share[resource],
             of_queue.usage_e9[resource],
+            strict=True,
         )
-        for begin_ms, *amounts in zip(begins, *columns, strict=True):
-            if any(amounts):
-                yield (begin_ms, queue, resource, *amounts, "", "")
-    for begin_ms, count in zip(begins, of_queue.evictions, strict=True):
-        if count:
-            yield (begin_ms, queue, "", "", "", "", "", count, "")
+        yield "".join(
+            [
+                f"{begin},{names},{held},{due},{fair},{used},,\n"
+                for begin, held, due, fair, used in lines
+                if held or due or fair or used
+            ]
+        )
+    names = quoted((queue, ""))
+    counts = zip(begins, of_queue.evictions, strict=True)
+    yield "".join([f"{begin},{names},,,,,{count},\n" for begin, count in counts if count])
 
 
 def read_series(path: Path, about: RunAbout) -> Series:
