@@ -4,7 +4,7 @@ A claim is met from room that is there already, or by a search for victims; or i
 stopped it.
 """
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -19,8 +19,10 @@ from fairlead.policy.kai.claims import Claim, ClaimAction, Judged
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.move_bound import Leaver, MoveBound
+from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
@@ -97,10 +99,10 @@ class ClaimRound:
         if self.action == "consolidation" and self.settings.max_consolidation_victims == 0:
             return
         jobs = self.view.waiting(self.action)
-        claims = [Claim(self, self.action, job, jobs.request(job)) for job in jobs.names()]
-        if not any(claim.is_admitted() for claim in claims):
-            for claim in claims if self.view.tells_why else ():
-                self._refuse(claim)  # and nothing changes by which it could be admitted
+        if not any(self._may_be_met(claim, jobs) for claim in self._one_of_each_kind(jobs)):
+            for name in jobs.names() if self.view.tells_why else ():
+                # Nothing changes by which it could be admitted.
+                self._refuse(Claim(self, self.action, name, jobs.request(name)))
             return
         race = self.view.race(jobs)
         while (queue := race.leader()) is not None:
@@ -113,6 +115,20 @@ class ClaimRound:
             self._victims.clear()
             for each in {queue, *changed}:
                 race.renew(each)
+
+    def _one_of_each_kind(self, jobs: PendingJobs) -> Iterator[Claim]:
+        """Yield one claim for all in a queue that are alike: what holds of it holds of them."""
+        seen: set[tuple[QueueName, Kind]] = set()
+        for job in jobs.names():
+            alike = self.state.workloads[job].queue, self.view.kind(job, jobs.next_pods(job))
+            if alike not in seen:
+                seen.add(alike)
+                yield Claim(self, self.action, job, jobs.request(job))
+
+    def _may_be_met(self, claim: Claim, jobs: PendingJobs) -> bool:
+        """Return whether a claim is admitted, and it is not plain that it comes to nothing."""
+        pods = jobs.next_pods(claim.workload.name)
+        return claim.is_admitted() and not self._is_hopeless(claim, pods)
 
     def _meet(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Meet a claim if that can be; returns the queues in which something changed."""

@@ -17,6 +17,7 @@ from fairlead.policy.kai.claim_round import ClaimRound
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
 from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
@@ -111,14 +112,16 @@ class KaiCycle:
 
         It starts, or has its room reserved, or is told why it waits; then the order is looked at
         anew, because the queue holds more than before. A job that got its minimum is put back for
-        more, one pod at a time. Cost: for each turn the depth of the tree, a few comparisons per
-        level, and the search for nodes.
+        more, one pod at a time. Who cannot have room has its turn only if somebody wants to know
+        why. Cost: for each turn the depth of the tree, a few comparisons per level, and the search
+        for nodes.
         """
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
             self.jobs, self.race = self._line_up()
         jobs, race = self.jobs, self.race
         starter = self.view.starter()
-        while (queue := race.leader()) is not None:
+        hopes = None if self.view.tells_why else Hopes(self.view, jobs, starter)
+        while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             if listener is not None:
@@ -133,6 +136,8 @@ class KaiCycle:
                 self.view.tell_wait(job, outcome.reason)
                 jobs.drop_first(queue)
             race.renew(queue)
+            if hopes is not None:
+                hopes.take_notice(job, is_placed=outcome.is_placed)
         for name in jobs.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)

@@ -16,6 +16,7 @@ from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
@@ -48,6 +49,7 @@ class CycleView:
         self._followed = FollowedState(state, settings) if followed is None else followed
         self.finder = self._followed.finder
         self.pool = self._followed.pool
+        self._followed.kinds.forget_those_who_have_gone()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle
         if self._is_divided:
@@ -79,6 +81,10 @@ class CycleView:
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
         return self._followed.gang(job)
+
+    def kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
+        """Return what a job of which *pods* would start next has in common with others."""
+        return self._followed.kinds.of(job, pods)
 
     def starter(self) -> JobStarter:
         """Return what starts jobs while room only shrinks."""

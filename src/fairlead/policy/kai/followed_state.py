@@ -8,6 +8,7 @@ from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.job_kinds import JobKinds
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_pool import VictimPool
 
@@ -20,6 +21,7 @@ class FollowedState:
         self.finder = _node_finder(state, settings)
         self.shares = FollowedShares(state, settings.k)
         self.pool = VictimPool(state, self.gang)
+        self.kinds = JobKinds(state)
         self._state = state
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 

@@ -101,6 +101,18 @@ class JobStarter:
         self._settle(mark, workload, gang, pods)
         return why
 
+    def is_hopeless(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
+        """Return whether it is plain that *pods* of a job find no room while it only shrinks.
+
+        Whoever must be near another may find it there later.
+        """
+        workload = self._state.workloads[name]
+        if any(workload.pod_sets[pod.pod_set].constraints.pod_affinity for pod in pods):
+            return False
+        if self._finder.find(workload, pods[0].pod_set) is None:
+            return True
+        return len(pods) > 1 and self._has_too_few_places(workload, pods)
+
     def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
         """Return why the like of a single pod found no place before: room only shrinks meanwhile.
 
@@ -133,6 +145,7 @@ class JobStarter:
         count = self._count_placed(workload, pods)
         if count == len(pods):
             self._settle(mark, workload, gang, pods)
+            self._places.clear()  # there is less room now
             return None
         misfit = NOT_TOLD
         if self._tells_why:

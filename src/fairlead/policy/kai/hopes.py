@@ -1,0 +1,58 @@
+"""Which of those who wait for idle room may still find some, while room only shrinks.
+
+Most cycles place one job or none, and then all others have their turn in vain. It is plain in a
+glance at each kind of job, and the turns need not be taken once nobody is left who could start.
+"""
+
+from collections import Counter
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.workload import PodId
+from fairlead.policy.kai.cycle_view import CycleView
+from fairlead.policy.kai.job_kinds import Kind
+from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.start_job import JobStarter
+
+
+class Hopes:
+    """Counts the jobs in line for which there may be room, kind by kind."""
+
+    def __init__(self, view: CycleView, jobs: PendingJobs, starter: JobStarter) -> None:
+        """Count all *jobs*. Cost: a glance at each, and a look for room for each kind."""
+        self._view = view
+        self._jobs = jobs
+        self._starter = starter
+        self._kinds: dict[WorkloadName, Kind] = {}
+        self._counts: Counter[Kind] = Counter()
+        self._like: dict[Kind, tuple[WorkloadName, tuple[PodId, ...]]] = {}  # one of each
+        self._open: set[Kind] = set()
+        for job in jobs.names():
+            self._join(job, jobs.next_pods(job))
+        self._look_again()
+
+    def are_left(self) -> bool:
+        """Return whether anybody in line may find room."""
+        return bool(self._open)
+
+    def take_notice(self, job: WorkloadName, *, is_placed: bool) -> None:
+        """Take notice that *job* had its turn: it has left the line, or stands there for more."""
+        kind = self._kinds.pop(job)
+        self._counts[kind] -= 1
+        if not self._counts[kind]:
+            self._open.discard(kind)
+        if is_placed:
+            if pods := self._jobs.next_pods(job):
+                self._join(job, pods)
+            self._look_again()
+
+    def _join(self, job: WorkloadName, pods: tuple[PodId, ...]) -> None:
+        kind = self._kinds[job] = self._view.kind(job, pods)
+        self._counts[kind] += 1
+        self._like.setdefault(kind, (job, pods))
+        self._open.add(kind)
+
+    def _look_again(self) -> None:
+        self._open = {kind for kind in self._open if self._may_find_room(kind)}
+
+    def _may_find_room(self, kind: Kind) -> bool:
+        return not self._starter.is_hopeless(*self._like[kind])

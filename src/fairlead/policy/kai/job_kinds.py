@@ -1,0 +1,63 @@
+"""Jobs that are alike in all that decides whether there is room for them, each kind by a number.
+
+A backlog of thousands is of a few kinds. What no job of a kind can have need not be tried by each.
+"""
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import Final, NamedTuple, NewType
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, Workload
+from fairlead.policy.kai.start_job import shape_of
+
+Kind = NewType("Kind", int)
+
+_MOST_JOBS: Final = 10_000
+"""How many jobs are remembered beyond those that there are, before all are forgotten."""
+
+
+class _Known(NamedTuple):
+    """A job as it was when it was looked at."""
+
+    workload: Workload
+    pods: tuple[PodId, ...]
+    has_run: bool
+    kind: Kind
+
+
+class JobKinds:
+    """The kinds of the jobs of one state, as far as anybody asked."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Look at nobody yet."""
+        self._state = state
+        self._jobs: dict[WorkloadName, _Known] = {}
+        self._numbers: dict[Hashable, Kind] = {}
+
+    def of(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
+        """Return the kind of a job of which *pods* would start next.
+
+        Jobs of one kind have the same priority, may be preempted or not, have a place for some of
+        their pods or for none, and their next pods find room at the same places. Numbers hold until
+        the cycle ends. Cost: a look at what is known, unless the job has changed.
+        """
+        workload, has_run = self._state.workloads[job], job in self._state.runs
+        known = self._jobs.get(job)
+        if known is None or known[:3] != (workload, pods, has_run):
+            kind = self._number(workload, pods, has_run=has_run)
+            known = self._jobs[job] = _Known(workload, pods, has_run, kind)
+        return known.kind
+
+    def forget_those_who_have_gone(self) -> None:
+        """Forget everything if most of what is known is of jobs that have gone."""
+        if len(self._jobs) > len(self._state.workloads) + _MOST_JOBS:
+            self._jobs.clear()
+            self._numbers.clear()
+
+    def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> Kind:
+        counts = Counter([pod.pod_set for pod in pods])  # in their order, which is that of placing
+        shapes = tuple([(shape_of(workload, PodId(at, 0)), n) for at, n in counts.items()])
+        key = (shapes, workload.preemptible, workload.priority, has_run)
+        return self._numbers.setdefault(key, Kind(len(self._numbers)))
