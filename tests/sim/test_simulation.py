@@ -214,6 +214,20 @@ def test_it_ends_where_nothing_can_happen_any_more() -> None:
     assert simulation.cycles == 1
 
 
+def test_a_job_beyond_all_times_is_refused_where_nobody_told_the_end() -> None:
+    far = job("j", "a", gpus=1, at=301 * 365 * 86_400, run=1)
+    with pytest.raises(SimulationError, match="job j would come more than 300 years after the"):
+        simulate(cluster([queue("a")], {"n": 1}), [far])
+    told, _ = simulate(cluster([queue("a")], {"n": 1}), [far], SimulationRules(until_ms=SECOND))
+    assert told == []
+
+
+def test_of_two_jobs_with_one_name_the_second_is_refused() -> None:
+    jobs = [job("j", "a", gpus=1, run=10), job("j", "a", gpus=1, at=1, run=10)]
+    with pytest.raises(SimulationError, match="found a second job j, now of the source a, expec"):
+        simulate(cluster([queue("a")], {"n": 1}), jobs)
+
+
 def test_a_job_for_a_queue_that_is_not_there_is_refused() -> None:
     state = cluster([queue("a")], {"n": 1})
     with pytest.raises(SimulationError, match="job j is for queue z, which does not exist"):

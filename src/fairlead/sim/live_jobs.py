@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from fairlead.errors import SimulationError
 from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
@@ -65,6 +66,11 @@ class LiveJobs:
         Who comes through a LocalQueue is told as a job of the ClusterQueue behind it.
         """
         workload = self._maker.workload(job)
+        if workload.name in self._state.workloads:
+            raise SimulationError(
+                f"found a second job {job.name}, now of the source {job.kind or job.queue}, "
+                "expected a name each; rename the source or the other job"
+            )
         if job.queue != workload.queue:
             job = msgspec.structs.replace(job, queue=workload.queue)
         self._state.apply(WorkloadAdded(workload))

@@ -48,7 +48,7 @@ def read_simulation(path: str, also: Sequence[PolicyName] = ()) -> SimulationFil
 
 def _told_of_one(finding: Finding) -> Finding:
     """Return *finding* with a cure for who names one file, and not folders or standard input."""
-    if finding.code != "unreadable":
+    if finding.code != "unreadable" or finding.line is not None:
         return finding
     fix = "name the file of a scenario, one that exists and that you may read"
     return msgspec.structs.replace(finding, fix=fix)

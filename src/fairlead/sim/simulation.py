@@ -7,8 +7,9 @@ that is alive.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from fairlead.errors import SimulationError
 from fairlead.model.axes import QueueName
 from fairlead.model.events import NodeAdded, NodeRemoved
 from fairlead.model.state import ClusterState
@@ -20,6 +21,13 @@ from fairlead.sim.job import Job
 from fairlead.sim.live_jobs import Listener, LiveJobs
 from fairlead.sim.past_use import PastUse
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
+
+LONGEST_YEARS: Final = 300
+LONGEST_MS: Final = LONGEST_YEARS * 365 * 86_400_000
+"""A run whose end nobody told: a duration is not longer either."""
+
+PATIENCE_MS: Final = 30 * 86_400_000
+"""Where nothing runs or comes, time alone changes a decision within hours, or never."""
 
 Watcher: TypeAlias = Callable[[int, int, ClusterState], None]
 """Is shown the state as it is from one time until another, before that time passes."""
@@ -70,6 +78,7 @@ class Simulation:
         self._jobs.on_finished = lambda at_ms, job: self._submit_all(work.on_finished(job, at_ms))
         self._last_cycle_ms: int | None = None
         self._cycle_at_ms: int | None = None  # when the next one is due; None: not known
+        self._changed_ms = rules.start_ms  # when something last happened to jobs or nodes
         self._is_settled = False  # whether a cycle changed nothing, and nothing happened since
         self._to_come = 0  # submissions and changes of the cluster
         self._arrivals = work.jobs()
@@ -106,8 +115,11 @@ class Simulation:
         """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""
         if self._to_come or self._jobs.running:
             return False
+        if self._cycle_at_ms is None or self.now_ms - self._changed_ms > PATIENCE_MS:
+            return True
         # Of cycles at a fixed period there is always a next one, whatever the last one found.
-        return self._cycle_at_ms is None or (self._rules.every_ms is not None and self._is_settled)
+        is_settled = self._is_settled or not self.state.has_waiting()
+        return self._rules.every_ms is not None and is_settled
 
     def _begin(self, node_changes: Sequence[NodeChange]) -> None:
         start_ms = self._rules.start_ms
@@ -135,6 +147,11 @@ class Simulation:
         self, jobs: Iterable[Job], call: Callable[[int, Job], None] | None = None
     ) -> None:
         for job in jobs:
+            if self._rules.until_ms is None and job.submit_ms > self._rules.start_ms + LONGEST_MS:
+                raise SimulationError(
+                    f"job {job.name} would come more than {LONGEST_YEARS} years after the start; "
+                    "add a duration, or let jobs come more often"
+                )
             self._to_come += 1
             self._events.push(job.submit_ms, Rank.SUBMIT, call or self._submit, job)
 
@@ -143,6 +160,7 @@ class Simulation:
         self._jobs.submit(now_ms, job)
 
     def _change_nodes(self, now_ms: int, change: NodeChange) -> None:
+        self._changed_ms = now_ms
         self._to_come -= 1
         for name in change.lost:
             self._jobs.lose_node(now_ms, name)
@@ -160,6 +178,7 @@ class Simulation:
 
     def _changed(self, now_ms: int, queue: QueueName) -> None:
         """Take notice that *queue* holds or wants more or less."""
+        self._changed_ms = now_ms
         if self._past_use is not None:
             self._past_use.write(now_ms, queue)
         self._wake(now_ms)

@@ -101,6 +101,11 @@ def test_rows_that_are_cut_off_are_nobodys_mistake(tmp_path: Path) -> None:
     assert result.findings == ()
 
 
+def test_a_cut_that_leaves_nothing_is_told(tmp_path: Path) -> None:
+    [finding] = traced(tmp_path, HEAD + "1,0,60,1,a\n", ", from: 1h").findings
+    assert finding.message == "found 1 rows, none of which gives a job"
+
+
 def test_of_many_queues_that_are_not_there_some_are_told(tmp_path: Path) -> None:
     rows = "".join(f"{at},{at},60,1,other-{at}\n" for at in range(30))
     found = told(traced(tmp_path, HEAD + rows), tmp_path)

@@ -53,6 +53,14 @@ def times(seen: list[Happening], kind: type, start_ms: int) -> list[tuple[str, i
     ]
 
 
+def test_who_waits_in_vain_does_not_keep_a_run_without_end_alive(tmp_path: Path) -> None:
+    """With a delay, Kueue looks at the clock each time for who asks for more than there is."""
+    policies = "policies: [{policy: kueue, settings: {preemptionDelay: 5m}}]\n"
+    spec = NODES + QUEUES + WORK.replace("gpu: 1", "gpu: 100") + indented(policies)
+    found = scenario(tmp_path, spec + "  cycle: {lookAgain: 1d}\n")
+    assert [type(each) for each in happenings(found)] == [CapacityChanged, Submitted]
+
+
 def test_times_of_the_file_count_from_its_start(tmp_path: Path) -> None:
     """The second job runs from 1 to 3, b waits for its GPUs from 2 to 3 and runs until 4."""
     work = """

@@ -243,6 +243,7 @@ CHANGES = {
     "[{at: 1h, lose: [node-3]}]": "missing-reference",
     "[{at: 1h, for: 1h, add: {name: m, capacity: {gpu: 1}}}]": "contradiction",
     "[{at: 1h}]": "missing-field",
+    "[{at: 1h, lose: [node-1], for: 0s}]": "out-of-range",
 }
 
 

@@ -39,10 +39,15 @@ def trace_findings(work: TraceWork, offers: Sequence[Offer]) -> list[Finding]:
     path, tally = Path(work.path), TraceTally()
     try:
         jobs = islice(jobs_of_trace(path, work.rules, tally), work.jobs_at_most)
-        wrong = list(_unknown(work, _asked_for(jobs), offers))
+        asked = _asked_for(jobs)
+        wrong = list(_unknown(work, asked, offers))
     except TraceError as refused:
         problem = refused.problem.removeprefix(f"{path}: ")
         return [_finding(path, "error", "unreadable", problem, refused.fix), *tally.findings]
+    if not asked.queues and work.jobs_at_most != 0:
+        message = f"found {tally.rows:,} rows, none of which gives a job"
+        fix = "cut off less, or see below why they are dropped"
+        wrong.append(_finding(path, "error", "no-objects", message, fix))
     return [*wrong, *tally.findings, *_left_out(tally)]
 
 
