@@ -26,7 +26,7 @@ LONGEST_YEARS: Final = 300
 LONGEST_MS: Final = LONGEST_YEARS * 365 * 86_400_000
 """A run whose end nobody told: a duration is not longer either."""
 
-PATIENCE_MS: Final = 30 * 86_400_000
+PATIENCE_MS: Final = 7 * 86_400_000
 """Where nothing runs or comes, time alone changes a decision within hours, or never."""
 
 Watcher: TypeAlias = Callable[[int, int, ClusterState], None]
