@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fairlead.fairness.division import Claim
 from fairlead.fairness.division_tree import DivisionTree, ShareQueue, fair_shares
 from fairlead.fairness.kept_shares import KeptShares
+from tests.fairness.division_cases import strengths
 from tests.fairness.test_division_tree import UNITS, totals, trees
 
 Requests = dict[str, tuple[int, int]]
@@ -16,15 +17,18 @@ NO_HISTORY = Fraction(0)
 amounts = st.integers(0, 12) | st.integers(0, 60) | st.integers(0, 500)
 
 
-def plain(queues: list[ShareQueue], total: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    return fair_shares(DivisionTree.from_queues(queues), total, units=UNITS, k=NO_HISTORY)
+def plain(
+    queues: list[ShareQueue], total: tuple[int, ...], k: Fraction = NO_HISTORY
+) -> dict[str, tuple[int, ...]]:
+    return fair_shares(DivisionTree.from_queues(queues), total, units=UNITS, k=k)
 
 
-def asking(queue: ShareQueue, requested: tuple[int, ...] | None) -> ShareQueue:
-    if requested is None:
+def with_row(queue: ShareQueue, field: str, row: tuple[int, ...] | None) -> ShareQueue:
+    """The same queue with another number in a field of each claim."""
+    if row is None:
         return queue
-    pairs = zip(queue.claims, requested, strict=True)
-    claims = tuple(msgspec.structs.replace(claim, requested=each) for claim, each in pairs)
+    pairs = zip(queue.claims, row, strict=True)
+    claims = tuple(msgspec.structs.replace(claim, **{field: each}) for claim, each in pairs)
     return msgspec.structs.replace(queue, claims=claims)
 
 
@@ -40,9 +44,33 @@ def test_after_every_change_all_shares_are_those_of_a_new_division(
         st.dictionaries(names, st.tuples(amounts, amounts), max_size=3), st.just(first) | totals
     )
     for requested, total in data.draw(st.lists(steps, min_size=1, max_size=6)):
-        queues = [asking(queue, requested.get(queue.name)) for queue in queues]
+        queues = [with_row(queue, "requested", requested.get(queue.name)) for queue in queues]
         changed = kept.change(requested, total)
         after = plain(queues, total)
+        assert kept.shares() == after
+        assert changed == {name: row for name, row in after.items() if row != before[name]}
+        before = after
+
+
+@given(queues=trees(), total=totals, data=st.data())
+def test_so_it_is_where_past_use_counts(
+    queues: list[ShareQueue], total: tuple[int, ...], data: st.DataObject
+) -> None:
+    queues = [with_row(queue, "usage_e9", (0, 0)) for queue in queues]
+    kept = KeptShares(DivisionTree.from_queues(queues), total, units=UNITS)
+    before = plain(queues, total)
+    names = st.sampled_from([queue.name for queue in queues])
+    used = st.just(0) | st.integers(0, 10**9)
+    steps = st.tuples(
+        st.dictionaries(names, st.tuples(amounts, amounts), max_size=3),
+        st.dictionaries(names, st.tuples(used, used), max_size=3),
+        strengths,
+    )
+    for requested, usages, k in data.draw(st.lists(steps, min_size=1, max_size=6)):
+        queues = [with_row(queue, "requested", requested.get(queue.name)) for queue in queues]
+        queues = [with_row(queue, "usage_e9", usages.get(queue.name)) for queue in queues]
+        changed = kept.change(requested, total, usages_e9=usages, k=k)
+        after = plain(queues, total, k)
         assert kept.shares() == after
         assert changed == {name: row for name, row in after.items() if row != before[name]}
         before = after

@@ -1,8 +1,8 @@
-"""Fair shares of a tree without history, kept while requests and the total change, a few at a time.
+"""Fair shares of a tree, kept while requests, past use and the total change, a few at a time.
 
 `division_tree.fair_shares` divides every group of siblings anew. Whoever asks after each change
 would pay for all that exists; here a change costs the groups whose shares it may alter. Two facts
-spare the most:
+spare the most, where past use does not count:
 
 - One who lacks something may ask for more, or for less if it still lacks a unit, and nothing
   changes: every round offered it less than it needed, and so it would again.
@@ -14,13 +14,16 @@ spare the most:
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
+from types import MappingProxyType
+from typing import Final
 
 from msgspec.structs import replace
 
 from fairlead.fairness.division import Claim, Guarantees, divide_rest, settle_guarantees
 from fairlead.fairness.division_tree import DivisionTree
 
-_NO_HISTORY = Fraction(0)
+_NO_HISTORY: Final = Fraction(0)
+_NOBODY: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 
 
 class KeptShares:
@@ -34,20 +37,26 @@ class KeptShares:
         self.change({}, total)
 
     def change(
-        self, requested: Mapping[str, Sequence[int]], total: Sequence[int]
+        self,
+        requested: Mapping[str, Sequence[int]],
+        total: Sequence[int],
+        *,
+        usages_e9: Mapping[str, Sequence[int]] = _NOBODY,
+        k: Fraction = _NO_HISTORY,
     ) -> dict[str, tuple[int, ...]]:
-        """Let some queues request other amounts; return the shares of all that now differ.
+        """Let some queues request other amounts, or have used others; return what now differs.
 
-        From then on everybody has what `fair_shares` would give. Cost: that of one `divide` for
-        each group that has to be divided again.
+        From then on everybody has what `fair_shares` would give with *k*. Cost: that of one
+        `divide` for each group that has to be divided again.
         """
-        for name, amounts in requested.items():
-            place = self._places[name]
-            for axis, amount in zip(self._axes, amounts, strict=True):
-                axis.request(place, amount)
+        for change, rows in ((_Axis.request, requested), (_Axis.count_use, usages_e9)):
+            for name, amounts in rows.items():
+                place = self._places[name]
+                for axis, amount in zip(self._axes, amounts, strict=True):
+                    change(axis, place, amount)
         changed: set[int] = set()
         for axis, amount in zip(self._axes, total, strict=True):
-            changed.update(axis.divide(amount))
+            changed.update(axis.divide(amount, k))
         return {self._names[place]: self._share(place) for place in sorted(changed)}
 
     def shares(self) -> dict[str, tuple[int, ...]]:
@@ -61,13 +70,14 @@ class KeptShares:
 class _Group:
     """The places of some siblings in the list of all queues, and what follows from their claims."""
 
-    __slots__ = ("amount", "end", "first", "guarantees", "levels", "parent", "wanted")
+    __slots__ = ("amount", "end", "first", "guarantees", "levels", "parent", "users", "wanted")
 
     def __init__(self, first: int, parent: int | None, levels: tuple[range, ...]) -> None:
         self.first = self.end = first
         self.parent = parent
         self.levels = levels
         self.wanted = 0  # by all of them together
+        self.users = 0  # how many have a past use
         self.amount: int | None = None  # that was divided; None: not yet
         self.guarantees: Guarantees | None = None  # None: to be worked out
 
@@ -78,6 +88,7 @@ class _Axis:
     def __init__(self, tree: DivisionTree, axis: int, unit: int) -> None:
         self.shares = [0] * len(tree.parents)
         self._unit = unit
+        self._k = _NO_HISTORY
         self._claims: list[Claim] = []
         self._wants: list[int] = []  # what each would have if there were enough
         self._groups: list[_Group] = []
@@ -93,6 +104,7 @@ class _Axis:
             self._group_of += [number] * len(siblings.names)
             group.end = len(self._claims)
             group.wanted = sum(self._wants[group.first : group.end])
+            group.users = sum([claim.usage_e9 > 0 for claim in siblings.claims[axis]])
         self._stale = list(range(len(self._groups)))  # a heap: parents come first
 
     def request(self, place: int, requested: int) -> None:
@@ -110,15 +122,28 @@ class _Axis:
         share = self.shares[place]
         # A round compares needs with portions that are not yet rounded down to whole units.
         lacks_still = share < before < now or share + self._unit <= now < before
-        if now != before and not lacks_still:
+        if now != before and (self._has_history(group) or not lacks_still):
             heappush(self._stale, number)
 
-    def divide(self, total: int) -> list[int]:
+    def count_use(self, place: int, usage_e9: int) -> None:
+        """Let one queue have used another part; its share is as before until all is divided."""
+        before = self._claims[place]
+        if usage_e9 == before.usage_e9:
+            return
+        self._claims[place] = replace(before, usage_e9=usage_e9)
+        number = self._group_of[place]
+        group = self._groups[number]
+        group.guarantees = None
+        group.users += (usage_e9 > 0) - (before.usage_e9 > 0)
+        heappush(self._stale, number)
+
+    def divide(self, total: int, k: Fraction) -> list[int]:
         """Bring all shares up to date; return the places of those that changed."""
         changed: list[int] = []
         stale, groups, shares = self._stale, self._groups, self.shares
         if groups and groups[0].amount != total:
             heappush(stale, 0)
+        self._weigh(k)
         last = -1
         while stale:
             number = heappop(stale)
@@ -137,16 +162,28 @@ class _Axis:
                         heappush(stale, self._beneath[place])
         return changed
 
+    def _weigh(self, k: Fraction) -> None:
+        """Let past use count so much from now on."""
+        if k != self._k:
+            self._k = k
+            for number, group in enumerate(self._groups):
+                if group.users:
+                    heappush(self._stale, number)
+
     def _divided(self, group: _Group, amount: int) -> list[int]:
         if amount != group.amount:
             group.amount = amount
             group.guarantees = None  # one may be guaranteed all there is
-        if amount >= group.wanted:
+        if amount >= group.wanted and not self._has_history(group):
             return self._wants[group.first : group.end]
         if group.guarantees is None:
             claims = self._claims[group.first : group.end]
             group.guarantees = settle_guarantees(amount, claims, group.levels)
-        return divide_rest(amount, group.guarantees, unit=self._unit, k=_NO_HISTORY)
+        return divide_rest(amount, group.guarantees, unit=self._unit, k=self._k)
+
+    def _has_history(self, group: _Group) -> bool:
+        """Return whether past use counts: then who has used enough may get nothing for a while."""
+        return group.users > 0 and self._k > 0
 
 
 def _want(claim: Claim) -> int:

@@ -4,11 +4,11 @@ A cluster is divided anew in every cycle, and in most of them one queue asks for
 in the last one. So what was worked out is kept, and worked out again where its numbers changed.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from fractions import Fraction
 
 from fairlead.fairness.division_tree import DivisionTree
-from fairlead.fairness.standing_division import StandingDivision
+from fairlead.fairness.kept_shares import KeptShares
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
@@ -16,9 +16,9 @@ from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.shares import (
     NO_USAGE,
     KaiShare,
-    claims_of,
     kai_share,
     share_queues,
+    usage_of,
     whole_units,
 )
 
@@ -41,10 +41,9 @@ class FollowedShares:
         self._layout: int | None = None  # the moment; None: nothing was divided
         self._total: Amounts = ()
         self._usage = state.usage
-        self._weights: dict[QueueName, Sequence[int]] = {}
         self._sums: dict[QueueName, list[int]] = {}  # what was held, and what waited
-        self._tree = DivisionTree.from_queues(())
-        self._division = StandingDivision(())
+        self._fair: dict[str, Amounts] = {}
+        self._division = KeptShares(DivisionTree.from_queues(()), (), units=())
 
     def catch_up(self) -> None:
         """Divide the cluster as it is now.
@@ -57,31 +56,28 @@ class FollowedShares:
             self._begin()
         total, k = state.total(), self._k if state.usage else NO_USAGE
         asking = self._who_asks_for_something_else()
-        if asking:
-            self._tree = self._tree.with_claims(
-                {str(name): claims_of(state, name, self._weights[name]) for name in asking}
-            )
-        entitled = map(QueueName, self._division.divide(self._tree, total, k))
-        is_same = total == self._total
-        for name in {*asking, *entitled} if is_same else self._sums:  # whose order shows at first
-            self._work_out(name, total)
+        requested = {str(name): state.requested(name) for name in asking}
+        usages_e9 = {str(name): usage_of(state, name) for name in asking}
+        entitled = self._division.change(requested, total, usages_e9=usages_e9, k=k)
+        self._fair |= entitled
+        changed = {*asking, *map(QueueName, entitled)}
+        for name in changed if total == self._total else self._sums:  # whose order shows at first
+            share = kai_share(state, name, self._fair[name])
+            self.shares[name] = share
+            self.numbers[name] = queue_numbers(state, share, total)
         self._total = total
 
     def _begin(self) -> None:
         """Look at the queues as if for the first time."""
         state = self._state
         names = state.tree_order()
-        queues = share_queues(state, names)
+        tree = DivisionTree.from_queues(share_queues(state, names))
         self._layout = state.layout.moment
         self._total = ()
         self._usage = state.usage
-        self._weights = {
-            name: [claim.weight for claim in queue.claims]
-            for name, queue in zip(names, queues, strict=True)
-        }
         self._sums = {name: self._sums_of(name) for name in names}
-        self._tree = DivisionTree.from_queues(queues)
-        self._division = StandingDivision(whole_units(state))
+        self._division = KeptShares(tree, state.total(), units=whole_units(state))
+        self._fair = self._division.shares()
         self.course = RaceCourse(state, names)
         self.shares.clear()
         self.numbers.clear()
@@ -104,8 +100,3 @@ class FollowedShares:
     def _sums_of(self, name: QueueName) -> list[int]:
         sums = self._state.sums[name]
         return sums.allocated + sums.pending
-
-    def _work_out(self, name: QueueName, total: Amounts) -> None:
-        share = kai_share(self._state, name, self._division.shares[name])
-        self.shares[name] = share
-        self.numbers[name] = queue_numbers(self._state, share, total)

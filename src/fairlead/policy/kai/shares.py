@@ -74,7 +74,7 @@ def share_queues(state: ClusterState, names: Sequence[QueueName]) -> list[ShareQ
     return [_share_queue(state, name, own) for name, own in zip(names, weights, strict=True)]
 
 
-def claims_of(state: ClusterState, name: QueueName, weights: Sequence[int]) -> tuple[Claim, ...]:
+def _claims(state: ClusterState, name: QueueName, weights: Sequence[int]) -> tuple[Claim, ...]:
     """Return what a queue claims on each axis, with its *weights* on a scale common to all."""
     queue = state.queues[name]
     rows = zip(
@@ -142,5 +142,5 @@ def _share_queue(state: ClusterState, name: QueueName, weights: Sequence[int]) -
         parent=queue.parent,
         priority=queue.priority,
         created_ms=queue.created_ms,
-        claims=claims_of(state, name, weights),
+        claims=_claims(state, name, weights),
     )
