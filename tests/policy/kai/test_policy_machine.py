@@ -60,7 +60,7 @@ class PlannedHistory(RuleBasedStateMachine):
         state, shares = self.state, self.followed.shares
         shares.catch_up()
         rows = KaiShares(state, state.total(), self.settings.k).rows()
-        assert list(shares.shares.values()) == rows
+        assert list(shares.shares.values()) == self.policy.shares(state) == rows
         assert list(shares.numbers.values()) == [
             queue_numbers(state, row, state.total()) for row in rows
         ]

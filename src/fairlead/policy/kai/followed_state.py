@@ -18,18 +18,18 @@ class FollowedState:
 
     def __init__(self, state: ClusterState, settings: KaiSettings) -> None:
         """Follow *state* for cycles with *settings*."""
+        self.state = state
         self.finder = _node_finder(state, settings)
         self.shares = FollowedShares(state, settings.k)
         self.pool = VictimPool(state, self.gang)
         self.kinds = JobKinds(state)
-        self._state = state
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
-        workload, known = self._state.workloads[job], self._gangs.get(job)
+        workload, known = self.state.workloads[job], self._gangs.get(job)
         if known is None or known[0] is not workload:
-            if len(self._gangs) > 2 * len(self._state.workloads):  # most of them have gone
+            if len(self._gangs) > 2 * len(self.state.workloads):  # most of them have gone
                 self._gangs.clear()
             known = self._gangs[job] = workload, Gang(workload)
         return known[1]

@@ -8,6 +8,7 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.look_ahead import look_ahead
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.shares import KaiShare
 
 
 class KaiPolicy:
@@ -16,6 +17,7 @@ class KaiPolicy:
     def __init__(self, settings: KaiSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
+        self._followed: FollowedState | None = None
         self._last: _Planned | None = None
 
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
@@ -23,7 +25,7 @@ class KaiPolicy:
 
         The same state gives the same decisions, whatever was planned before and in whichever order
         things were listed. A state that has not changed since the last call costs nothing; one
-        that has, keeps its index of nodes.
+        that has, keeps what did not change.
         """
         decisions = self._look_ahead(state, now_ms, tells_why=True)
         return Plan(taken_ms=now_ms, decisions=decisions)
@@ -35,18 +37,32 @@ class KaiPolicy:
         """
         return self._look_ahead(state, now_ms, tells_why=False)
 
+    def shares(self, state: ClusterState) -> list[KaiShare]:
+        """Return what queues are entitled to, parents before children, siblings by name.
+
+        Law: these are the rows of `KaiShares`. Cost: what changed since the last plan.
+        """
+        division = self._follow(state).shares
+        division.catch_up()
+        return list(division.shares.values())
+
     def _look_ahead(
         self, state: ClusterState, now_ms: int, *, tells_why: bool
     ) -> tuple[Decision, ...]:
-        last = self._last if self._last is not None and self._last.state is state else None
+        followed, last = self._follow(state), self._last
         if last is not None and last.may_serve(state, now_ms, tells_why=tells_why):
             return last.decisions
-        followed = FollowedState(state, self.settings) if last is None else last.followed
         outlook = look_ahead(state, self.settings, now_ms, followed, tells_why=tells_why)
         taken_ms = now_ms if outlook.looked_at_the_clock else None
         decisions = outlook.decisions
-        self._last = _Planned(state, state.moment, followed, decisions, tells_why, taken_ms)
+        self._last = _Planned(state.moment, decisions, tells_why, taken_ms)
         return decisions
+
+    def _follow(self, state: ClusterState) -> FollowedState:
+        """Return what is kept of *state*, and of no other."""
+        if self._followed is None or self._followed.state is not state:
+            self._followed, self._last = FollowedState(state, self.settings), None
+        return self._followed
 
     @property
     def looked_at_the_clock(self) -> bool:
@@ -55,11 +71,9 @@ class KaiPolicy:
 
 
 class _Planned(NamedTuple):
-    """The last state that was planned for, and what came of it."""
+    """When a state was planned for, and what came of it."""
 
-    state: ClusterState
     moment: int
-    followed: FollowedState
     decisions: tuple[Decision, ...]
     tells_why: bool  # those who wait
     taken_ms: int | None  # None: at any time they would be the same

@@ -13,7 +13,6 @@ from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.job import Job
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation, SimulatedQueue
@@ -37,12 +36,12 @@ _CYCLE_MS = 1000
 def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> None:
     """Write the table line by line, the head first."""
     state = _cluster(asked)
-    settings = KaiSettings(k=asked.k)
+    policy = KaiPolicy(KaiSettings(k=asked.k))
     write(HEAD)
 
     def watch(now_ms: int, until_ms: int, state: ClusterState) -> None:
         del until_ms  # there is a cycle every second, and nothing happens in between
-        for line in _lines(now_ms // _CYCLE_MS, state, settings):
+        for line in _lines(now_ms // _CYCLE_MS, state, policy):
             write(line)
 
     rules = SimulationRules(until_ms=asked.cycles * _CYCLE_MS, every_ms=_CYCLE_MS)
@@ -52,7 +51,7 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
     )
     Simulation(
         state,
-        KaiPolicy(settings),
+        policy,
         WorkloadMaker(state, "kai"),
         _AllAtOnce(asked),
         rules,
@@ -109,8 +108,8 @@ def _queue(asked: SimulatedQueue, created_ms: int) -> Queue:
     )
 
 
-def _lines(cycle: int, state: ClusterState, settings: KaiSettings) -> Iterator[str]:
-    for row in KaiShares(state, state.total(), settings.k).rows():
+def _lines(cycle: int, state: ClusterState, policy: KaiPolicy) -> Iterator[str]:
+    for row in policy.shares(state):
         held = state.sums[row.queue].allocated[_GPU_AXIS] / _DEVICE
         share = row.fair_share[_GPU_AXIS] / _DEVICE
         yield f"{cycle},{row.queue},{held:.6f},{share:.6f}"
