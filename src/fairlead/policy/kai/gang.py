@@ -35,31 +35,26 @@ class Fullness(IntEnum):
 class Gang:
     """The groups of one job, which stay the same for as long as its workload does."""
 
-    __slots__ = ("_choice", "groups")
+    __slots__ = ("_choice", "_first_pods", "groups")
 
     def __init__(self, workload: Workload) -> None:
         """Sort the pods of *workload* that may start into its groups."""
         self.groups, self._choice = _groups(workload)
+        self._first_pods: tuple[PodId, ...] | None = None  # None: nobody asked
 
     def next_pods(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
         """Return the pods that would start next, given what has a place; none: the job waits.
 
         Below a minimum that is all that is missing, in every group that is needed. Where one has
         too few pods left for that, nothing starts. Else it is the first pod without a place, of
-        the groups that are needed before the others. Pods that are *away* do not wait.
+        the groups that are needed before the others. Pods that are *away* do not wait. Cost: a look
+        at each pod; for a job that has nothing, once.
         """
-        placed = {*(run.pods if run else ()), *away}
-        waiting = [[pod for pod in group.pods if pod not in placed] for group in self.groups]
-        counts = self._counts(run)
-        needed = self._needed(counts)
-        lacking = self._lacking(counts, needed)
-        if not any(lacking):
-            order = sorted(range(len(waiting)), key=lambda at: at not in needed)
-            return tuple(next(((waiting[at][0],) for at in order if waiting[at]), ()))
-        pairs = list(zip(lacking, waiting, strict=True))
-        if any(lack > len(pods) for lack, pods in pairs):
-            return ()
-        return tuple([pod for lack, pods in pairs for pod in pods[:lack]])
+        if run is not None or away:
+            return self._next_pods(run, away)
+        if self._first_pods is None:
+            self._first_pods = self._next_pods(None, frozenset())
+        return self._first_pods
 
     def spare(self, pods: Sequence[PodId]) -> PodId | None:
         """Return the last of *pods* whose group has more of them than it needs, if there is one."""
@@ -133,6 +128,20 @@ class Gang:
         ]
         needed = [(self.groups[at], there[at]) for at in self._needed(counts)]
         return [(group, pods) for group, pods in needed if pods < group.minimum]
+
+    def _next_pods(self, run: Run | None, away: Set[PodId]) -> tuple[PodId, ...]:
+        placed = {*(run.pods if run else ()), *away}
+        waiting = [[pod for pod in group.pods if pod not in placed] for group in self.groups]
+        counts = self._counts(run)
+        needed = self._needed(counts)
+        lacking = self._lacking(counts, needed)
+        if not any(lacking):
+            order = sorted(range(len(waiting)), key=lambda at: at not in needed)
+            return tuple(next(((waiting[at][0],) for at in order if waiting[at]), ()))
+        pairs = list(zip(lacking, waiting, strict=True))
+        if any(lack > len(pods) for lack, pods in pairs):
+            return ()
+        return tuple([pod for lack, pods in pairs for pod in pods[:lack]])
 
     def _counts(self, run: Run | None) -> list[int]:
         """Return how many pods of each group have a place and are not told to leave it."""
