@@ -25,7 +25,7 @@ SCENARIO = indented(
         trace: {path: log.csv, queues: {others: b}}
     """
 )
-LOG = "id,submit_s,run_s,queue,user,gpus\n1,0,60,x,ann,1\n2,5,60,x,bo,2\n"
+LOG = "job_id,submit_s,run_s,queue,user,gpus\n1,0,60,x,ann,1\n2,5,60,x,bo,2\n"
 
 
 def marks(
