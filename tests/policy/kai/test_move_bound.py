@@ -59,3 +59,11 @@ def test_the_scarcest_resource_counts() -> None:
 
 def test_nothing_is_denied_where_it_is_not_certain_who_leaves() -> None:
     assert MoveBound(ROOMS, None).allows([(0, 100)], {"half"})
+
+
+def test_where_a_claimant_may_look_counts_also_for_the_same_sizes() -> None:
+    """Pods with a part of a GPU look at nodes with GPUs alone; both nodes have 8 cpu."""
+    bound = MoveBound(ROOMS, [])
+    assert not bound.allows([(8, 0), (8, 0)], {"half"})
+    assert bound.allows([(8, 0), (8, 0)], {"half", "full"})
+    assert not bound.allows([(8, 0), (8, 0)], {"half"})

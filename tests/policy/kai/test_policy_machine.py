@@ -3,16 +3,19 @@
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from msgspec.structs import replace
 
 from fairlead.model.apply import apply
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
     Event,
     NodeAdded,
+    NodeChanged,
     NodeRemoved,
     QueueChanged,
     UsageChanged,
     WorkloadAdded,
+    WorkloadChanged,
     WorkloadFinished,
     WorkloadLeaving,
     WorkloadStopped,
@@ -66,13 +69,14 @@ class PlannedHistory(RuleBasedStateMachine):
         ]
         assert list(shares.leaves) == [row.queue for row in rows if not state.children(row.queue)]
 
-    @rule()
-    def line_up_those_who_may_give_way(self) -> None:
+    @rule(data=st.data())
+    def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
         state, pool = self.state, self.followed.pool
         fresh = FollowedState(state, self.settings).pool
         for queue in state.queues:
-            assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
             assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
+            if data.draw(st.booleans()):  # a priority is looked up without a line, too
+                assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
 
     @rule(data=st.data())
     def count_past_use(self, data: st.DataObject) -> None:
@@ -90,6 +94,25 @@ class PlannedHistory(RuleBasedStateMachine):
     def change_a_queue(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.state.queues)))
         self.state.apply(QueueChanged(data.draw(queues(name, self.state.queues[name].parent))))
+
+    @rule(data=st.data())
+    def change_a_job(self, data: st.DataObject) -> None:
+        """Its priority, or its queue while it waits."""
+        if self.state.workloads:
+            name = data.draw(st.sampled_from(sorted(self.state.workloads)))
+            job = self.state.workloads[name]
+            leaves = [each for each in self.state.queues if each.startswith("t")]
+            is_free = name not in self.state.runs and leaves
+            queue = data.draw(st.sampled_from(sorted(leaves))) if is_free else job.queue
+            priority = data.draw(st.sampled_from([50, 75]))
+            changed = replace(job, queue=queue, priority=priority)
+            self.state.apply(WorkloadChanged(changed))
+
+    @rule(data=st.data())
+    def cordon_a_node(self, data: st.DataObject) -> None:
+        if self.state.nodes:
+            node = self.state.nodes[data.draw(st.sampled_from(sorted(self.state.nodes)))]
+            self.state.apply(NodeChanged(replace(node, cordoned=not node.cordoned)))
 
     @rule(data=st.data())
     def tell_pods_to_leave(self, data: st.DataObject) -> None:

@@ -40,17 +40,17 @@ class MoveBound:
             if room is not None:  # else nothing is won there, and who leaves may take its place
                 self._free[node] = tuple(map(add, self._free.get(node, room.later), freed))
                 self._asked.append(asked)
-        self._known: dict[tuple[Amounts, ...], bool] = {}
+        self._known: dict[tuple[tuple[Amounts, ...], Set[str]], bool] = {}
 
     def allows(self, sizes: Sequence[Amounts], base: Set[str]) -> bool:
         """Return whether pods that ask for *sizes* may all find places on these nodes and those.
 
-        *base* must be the same for the same sizes. Law: if not, no search can succeed in which
-        nobody may lose a place. Cost: a look at each node, once for the same sizes.
+        Law: if not, no search can succeed in which nobody may lose a place. Cost: a look at each
+        node, once for the same sizes and nodes.
         """
         if not self._is_certain:
             return True
-        key = tuple(sorted(sizes))
+        key = tuple(sorted(sizes)), frozenset(base)
         if key not in self._known:
             self._known[key] = all(self._has_places(size, sizes, base) for size in set(sizes))
         return self._known[key]

@@ -66,6 +66,7 @@ class VictimPool:
         self._lines: dict[QueueName, list[Entry]] = {}
         self._lowest: dict[QueueName, int | None] = {}
         self._known: dict[WorkloadName, _Known] = {}
+        self._queue_of: dict[WorkloadName, QueueName] = {}  # in which each was found
 
     def line(self, queue: QueueName) -> list[Entry]:
         """Return the line of a leaf as it is now, which nobody else may change.
@@ -86,8 +87,7 @@ class VictimPool:
         """
         self._catch_up()
         if queue not in self._lowest:
-            state = self._state
-            running = [state.workloads[name] for name in state.queued(queue) if name in state.runs]
+            running = [self._state.workloads[name] for name in self._running(queue)]
             priorities = [each.priority for each in running if each.preemptible]
             self._lowest[queue] = min(priorities, default=None)
         return self._lowest[queue]
@@ -109,27 +109,32 @@ class VictimPool:
             for name in touched.since(self._read_at):
                 self._forget(name)
         else:
-            for memory in (self._lines, self._lowest, self._known):
+            for memory in (self._lines, self._lowest, self._known, self._queue_of):
                 memory.clear()
         self._read_at = touched.moment
 
     def _forget(self, name: WorkloadName) -> None:
         """Take notice that something about a job changed, maybe its queue."""
-        known, now = self._known.get(name), self._state.workloads.get(name)
-        for queue in {each.queue for each in (known and known.workload, now) if each}:
-            self._lines.pop(queue, None)
-            self._lowest.pop(queue, None)
+        now = self._state.workloads.get(name)
+        for queue in {self._queue_of.pop(name, None), None if now is None else now.queue}:
+            if queue is not None:
+                self._lines.pop(queue, None)
+                self._lowest.pop(queue, None)
         if now is None:
             self._known.pop(name, None)
+
+    def _running(self, queue: QueueName) -> list[WorkloadName]:
+        """Return who of a leaf has a place, and remember where it was found."""
+        names = [name for name in self._state.queued(queue) if name in self._state.runs]
+        self._queue_of.update(dict.fromkeys(names, queue))
+        return names
 
     def _made(self, queue: QueueName) -> list[Entry]:
         """Line up a leaf; of its jobs, only those are looked at that were different before."""
         runs, known = self._state.runs, self._known
         entries = []
-        for name in self._state.queued(queue):
-            run = runs.get(name)
-            if run is None:
-                continue
+        for name in self._running(queue):
+            run = runs[name]
             workload, before = self._state.workloads[name], known.get(name)
             if before is None or before.workload is not workload or before.pods != run.pods:
                 before = _Known(workload, dict(run.pods), self._entry_of(workload, run))

@@ -108,7 +108,7 @@ _OF_JOBS: Final = (
 )
 _OF_RESOURCES: Final = (
     _Column("allocated", "Got", "amount-time", "held", lambda r, name: r.allocated[name]),
-    _Column("entitled", "Due", "amount-time", "entitled, by the samples", _entitled),
+    _Column("entitled", "Due", "amount-time", "entitled, from change to change", _entitled),
     _Column("utilisation", "Part of cluster", "percent", "", lambda r, name: r.utilisation[name]),
     _Column(
         "received_to_entitled",
