@@ -5,6 +5,8 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -133,6 +135,30 @@ def test_who_is_killed_while_an_old_result_makes_way_leaves_no_run_of_it_for_eve
         end(folder, small, "new")
     assert sorted(each.name for each in to.iterdir()) == ["new", "result.json"]
     assert read_result(to).about.leaving == ()
+
+
+def test_who_is_killed_before_a_run_is_listed_does_not_leave_it_for_ever(
+    tmp_path: Path, small: Scenario
+) -> None:
+    to = tmp_path / "out"
+    tell = ResultFolder._tell
+
+    def stopped(self: ResultFolder, **facts: Any) -> None:
+        if "runs" in facts:
+            raise KeyboardInterrupt
+        tell(self, **facts)
+
+    with (
+        mock.patch.object(ResultFolder, "_tell", stopped),
+        closing(ResultFolder(to, "small", ["kai"])) as folder,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        end(folder, small, "kai")
+    assert (to / "kai").is_dir()
+    assert read_result(to).runs == ()
+    with closing(ResultFolder(to, "small", ["new"])) as folder:
+        end(folder, small, "new")
+    assert sorted(each.name for each in to.iterdir()) == ["new", "result.json"]
 
 
 def test_two_at_a_time_do_not_write_to_one_folder(tmp_path: Path) -> None:

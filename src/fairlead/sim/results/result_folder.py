@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -54,10 +54,11 @@ class ResultFolder:
             check_run_name(name)
         try:
             self._is_new = not path.exists()
-            before = _runs_there(path)
+            _runs_there(path)
             _check_ways(path, self._asked)
             self.aside.mkdir(parents=True, exist_ok=True)
             self._hold = _hold(self.aside)
+            before = _runs_there(path)  # another one may have ended until then
             _empty(self.aside)
             (path / _BEGUN).unlink(missing_ok=True)
         except OSError as wrong:
@@ -76,20 +77,23 @@ class ResultFolder:
     def ended(self, run: RunAbout) -> None:
         """Take notice that a run is written. In which order they end makes no difference.
 
-        With the first one, the result that was there before makes way.
+        With the first one, the result that was there before makes way. Until it is listed, the run
+        is among those that leave: whoever is stopped here can be understood.
         """
+        leaving = tuple(dict.fromkeys([*self._about.leaving, run.name]))
+        self._tell(leaving=leaving)
         try:
+            for name in leaving:
+                _remove_run(self.path / name)
             if not self._ended:
-                self._make_way()
-            _remove_run(self.path / run.name)
+                _remove_page(self.path / PAGE_FILE)
             self.of_run(run.name).rename(self.path / run.name)
         except OSError as wrong:
             raise not_written(self.path / run.name, wrong) from None
         self._ended[run.name] = run.complete
         names = tuple(name for name in self._asked if name in self._ended)
         is_complete = names == self._asked and all(self._ended.values())
-        self._about = msgspec.structs.replace(self._about, runs=names, complete=is_complete)
-        write_json(self.path / RESULT_FILE, self._about)
+        self._tell(runs=names, complete=is_complete, leaving=())
 
     def close(self) -> None:
         """Remove what there is of runs that have not ended, and let others write here.
@@ -102,13 +106,9 @@ class ResultFolder:
             with suppress(OSError):  # somebody has put something there meanwhile
                 self.path.rmdir()
 
-    def _make_way(self) -> None:
-        """Remove what is listed, after saying so: whoever is stopped here can be understood."""
+    def _tell(self, **facts: Any) -> None:
+        self._about = msgspec.structs.replace(self._about, **facts)
         write_json(self.path / RESULT_FILE, self._about)
-        for name in self._about.leaving:
-            _remove_run(self.path / name)
-        _remove_page(self.path / PAGE_FILE)
-        self._about = msgspec.structs.replace(self._about, leaving=())
 
 
 RESULTS: Final = "results"

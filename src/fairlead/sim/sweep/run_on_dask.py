@@ -35,9 +35,9 @@ def dask_cluster(address: str) -> Iterator["DaskCluster"]:
         raise SimulationError(
             "Dask is not installed: pip install 'fairlead[dask]', here and where the workers are"
         ) from None
-    logger = logging.getLogger(distributed.__name__)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    levels = {logger: logger.level for logger in _loggers(distributed.__name__)}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         _see_who_answers(address)
         with distributed.Client(address, timeout=_CONNECT_S, set_as_default=False) as client:
@@ -48,7 +48,14 @@ def dask_cluster(address: str) -> Iterator["DaskCluster"]:
                 )
             yield DaskCluster(address, client)
     finally:
-        logger.setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)
+
+
+def _loggers(package: str) -> list[logging.Logger]:
+    """Return the loggers of a package and its parts, some of which have levels of their own."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(f"{package}.")]
+    return [logging.getLogger(name) for name in (package, *names)]
 
 
 def _see_who_answers(address: str) -> None:
