@@ -1,7 +1,6 @@
 """Who waits is looked at again when something may come of it, and plans are as if all were."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from random import Random
 
 import pytest
@@ -16,7 +15,6 @@ from fairlead.model.events import (
     NodeAdded,
     NodeChanged,
     Placement,
-    QueueChanged,
     WorkloadAdded,
     WorkloadFinished,
     WorkloadLeaving,
@@ -25,14 +23,13 @@ from fairlead.model.events import (
 )
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
-from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import (
-    AXES,
     NOW_MS,
     ONE_NODE,
     OURS,
@@ -43,20 +40,6 @@ from tests.policy.elastic_quota.random_world import (
 
 def node(name: str, cpu: int) -> Event:
     return NodeAdded(Node(name=name, allocatable=(cpu, 999, 0, 99), occupied=(0, 0, 0, 0)))
-
-
-def quota(namespace: str, *, least: int, most: int | None = None) -> Event:
-    return QueueChanged(
-        Queue(
-            name=QueueName(namespace),
-            weights=(Decimal(1),) * len(AXES),
-            guaranteed=(least, 0, 0),
-            ceiling=(most, None, None),
-            borrow_limit=AXES.unlimited,
-            lend_limit=AXES.unlimited,
-            extension=ElasticQuota(),
-        )
-    )
 
 
 def job(

@@ -14,6 +14,7 @@ from fairlead.model.workload import PodConstraints
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_laws import checked_plan
+from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import (
     NOW_MS,
     ONE_NODE,
@@ -22,7 +23,7 @@ from tests.policy.elastic_quota.random_world import (
     build,
     worlds,
 )
-from tests.policy.elastic_quota.test_refused_pods import node, pod, quota
+from tests.policy.elastic_quota.test_refused_pods import node, pod
 
 ROUNDS = 30
 fixed = st.sampled_from([OURS, PROTECTS_MIN, ONE_NODE])

@@ -1,7 +1,6 @@
 """A refused pod is tried again when its refusal could have changed, and not in every cycle."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from fairlead.model.events import (
     Event,
     NodeAdded,
     Placement,
-    QueueChanged,
     WorkloadAdded,
     WorkloadFinished,
     WorkloadLeaving,
@@ -19,14 +17,14 @@ from fairlead.model.events import (
 )
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
-from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
 from fairlead.policy.elastic_quota import pod_turn
 from fairlead.policy.elastic_quota.claims import Claim
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
-from tests.policy.elastic_quota.random_world import AXES, NOW_MS, OURS, build
+from tests.policy.elastic_quota.quota_event import quota
+from tests.policy.elastic_quota.random_world import NOW_MS, OURS, build
 
 ONLY = PodId(0, 0)
 BOTH = pytest.mark.parametrize("settings", [OURS, FAITHFUL], ids=["ours", "faithful"])
@@ -35,20 +33,6 @@ BOTH = pytest.mark.parametrize("settings", [OURS, FAITHFUL], ids=["ours", "faith
 def node(name: str, cpu: int) -> Event:
     size = (cpu, 100, 0, 9)
     return NodeAdded(Node(name=name, allocatable=size, occupied=(0, 0, 0, 0)))
-
-
-def quota(namespace: str, *, least: int, most: int | None = None) -> Event:
-    return QueueChanged(
-        Queue(
-            name=QueueName(namespace),
-            weights=(Decimal(1),) * len(AXES),
-            guaranteed=(least, 0, 0),
-            ceiling=(most, None, None),
-            borrow_limit=AXES.unlimited,
-            lend_limit=AXES.unlimited,
-            extension=ElasticQuota(),
-        )
-    )
 
 
 def pod(title: str, cpu: int, on: str | None = None) -> Iterator[Event]:
