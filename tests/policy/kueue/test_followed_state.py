@@ -16,11 +16,12 @@ from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.followed_state import may_be_followed
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominator
-from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
+from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, build
 from tests.policy.kueue.random_plan_world import Row
 
 STEPS = 20
+RUN_TIMES_MS = (0, 0, 1, 1500)  # steps of the histories are up to a second apart
 STRATEGIES = (BOTH_STRATEGIES, BOTH_STRATEGIES, BOTH_STRATEGIES[:1], BOTH_STRATEGIES[1:])
 
 
@@ -30,7 +31,11 @@ class History:
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
         self.groups = self.chance.choice(("gpu:any", "gpu:any", "cpu,gpu:any"))
-        self.settings = KueueSettings(fair_sharing=True, strategies=self.chance.choice(STRATEGIES))
+        self.settings = KueueSettings(
+            fair_sharing=True,
+            strategies=self.chance.choice(STRATEGIES),
+            options=KueueOptions(min_run_time_ms=self.chance.choice(RUN_TIMES_MS)),
+        )
         self.policy = KueuePolicy(self.settings)
         self.now_ms = NOW_MS
         self.came = 0

@@ -1,9 +1,12 @@
 """A state that a policy follows through its changes, so that a plan costs what changed.
 
 Only where what happens to one who waits can be told from few facts: fair sharing is on without
-options of ours, and every queue is open, lets others pass, reclaims from anybody and has one flavor
-of each resource. Elsewhere, and where somebody must leave without a claim, every plan is made anew.
+options of ours but a minimum run time, and every queue is open, lets others pass, reclaims from
+anybody and has one flavor of each resource. Elsewhere, and where somebody must leave without a
+claim, every plan is made anew.
 """
+
+from heapq import heappop, heappush
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision
@@ -27,7 +30,7 @@ def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
         settings.fair_sharing
         and settings.admission_fair_sharing is None
         and not settings.feature_gates
-        and settings.options == KueueOptions()
+        and settings.options == KueueOptions(min_run_time_ms=settings.options.min_run_time_ms)
     )
     if not is_plain or any(each.drained for each in state.catalogue.local_queues.values()):
         return False
@@ -64,11 +67,12 @@ class FollowedState:
         self._seen_in: dict[WorkloadName, TreeView] = {}
         self._backing_off: set[WorkloadName] = set()
         self._told_off: set[WorkloadName] = set()  # by their owners, though they have quota
+        self._protected: list[tuple[int, WorkloadName]] = []  # a heap: until when, and perhaps who
 
     @property
     def looked_at_the_clock(self) -> bool:
-        """Whether somebody may queue up later, with nothing else changed."""
-        return bool(self._backing_off)
+        """Whether somebody may queue up, or be asked to give way, later and not yet."""
+        return bool(self._backing_off or self._settings.options.min_run_time_ms)
 
     def serves(self, state: ClusterState) -> bool:
         """Return whether it is this state that is followed, and all its changes are known."""
@@ -100,6 +104,8 @@ class FollowedState:
         for view in self._views:
             names |= view.decided
             view.decided.clear()
+        while self._protected and self._protected[0][0] <= now_ms:
+            names.add(heappop(self._protected)[1])
         self._moment = state.touched.moment
         door = Door(state, now_ms)
         for name in sorted(names):
@@ -123,7 +129,11 @@ class FollowedState:
         if name in self._state.runs:
             if not workload.active:
                 self._told_off.add(name)
-            return holder_of(self._state, name, self._settings, now_ms, is_drained=False)
+            holder = holder_of(self._state, name, self._settings, now_ms, is_drained=False)
+            if holder.is_protected:
+                until_ms = holder.reserved_ms + self._settings.options.min_run_time_ms
+                heappush(self._protected, (until_ms, name))
+            return holder
         door.looked_at_the_clock = False
         refusal = door.refusal(workload)
         if door.looked_at_the_clock:

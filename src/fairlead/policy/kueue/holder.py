@@ -29,6 +29,10 @@ class Holder(NamedTuple):
         """
         return not self.is_evicted, self.priority, -self.reserved_ms, self.name
 
+    def uses_the_same(self, other: "Holder") -> bool:
+        """Return whether *other* counts in the same place and for as much."""
+        return (self.queue, self.usage) == (other.queue, other.usage)
+
 
 class Restraint(NamedTuple):
     """Whom options of ours forbid a workload to ask, in other queues than its own."""

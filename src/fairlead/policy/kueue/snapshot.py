@@ -105,9 +105,12 @@ class Snapshot:
 
     def let_be_evicted(self, holder: Holder) -> None:
         """Note that one who has quota was told to leave: it is the first to be asked now."""
-        others = self._lines[holder.queue].without(holder)
-        self._lines[holder.queue] = others.with_one(holder._replace(is_evicted=True))
-        self.standing.changed(holder.queue)
+        self.see_anew(holder, holder._replace(is_evicted=True))
+
+    def see_anew(self, before: Holder, now: Holder) -> None:
+        """Let one who has quota be asked as it is *now*, using what it used *before*."""
+        self._lines[now.queue] = self._lines[now.queue].without(before).with_one(now)
+        self.standing.changed(now.queue)
 
     def leaving(self) -> list[Holder]:
         """Return those who were told to leave and still have quota. Cost: a look at each line."""

@@ -49,6 +49,11 @@ class TreeView:
         before = self._known.get(name)
         if before == now:
             return
+        if isinstance(before, Holder) and isinstance(now, Holder) and before.uses_the_same(now):
+            self._known[name] = now
+            self.snapshot.see_anew(before, now)
+            self.sleepers.changed(now.queue, now.priority, is_less=False)
+            return
         if isinstance(before, Holder):
             self.snapshot.let_leave(before)
             self.sleepers.changed(before.queue, before.priority, is_less=True)
