@@ -37,6 +37,8 @@ class Prospect(NamedTuple):
     noticed: tuple[tuple[int, int], ...]  # by axis, how much more its parent would see; may be 0
 
 
+_DOUBT = 1e-12  # far more than what a few operations on floats can be off, as a part of the whole
+
 OF_A_ROOT = Prospect(False, LEAST_RANK, ())  # nobody to borrow from, nobody to notice
 
 
@@ -78,12 +80,14 @@ class QuotaTree:
             for axis in range(len(axis_resources))
         ]
         # Alphabetical, so that the first resource to reach the worst ratio is the dominant one.
+        names = sorted(set(axis_resources))
         self._resources = [
             ResourceAxes(
                 name, [a for a, r in zip(self._axes, axis_resources, strict=True) if r == name]
             )
-            for name in sorted(set(axis_resources))
+            for name in names
         ]
+        self._resource_at = [names.index(name) for name in axis_resources]
 
     def copy(self) -> "QuotaTree":
         """A tree of the same quota and usage, whose usage changes on its own from now on."""
@@ -315,6 +319,48 @@ class QuotaTree:
         for (number, _), change in zip(less, noticed, strict=True):
             self._axes[number].usage[node] -= change
         return rank
+
+    def rank_by(self, name: str, axis: int, less: int) -> Rank:
+        """The rank that the node would have at least if it used *less* of an axis.
+
+        Whatever it used of other resources, and with only that flavor less. Cost: O(flavors).
+        """
+        node, column = self._index[name], self._axes[axis]
+        parent = self._parents[node]
+        if parent == NOBODY:
+            return LEAST_RANK
+        resource = self._resources[self._resource_at[axis]]
+        column.usage[node] -= less
+        ratio = borrowing_ratio(resource.over(node), resource.lendable[parent])
+        column.usage[node] += less
+        return rank_of(ratio, self._float_weights[node])
+
+    def most_to_lose(self, name: str, axis: int, rank: Rank) -> int | None:
+        """How much less of an axis the node can use at most and still stand at *rank* or above.
+
+        Where that rank is the least, and still borrow. None: there is no telling, because it would
+        stand there by another resource or flavor. May be too much, by what floats cannot tell
+        apart, and never too little. Cost: O(axes).
+        """
+        node, column = self._index[name], self._axes[axis]
+        parent = self._parents[node]
+        if parent == NOBODY:
+            return None
+        weight, own = self._float_weights[node], self._resources[self._resource_at[axis]]
+        if len(own.axes) > 1 or not column.listed[node]:
+            return None
+        for resource in self._resources:
+            over = 0 if resource is own else resource.over(node)
+            if over and (
+                rank == LEAST_RANK
+                or rank_of(borrowing_ratio(over, resource.lendable[parent]), weight) >= rank
+            ):
+                return None
+        over = column.usage[node] - column.subtree[node]
+        weightless, level = rank
+        least = 0.0 if weightless != (weight == 0) else level * (weight or 1.0)
+        kept = int(least * own.lendable[parent] / 1000.0 * (1 - _DOUBT)) - 1
+        return max(0, over - max(0, kept))
 
     def prospect(self, name: str, more: Sequence[tuple[int, int]]) -> Prospect:
         """How the node would stand if it used *more*, by axis; its usage stays as it is.

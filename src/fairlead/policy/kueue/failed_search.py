@@ -27,6 +27,10 @@ def failed_search(snapshot: Snapshot, claimant: Claimant, search: FairSearch) ->
     """Return how a *search* for *claimant* ended that found too few and is not undone yet."""
     tree, queue = snapshot.tree, claimant.queue
     sides: list[QueueName] = snapshot.path(queue)[:-1]
+    bound = search.bound
+    if bound is not None:
+        lacking = -tree.available_on(queue, bound.axis) - bound.amount
+        return FailedSearch(bound.ranks, ((bound.axis, lacking),), bound.may_take, is_owed=False)
     available = [(axis, tree.available_on(queue, axis)) for axis, _ in claimant.usage]
     return FailedSearch(
         ranks=tuple([tree.rank(side) for side in sides]),

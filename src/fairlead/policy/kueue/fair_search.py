@@ -15,6 +15,7 @@ from fairlead.policy.kueue.fair_order import FairOrder, Hopeless
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder, Usage
 from fairlead.policy.kueue.holder_line import Asking
+from fairlead.policy.kueue.most_freed import MostFreed, most_freed
 from fairlead.policy.kueue.preemption_policy import Candidates, asking_others, outranks
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
 from fairlead.policy.kueue.snapshot import Snapshot
@@ -38,7 +39,7 @@ def fair_targets(
     snapshot.standing.catch_up()
     snapshot.charge(claimant.queue, claimant.usage)
     search = FairSearch(snapshot, claimant, settings)
-    found = search.run()
+    found = not search.is_plainly_in_vain() and search.run()
     if not found and search.may_override():
         search.put_back()
         search = _OverridingSearch(snapshot, claimant, settings)
@@ -81,6 +82,7 @@ class FairSearch:
     def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
         """Take nobody yet; the claimant is charged in *snapshot*, which is else at rest."""
         self.choices: list[Choice] = []
+        self.bound: MostFreed | None = None  # why it was not made, if it is plainly in vain
         self._touched: set[QueueName] = set()  # sides of which somebody was taken
         self._snapshot = snapshot
         self._tree = snapshot.tree
@@ -98,6 +100,23 @@ class FairSearch:
     def run(self) -> bool:
         """Take workloads until the claimant fits; tell whether it does."""
         return self._ask_all() or (bool(self._second) and self._ask_again())
+
+    def is_plainly_in_vain(self) -> bool:
+        """Tell whether all who may be asked are too few, whichever of them would give way.
+
+        Not known where shares do not count, or where others of the claimant's queue may be asked.
+        """
+        queue, others = self._claimant.queue, self._candidates.asking_others
+        if self.is_owed or self._candidates.of(queue):
+            return False
+        for axis, _ in self._claimant.usage:
+            lacking = -self._tree.available_on(queue, axis)
+            if lacking > 0:
+                bound = most_freed(self._snapshot, queue, others, axis)
+                if bound is not None and bound.amount < lacking:
+                    self.bound = bound
+                    return True
+        return False
 
     def may_override(self) -> bool:
         """Tell whether to begin anew, so that importance overrules the shares."""

@@ -50,6 +50,7 @@ class StandingOrder:
         self._lines = lines
         self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
+        self._largest: dict[QueueName, dict[tuple[Asking, int], int]] = {}
 
     def catch_up(self) -> None:
         """Take note of what changed; to be called at rest, before a search changes anything.
@@ -68,6 +69,7 @@ class StandingOrder:
         above: QueueName | None = name  # may not notice, but would notice less or more later
         while above is not None:
             self._without.pop(above, None)
+            self._largest.pop(above, None)
             above = self._parents[above]
 
     def below(self, cohort: QueueName, asking: Asking, besides: QueueName | None) -> list[Entry]:
@@ -100,6 +102,24 @@ class StandingOrder:
             rank = max(tree.rank_without(side, queue, usage) for usage in usages)
             known[queue, asking] = rank
         return rank
+
+    def largest(self, side: QueueName, asking: Asking, axis: int) -> int:
+        """Return the most that one of those asked below *side* uses of an axis.
+
+        All that are below must be at rest. Cost: O(1); after a change, a look at each queue.
+        """
+        known = self._largest.setdefault(side, {})
+        amount = known.get((asking, axis))
+        if amount is None:
+            line = self._lines.get(side)
+            if line is None:
+                entries = self.below(side, asking, None)
+                amounts = [self.largest(entry[-1], asking, axis) for entry in entries]
+            else:
+                usages = line.whom(asking).usages
+                amounts = [dict(usage).get(axis, 0) for usage in usages]
+            amount = known[asking, axis] = max(amounts, default=0)
+        return amount
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""
