@@ -1,11 +1,12 @@
-"""How far a fair search got that found too few who give way."""
+"""How a fair search ends that finds too few who give way, also where it need not be made."""
 
 from typing import NamedTuple
 
 from fairlead.fairness.dominant_share import Rank
-from fairlead.model.axes import QueueName
-from fairlead.policy.kueue.fair_search import FairSearch
 from fairlead.policy.kueue.holder import Claimant
+from fairlead.policy.kueue.most_freed import most_freed
+from fairlead.policy.kueue.preemption_policy import Candidates, asking_by_shares
+from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
@@ -14,27 +15,33 @@ class FailedSearch(NamedTuple):
 
     Ranks only fall while workloads are taken, so a side that stands below ``ranks`` was never asked
     and will not be. The search goes on until there is room: with as much more of it as ``lacking``
-    says it would have succeeded.
+    says it would have succeeded, or might have.
     """
 
     ranks: tuple[Rank, ...]  # of the claimant's side, from its queue up to below the root
     lacking: tuple[tuple[int, int], ...]  # by axis, in the end
-    took_any: bool
+    took_any: bool  # or might have
     is_owed: bool  # within its own quota: shares do not count
 
 
-def failed_search(snapshot: Snapshot, claimant: Claimant, search: FairSearch) -> FailedSearch:
-    """Return how a *search* for *claimant* ended that found too few and is not undone yet."""
+def failure_in_sight(
+    snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
+) -> FailedSearch | None:
+    """Return how a search ends for which all who may be asked are too few, whoever gives way.
+
+    None: it may succeed, or importance counts, be it of its own quota, in its own queue, or by the
+    option. *snapshot* is at rest, and its standing order knows it. Cost: see `most_freed`.
+    """
     tree, queue = snapshot.tree, claimant.queue
-    sides: list[QueueName] = snapshot.path(queue)[:-1]
-    bound = search.bound
-    if bound is not None:
-        lacking = -tree.available_on(queue, bound.axis) - bound.amount
-        return FailedSearch(bound.ranks, ((bound.axis, lacking),), bound.may_take, is_owed=False)
-    available = [(axis, tree.available_on(queue, axis)) for axis, _ in claimant.usage]
-    return FailedSearch(
-        ranks=tuple([tree.rank(side) for side in sides]),
-        lacking=tuple([(axis, -amount) for axis, amount in available if amount < 0]),
-        took_any=bool(search.choices),
-        is_owed=search.is_owed,
-    )
+    if settings.options.priority_override or snapshot.covers(queue, claimant.usage, claimant.need):
+        return None
+    asking = asking_by_shares(snapshot, claimant, settings.options)
+    if Candidates(snapshot, claimant, asking).of(queue):
+        return None
+    for axis, amount in claimant.usage:
+        lacking = amount - tree.available_on(queue, axis)
+        bound = most_freed(snapshot, claimant, asking, axis) if lacking > 0 else None
+        if bound is not None and bound.amount < lacking:
+            left = ((axis, lacking - bound.amount),)
+            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False)
+    return None

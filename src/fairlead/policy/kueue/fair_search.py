@@ -11,12 +11,17 @@ from collections.abc import Callable, Sequence
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
+from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
 from fairlead.policy.kueue.fair_order import FairOrder, Hopeless
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder, Usage
 from fairlead.policy.kueue.holder_line import Asking
-from fairlead.policy.kueue.most_freed import MostFreed, most_freed
-from fairlead.policy.kueue.preemption_policy import Candidates, asking_others, outranks
+from fairlead.policy.kueue.preemption_policy import (
+    Candidates,
+    asking_by_shares,
+    asking_others,
+    outranks,
+)
 from fairlead.policy.kueue.settings import KueueSettings, Strategy
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.standing_order import Entry
@@ -27,19 +32,24 @@ def fair_targets(
     snapshot: Snapshot,
     claimant: Claimant,
     settings: KueueSettings,
-    in_vain: "Callable[[FairSearch], None] | None" = None,
+    in_vain: Callable[[FailedSearch], None] | None = None,
 ) -> list[Target]:
     """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
-    A search that was *in_vain* is shown as it ends, before it is undone. Cost: grows with the
-    queues asked and the victims taken; a side of the tree that borrows less than the claimant's is
-    not looked into.
+    How a search ends that is *in_vain* is told. Cost: grows with the queues asked and the victims
+    taken; a side of the tree that borrows less than the claimant's is not looked into, and where
+    all others have too little, nobody is asked.
     """
     snapshot.standing.catch_up()
+    failed = failure_in_sight(snapshot, claimant, settings)
+    if failed is not None:
+        if in_vain is not None:
+            in_vain(failed)
+        return []
     snapshot.charge(claimant.queue, claimant.usage)
     search = FairSearch(snapshot, claimant, settings)
-    found = not search.is_plainly_in_vain() and search.run()
+    found = search.run()
     if not found and search.may_override():
         search.put_back()
         search = _OverridingSearch(snapshot, claimant, settings)
@@ -47,7 +57,7 @@ def fair_targets(
     choices = search.choices
     must_go: list[bool] = []
     if not found and in_vain is not None:
-        in_vain(search)
+        in_vain(search.failure())
     if found:
         must_go = fill_back(snapshot, [choice.holder for choice in choices], search.fits)
     for choice, is_away in zip(choices, must_go or [True] * len(choices), strict=True):
@@ -82,7 +92,6 @@ class FairSearch:
     def __init__(self, snapshot: Snapshot, claimant: Claimant, settings: KueueSettings) -> None:
         """Take nobody yet; the claimant is charged in *snapshot*, which is else at rest."""
         self.choices: list[Choice] = []
-        self.bound: MostFreed | None = None  # why it was not made, if it is plainly in vain
         self._touched: set[QueueName] = set()  # sides of which somebody was taken
         self._snapshot = snapshot
         self._tree = snapshot.tree
@@ -101,22 +110,16 @@ class FairSearch:
         """Take workloads until the claimant fits; tell whether it does."""
         return self._ask_all() or (bool(self._second) and self._ask_again())
 
-    def is_plainly_in_vain(self) -> bool:
-        """Tell whether all who may be asked are too few, whichever of them would give way.
-
-        Not known where shares do not count, or where others of the claimant's queue may be asked.
-        """
-        queue, others = self._claimant.queue, self._candidates.asking_others
-        if self.is_owed or self._candidates.of(queue):
-            return False
-        for axis, _ in self._claimant.usage:
-            lacking = -self._tree.available_on(queue, axis)
-            if lacking > 0:
-                bound = most_freed(self._snapshot, queue, others, axis)
-                if bound is not None and bound.amount < lacking:
-                    self.bound = bound
-                    return True
-        return False
+    def failure(self) -> FailedSearch:
+        """Return how it ended if it found too few, before it is undone."""
+        tree, queue = self._tree, self._claimant.queue
+        available = [(axis, tree.available_on(queue, axis)) for axis, _ in self._claimant.usage]
+        return FailedSearch(
+            ranks=tuple([tree.rank(side) for side in self._path[:-1]]),
+            lacking=tuple([(axis, -amount) for axis, amount in available if amount < 0]),
+            took_any=bool(self.choices),
+            is_owed=self.is_owed,
+        )
 
     def may_override(self) -> bool:
         """Tell whether to begin anew, so that importance overrules the shares."""
@@ -136,20 +139,10 @@ class FairSearch:
         return all(tree.available_on(queue, axis) >= 0 for axis, _ in self._claimant.usage)
 
     def _asking_others(self) -> Asking:
-        """Return how other queues are asked: options bind only who goes beyond its own quota.
-
-        Without the option nobody counts as protected, so that all claims ask alike.
-        """
-        owed = self.is_owed
-        asking = asking_others(
-            self._snapshot,
-            self._claimant,
-            is_owed=owed,
-            unprotected_only=not owed and self._options.min_run_time_ms > 0,
-        )
-        if owed or self._claimant.may_share:
-            return asking
-        return asking._replace(policy="Never", priority=0)
+        """Return how other queues are asked: options bind only who goes beyond its own quota."""
+        if self.is_owed:
+            return asking_others(self._snapshot, self._claimant, is_owed=True)
+        return asking_by_shares(self._snapshot, self._claimant, self._options)
 
     def _ask_all(self) -> bool:
         order = FairOrder(self._snapshot, self._path, self._candidates.of, self._standing)

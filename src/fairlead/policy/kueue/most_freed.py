@@ -11,32 +11,36 @@ from typing import NamedTuple
 
 from fairlead.fairness.dominant_share import Rank
 from fairlead.model.axes import QueueName
+from fairlead.policy.kueue.holder import Claimant
 from fairlead.policy.kueue.holder_line import Asking
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
 class MostFreed(NamedTuple):
-    """What a claim that is charged already may count on at most, on one axis."""
+    """What a claim may count on at most, on one axis."""
 
-    axis: int
     amount: int
     ranks: tuple[Rank, ...]  # below which no side gives anything, from its queue up below the root
     may_take: bool  # whether there may be anybody at all to ask
 
 
-def most_freed(snapshot: Snapshot, queue: QueueName, asking: Asking, axis: int) -> MostFreed | None:
-    """Return a bound of what others give way to a claim of *queue* beyond its quota; None: no idea.
+def most_freed(
+    snapshot: Snapshot, claimant: Claimant, asking: Asking, axis: int
+) -> MostFreed | None:
+    """Return a bound of what others give way to *claimant* beyond its quota; None: no idea.
 
-    The claim is charged in *snapshot*, which is else at rest, and nobody of its own queue may be
-    asked. Law: no search makes more room than that. Cost: the depth, and the sides that stand as
-    high as the claimant's.
+    *snapshot* is at rest, and nobody of the claimant's own queue may be asked. Law: no search makes
+    more room than that. Cost: the depth, and the sides that stand as high as the claimant's.
     """
     tree, standing = snapshot.tree, snapshot.standing
-    freed, ranks, may_take = 0, [], False
-    for ours, cohort in pairwise(snapshot.path(queue)):
+    freed, ranks, may_take, usage = 0, [], False, claimant.usage
+    for ours, cohort in pairwise(snapshot.path(claimant.queue)):
+        _, rank, noticed = tree.prospect(ours, usage)
         # What leaves below our side makes it stand lower, so that it may ask more of others.
         may_fall = may_take
-        rank = tree.rank_by(ours, axis, freed) if may_fall else tree.rank(ours)
+        if may_fall:
+            rank = tree.rank_by(ours, axis, freed - dict(usage)[axis])
+        usage = noticed
         ranks.append(rank)
         for weighty, share, _, _, theirs in standing.below(cohort, asking, ours):
             if theirs == ours:
@@ -54,7 +58,7 @@ def most_freed(snapshot: Snapshot, queue: QueueName, asking: Asking, axis: int) 
                 return None
             may_take = True
             freed += excess + largest
-    return MostFreed(axis, freed, tuple(ranks), may_take)
+    return MostFreed(freed, tuple(ranks), may_take)
 
 
 def _gives_nothing(snapshot: Snapshot, side: QueueName, asking: Asking, rank: Rank) -> bool:

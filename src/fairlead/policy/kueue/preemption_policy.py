@@ -11,6 +11,7 @@ from fairlead.model.axes import QueueName
 from fairlead.model.queue import BorrowWithinCohort
 from fairlead.policy.kueue.holder import Claimant, Holder
 from fairlead.policy.kueue.holder_line import Asking, HolderLine
+from fairlead.policy.kueue.settings import KueueOptions
 from fairlead.policy.kueue.snapshot import Snapshot
 
 Policy: TypeAlias = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"]
@@ -51,6 +52,16 @@ def asking_others(
     asking = _asking(snapshot.rules[claimant.queue].preemption.reclaim_within_cohort, claimant)
     spared = claimant.spared_if_owed if is_owed else claimant.spared
     return asking._replace(spared=spared, unprotected_only=unprotected_only)
+
+
+def asking_by_shares(snapshot: Snapshot, claimant: Claimant, options: KueueOptions) -> Asking:
+    """Return in which way *claimant* asks others beyond its own quota, where options bind it.
+
+    Without a minimum run time nobody counts as protected, so that all claims ask alike.
+    """
+    spares_new = options.min_run_time_ms > 0
+    asking = asking_others(snapshot, claimant, is_owed=False, unprotected_only=spares_new)
+    return asking if claimant.may_share else asking._replace(policy="Never", priority=0)
 
 
 def _asking(policy: Literal["Never", "LowerPriority", "Any"], claimant: Claimant) -> Asking:

@@ -10,8 +10,8 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, QuotaAxes
-from fairlead.policy.kueue.failed_search import FailedSearch, failed_search
-from fairlead.policy.kueue.fair_search import FairSearch, fair_targets
+from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
+from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting
 from fairlead.policy.kueue.holder import Claimant
 from fairlead.policy.kueue.nomination import Nomination, Nominator
@@ -71,14 +71,26 @@ class QuickNominator:
         self._known[key] = found
         return found
 
+    def refuse_again(self, refused: Nomination) -> QuickNomination | None:
+        """Return what one who was refused needs now if it plainly still is; None: to be looked at.
+
+        The standing order knows the snapshot. Cost: of a search in vain that is not made.
+        """
+        head, assignment = refused.waiting, refused.assignment
+        assert assignment is not None, "who asks for more than there will ever be waits for nothing"
+        need = self._snapshot.lacking(head.queue, assignment.usage)
+        claimant = head.claimant(assignment.usage, need)
+        failed = failure_in_sight(self._snapshot, claimant, self._settings) if need else None
+        if failed is None:
+            return None
+        if need != assignment.need:
+            refused = refused._replace(assignment=assignment._replace(need=need))
+        return QuickNomination(refused, failed)
+
     def _search(self, claimant: Claimant) -> tuple[tuple[Target, ...], FailedSearch | None]:
-        """Return who gives way; if nobody does, how far the search got."""
+        """Return who gives way; if nobody does, how the search ended."""
         failed: list[FailedSearch] = []
-
-        def in_vain(search: FairSearch) -> None:
-            failed.append(failed_search(self._snapshot, claimant, search))
-
-        targets = fair_targets(self._snapshot, claimant, self._settings, in_vain)
+        targets = fair_targets(self._snapshot, claimant, self._settings, failed.append)
         return tuple(targets), failed[0] if failed else None
 
 

@@ -5,7 +5,7 @@ cycle only those are nominated of which it is not known that they are refused. T
 the order of turns alone, and not even there if nobody competes.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
@@ -62,9 +62,7 @@ class QuickRounds(TreeRounds):
 
     def _next_cycle(self, cycle: int) -> tuple[int, list[Kind]] | None:
         """Return the next cycle in which somebody is not known to be refused, and which kinds."""
-        sleepers = self._view.sleepers
-        kinds = list(sleepers.with_room())
-        kinds += sleepers.awake
+        kinds = self._view.sleepers.hopeful()
         turns = [(turn, kind) for kind in kinds if (turn := self._turn_of(kind)) is not None]
         turns = [each for each in turns if each[0] >= cycle]
         first = min([turn for turn, _ in turns], default=None)
@@ -98,11 +96,25 @@ class QuickRounds(TreeRounds):
             return [*turns, _admitted(able[0])]
         if len(able) > 1:
             refused = [each for each in nominations if not each.can_proceed()]
-            others = [kind.refused() for kind in self._heads(cycle, heads)]
-            nominations = [*able, *refused, *others]
+            refused += [kind.refused() for kind in self._heads(cycle, heads)]
+            nominations = [*able, *self._beside(able, refused)]
         else:
             nominations = able
         return [*turns, *self._compete(nominations, able)] if able else turns
+
+    def _beside(
+        self, able: Sequence[Nomination], refused: Iterable[Nomination]
+    ) -> Iterator[Nomination]:
+        """Yield those of the *refused* who can stand for a side of the root in place of one *able*.
+
+        A turn of the others changes nothing, and comes between no two turns of one side.
+        """
+        tops = self._view.tops
+        concerned = {tops[each.waiting.queue] for each in able}
+        for each in refused:
+            top = tops[each.waiting.queue]
+            if top in concerned and top != each.waiting.queue:
+                yield each
 
     def _compete(self, nominations: Sequence[Nomination], able: Sequence[Nomination]) -> list[Turn]:
         """Return the turns of those *able* to proceed, among all who have been nominated.

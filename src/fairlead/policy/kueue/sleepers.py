@@ -8,12 +8,13 @@ kind that was refused it is kept what would have to happen before it can be met:
   there can it take anything. It matters when such a side changes, and when its own side falls.
 
 Sides are the two children of a cohort through which claimant and holder come. A claim looks alike
-from far away: all kinds that come through one side with the same use are one group there. To be
+from far away: all kinds that come through one side with the same use are one group there. A change
+stirs those whom it may concern. Who is plainly refused again as things stand then sleeps on. To be
 woken in vain costs time, to sleep through a change would be wrong: when in doubt, they wake.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -27,6 +28,9 @@ from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.snapshot import Snapshot
 
 _Room: TypeAlias = tuple[int, int, Kind]
+
+RefuseAgain: TypeAlias = Callable[[Nomination], tuple[Nomination, FailedSearch | None] | None]
+"""Returns how one who was refused is refused now; None: it may have to be looked at."""
 
 
 class _Group:
@@ -56,11 +60,14 @@ class _Group:
 class _Sleeper:
     """Where a kind is listed while it sleeps."""
 
-    __slots__ = ("groups", "number", "room", "took_any")
+    __slots__ = ("groups", "number", "ranks", "room", "took_any")
 
-    def __init__(self, number: int, room: tuple[int, int] | None, *, took_any: bool) -> None:
+    def __init__(
+        self, number: int, room: tuple[int, int], ranks: tuple[Rank, ...], *, took_any: bool
+    ) -> None:
         self.number = number
         self.room = room  # an axis, and how much has to be available there
+        self.ranks = ranks
         self.took_any = took_any
         self.groups: list[_Group] = []
 
@@ -68,12 +75,17 @@ class _Sleeper:
 class Sleepers:
     """The kinds of one tree that sleep, and those that are awake."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        """Begin with nobody; *snapshot* changes later, and `changed` has to be told of it."""
-        self.awake: dict[Kind, None] = {}
+    def __init__(self, snapshot: Snapshot, refuse_again: RefuseAgain) -> None:
+        """Begin with nobody; *snapshot* changes later, and `changed` has to be told of it.
+
+        *refuse_again* is asked about those who sleep and are stirred.
+        """
+        self._awake: dict[Kind, None] = {}
         self._snapshot = snapshot
         self._tree = snapshot.tree
-        self._asleep: dict[Kind, _Sleeper] = {}
+        self._refuse_again = refuse_again
+        self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
+        self._stirred: dict[Kind, None] = {}
         self._count = 0
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
         self._ranks = {name: self._tree.rank(name) for name in snapshot.parents}
@@ -83,23 +95,21 @@ class Sleepers:
 
     def is_asleep(self, kind: Kind) -> bool:
         """Return whether *kind* was refused and nothing changed that it waits for but room."""
-        return kind in self._asleep
+        return kind in self._asleep and kind not in self._stirred
 
     def wake(self, kind: Kind) -> None:
         """Let *kind* be looked at."""
         self.forget(kind)
-        self.awake[kind] = None
+        self._awake[kind] = None
 
     def forget(self, kind: Kind) -> None:
         """Let *kind* be neither asleep nor awake."""
-        self.awake.pop(kind, None)
+        self._awake.pop(kind, None)
+        self._stirred.pop(kind, None)
         sleeper = self._asleep.pop(kind, None)
         if sleeper is None:
             return
-        if sleeper.room is not None:
-            axis, needed = sleeper.room
-            rooms = self._rooms[axis]
-            del rooms[bisect_left(rooms, (needed, sleeper.number), key=_first_two)]
+        self._give_up_room(sleeper)
         for group in sleeper.groups:
             del group.kinds[kind]
             if not group.kinds:
@@ -116,22 +126,37 @@ class Sleepers:
         kind.nomination = nomination
         assignment = nomination.assignment
         if nomination.waiting.may_shrink():
-            self.awake[kind] = None  # with fewer pods it may be met by less than is watched
+            self._awake[kind] = None  # with fewer pods it may be met by less than is watched
             return
-        self._count += 1
         if assignment is None:  # more than there will ever be, or nothing that is there
-            self._asleep[kind] = _Sleeper(self._count, None, took_any=False)
+            self._asleep[kind] = None
             return
         if found is None or not self._may_sleep(kind.queue, assignment, found):
-            self.awake[kind] = None
+            self._awake[kind] = None
             return
-        axis, lacking = found.lacking[0]
-        # Nobody has more room than the root. So much of it was enough with those who were taken.
-        needed = lacking + self._tree.available_on(kind.queue, axis)
-        sleeper = _Sleeper(self._count, (axis, needed), took_any=found.took_any)
+        self._count += 1
+        room = self._room_for(kind, found)
+        sleeper = _Sleeper(self._count, room, found.ranks, took_any=found.took_any)
         self._asleep[kind] = sleeper
-        insort(self._rooms.setdefault(axis, []), (needed, self._count, kind), key=_first_two)
+        self._wait_for_room(kind, sleeper)
         self._group(kind, sleeper, assignment.usage, found)
+
+    def _room_for(self, kind: Kind, found: FailedSearch) -> tuple[int, int]:
+        """Return on which axis how much room is enough, with those who gave way.
+
+        Nobody has more room than the root.
+        """
+        axis, lacking = found.lacking[0]
+        return axis, lacking + self._tree.available_on(kind.queue, axis)
+
+    def _wait_for_room(self, kind: Kind, sleeper: _Sleeper) -> None:
+        axis, needed = sleeper.room
+        insort(self._rooms.setdefault(axis, []), (needed, sleeper.number, kind), key=_first_two)
+
+    def _give_up_room(self, sleeper: _Sleeper) -> None:
+        axis, needed = sleeper.room
+        rooms = self._rooms[axis]
+        del rooms[bisect_left(rooms, (needed, sleeper.number), key=_first_two)]
 
     def _group(self, kind: Kind, sleeper: _Sleeper, usage: Usage, found: FailedSearch) -> None:
         """List *kind* with those that come through the same sides as it does."""
@@ -150,20 +175,60 @@ class Sleepers:
             sleeper.groups.append(group)
             usage = self._tree.prospect(side, usage).noticed
 
-    def with_room(self) -> Iterator[Kind]:
-        """Yield those who sleep and have room now, without anybody giving way."""
+    def hopeful(self) -> list[Kind]:
+        """Return who may be met as things stand: all who are awake, and who sleeps and has room.
+
+        Cost: those who were stirred since, and those for whom the root has room.
+        """
+        for kind, sleeper in self._with_room_at_root():
+            if sleeper.took_any:
+                self._stirred[kind] = None
+        self._settle()
+        roomy = [
+            kind
+            for kind, sleeper in self._with_room_at_root()
+            if not sleeper.took_any and self._has_room(kind)
+        ]
+        return roomy + list(self._awake)
+
+    def _with_room_at_root(self) -> Iterator[tuple[Kind, _Sleeper]]:
         for axis, rooms in self._rooms.items():
             available = self._tree.available_on(self._root, axis)
-            stirred = []
             for needed, _, kind in rooms:
                 if needed > available:
                     break
-                stirred.append(kind)
-            for kind in stirred:
-                if self._asleep[kind].took_any:
-                    self.wake(kind)
-                elif self._has_room(kind):
-                    yield kind
+                sleeper = self._asleep[kind]
+                assert sleeper is not None, "who waits for nothing waits for no room"
+                yield kind, sleeper
+
+    def _settle(self) -> None:
+        """Let those who were stirred sleep on if they are plainly refused again, else wake."""
+        stirred, self._stirred = self._stirred, {}
+        if stirred:
+            self._snapshot.standing.catch_up()
+        for kind in stirred:
+            again = self._refuse_again(kind.refused())
+            if again is None or not self._sleeps_on(kind, *again):
+                self.wake(kind)
+
+    def _sleeps_on(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> bool:
+        """Let *kind* sleep on as it is refused now; return whether it may."""
+        sleeper, assignment = self._asleep[kind], nomination.assignment
+        assert sleeper is not None, "who waits for nothing is not stirred"
+        assert found is not None, "a search was in vain"
+        assert assignment is not None, "a search was for something"
+        if not self._may_sleep(kind.queue, assignment, found):
+            return False
+        if (found.ranks, found.took_any) != (sleeper.ranks, sleeper.took_any):
+            self.refuse(kind, nomination, found)
+            return True
+        kind.nomination = nomination
+        room = self._room_for(kind, found)
+        if room != sleeper.room:
+            self._give_up_room(sleeper)
+            sleeper.room = room
+            self._wait_for_room(kind, sleeper)
+        return True
 
     def changed(self, queue: QueueName, priority: int, *, is_less: bool) -> None:
         """Take in that a holder of *queue* with *priority* came, was told to leave, or has left.
@@ -175,14 +240,14 @@ class Sleepers:
         for group in list(self._groups.get(queue, {}).values()):
             for kind in list(group.kinds):
                 if self._is_concerned(kind, priority):
-                    self.wake(kind)
+                    self._stirred[kind] = None
         for side, cohort in pairwise(path):
             before, after = self._ranks[side], self._tree.rank(side)
             self._ranks[side] = after
             for group in list(self._groups.get(side, {}).values()):
                 if group.took_any or (is_less and self._falls(group, cohort)):
-                    self._wake_all(group)
-            self._wake_beside(side, cohort, max(before, after))
+                    self._stirred |= group.kinds
+            self._stir_beside(side, cohort, max(before, after))
 
     def _falls(self, group: _Group, cohort: QueueName) -> bool:
         """Let a group stand where it belongs; return whether there is one beside it as high."""
@@ -211,22 +276,15 @@ class Sleepers:
         ]
         return assignment.need.isdisjoint(over) or not assignment.need.issuperset(over)
 
-    def _wake_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
-        """Wake those beside *side* who can take from it, or could before it changed."""
+    def _stir_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
+        """Stir those beside *side* who can take from it, or could before it changed."""
         now = self._ranks[side]
         is_asked = now != LEAST_RANK or self._tree.is_borrowing(side)
-        woken = []
         for rank, _, group in self._below.get(cohort, ()):
             if rank > highest:
                 break
             if group.side != side and (group.took_any or (is_asked and rank <= now)):
-                woken.append(group)
-        for group in woken:
-            self._wake_all(group)
-
-    def _wake_all(self, group: _Group) -> None:
-        for kind in list(group.kinds):
-            self.wake(kind)
+                self._stirred |= group.kinds
 
     def _list(self, group: _Group) -> None:
         cohort = self._snapshot.parents[group.side]

@@ -5,7 +5,7 @@ give way. A search takes holders away and puts them back, so the lists stay as t
 tree is changed. What searches found out about the lists and the tree at rest is kept for the next.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
@@ -76,6 +76,15 @@ class Snapshot:
         tree = self.tree
         return frozenset(
             [axis for axis, amount in usage if amount > max(0, tree.available_on(queue, axis))]
+        )
+
+    def covers(self, queue: QueueName, usage: Usage, axes: Container[int]) -> bool:
+        """Return whether the own quota of a ClusterQueue is enough for *usage* too, on *axes*."""
+        tree = self.tree
+        return all(
+            tree.charged_on(queue, axis) + amount <= tree.subtree_on(queue, axis)
+            for axis, amount in usage
+            if axis in axes
         )
 
     def room_under_limits(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:

@@ -39,7 +39,8 @@ class TreeView:
         self._nominator = QuickNominator(snapshot, axes, settings)
         self.lines = {name: QueueLine(name) for name in snapshot.rules}
         self.waited_for: dict[QueueName, QueueLine] = {}  # those in which somebody waits
-        self.sleepers = Sleepers(snapshot)
+        self.tops = {name: snapshot.path(name)[-2:][0] for name in snapshot.rules}  # below the root
+        self.sleepers = Sleepers(snapshot, self._nominator.refuse_again)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
         self._shapes: dict[WorkloadName, Hashable] = {}
@@ -69,13 +70,8 @@ class TreeView:
 
     def is_at_rest(self) -> bool:
         """Return whether nobody can be admitted, or claim anything, as things stand."""
-        sleepers = self.sleepers
-        return not (
-            sleepers.awake
-            or any(line.preempting for line in self.waited_for.values())
-            or any(True for _ in sleepers.with_room())
-            or sleepers.awake
-        )
+        is_awaited = any(line.preempting for line in self.waited_for.values())
+        return not (is_awaited or self.sleepers.hopeful())
 
     def kind_of(self, waiting: Waiting) -> Kind:
         """Return the kind of one who waits."""
