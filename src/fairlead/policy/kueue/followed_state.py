@@ -149,10 +149,10 @@ class FollowedState:
     def _promises(self, view: TreeView) -> dict[WorkloadName, Promise]:
         """Return what earlier plans promised to those who preempt, as far as it is known."""
         promises = {}
-        for line in view.waited_for.values():
+        for line in view.preempting.values():
             name = line.first_preempting()
-            if name is not None:
-                extension = self._state.workloads[name].extension
-                if isinstance(extension, KueueWorkload) and extension.promise is not None:
-                    promises[name] = extension.promise
+            assert name is not None, "a line in which somebody preempts"
+            extension = self._state.workloads[name].extension
+            if isinstance(extension, KueueWorkload) and extension.promise is not None:
+                promises[name] = extension.promise
         return promises

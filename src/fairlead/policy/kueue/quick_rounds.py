@@ -35,7 +35,7 @@ class QuickRounds(TreeRounds):
         super().__init__(view.snapshot, axes, settings, {}, restraints, promises)
         self._view = view
         self._in_plan: dict[QueueName, LineInPlan] = {
-            name: LineInPlan(line) for name, line in view.waited_for.items() if line.preempting
+            name: LineInPlan(line) for name, line in view.preempting.items()
         }
 
     def run(self) -> Iterator[Turn]:

@@ -34,10 +34,11 @@ class TreeDecisions:
         done: list[Decision] = []
         for decided in self._rounds.run():
             done.extend(self._evictions(decided) if decided.targets else [self._start(decided)])
-        leaving = self._rounds.leaving()
+        preempting = self._rounds.preempting()
+        leaving = self._rounds.leaving() if preempting else frozenset()
         reserves = {
             turn.nomination.waiting.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
-            for turn in self._rounds.preempting()
+            for turn in preempting
         }
         last = {each.beneficiary: at for at, each in enumerate(done) if isinstance(each, Evict)}
         placed: list[Decision] = []

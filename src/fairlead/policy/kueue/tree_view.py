@@ -39,6 +39,7 @@ class TreeView:
         self._nominator = QuickNominator(snapshot, axes, settings)
         self.lines = {name: QueueLine(name) for name in snapshot.rules}
         self.waited_for: dict[QueueName, QueueLine] = {}  # those in which somebody waits
+        self.preempting: dict[QueueName, QueueLine] = {}  # in which somebody stays the head
         self.tops = {name: snapshot.path(name)[-2:][0] for name in snapshot.rules}  # below the root
         self.sleepers = Sleepers(snapshot, self._nominator.refuse_again)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
@@ -70,8 +71,7 @@ class TreeView:
 
     def is_at_rest(self) -> bool:
         """Return whether nobody can be admitted, or claim anything, as things stand."""
-        is_awaited = any(line.preempting for line in self.waited_for.values())
-        return not (is_awaited or self.sleepers.hopeful())
+        return not (self.preempting or self.sleepers.hopeful())
 
     def kind_of(self, waiting: Waiting) -> Kind:
         """Return the kind of one who waits."""
@@ -120,6 +120,7 @@ class TreeView:
         self.waited_for[waiting.queue] = line
         if now.is_preempting:
             line.preempting[waiting.name] = waiting
+            self.preempting[waiting.queue] = line
 
     def _drop(self, waiting: Waiting) -> None:
         line, shape = self.lines[waiting.queue], self._shapes.pop(waiting.name)
@@ -130,5 +131,6 @@ class TreeView:
         line.changed(shape)
         if not line:
             del self.waited_for[waiting.queue]
-        line.preempting.pop(waiting.name, None)
+        if line.preempting.pop(waiting.name, None) and not line.preempting:
+            del self.preempting[waiting.queue]
         del self._known[waiting.name]
