@@ -45,6 +45,7 @@ class ClaimRound:
         self.state = view.state
         self.settings = view.settings
         self.now_ms = view.now_ms
+        self.tells_why = view.tells_why
         self.shares = view.shares
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
@@ -100,7 +101,7 @@ class ClaimRound:
             return
         jobs = self.view.waiting(self.action)
         if not any(self._may_be_met(claim, jobs) for claim in self._one_of_each_kind(jobs)):
-            for name in jobs.names() if self.view.tells_why else ():
+            for name in jobs.names() if self.tells_why else ():
                 # Nothing changes by which it could be admitted.
                 self._refuse(Claim(self, self.action, name, jobs.request(name)))
             return
@@ -173,7 +174,7 @@ class ClaimRound:
 
     def _refuse(self, claim: Claim) -> None:
         """Note why a job may not claim. Many are alike, and are told the same."""
-        if not self.view.tells_why:
+        if not self.tells_why:
             return
         workload = claim.workload
         alike = (workload.queue, claim.request, workload.preemptible, workload.priority)
@@ -240,7 +241,7 @@ class ClaimRound:
 
         Who wants to know why is told what stopped the search, so it is made.
         """
-        if self.action != "consolidation" or self.view.tells_why:
+        if self.action != "consolidation" or self.tells_why:
             return False
         if claim.workload.name in self.state.runs:
             return False  # it could move for others, but not for itself
@@ -282,12 +283,13 @@ class ClaimRound:
             now_ms=self.now_ms,
             faithful=self.settings.faithful,
             note=self.view.record.touch,
+            bound_for=claim.bound_for,
         )
         return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
 
     def _tell_failed_search(self, claim: Claim) -> None:
         """Note why a search came to nothing, if anybody wants to know."""
-        if not self.view.tells_why:
+        if not self.tells_why:
             return
         candidates = len(claim.barred) + sum(
             allows(candidate)
