@@ -16,7 +16,6 @@ from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
-from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
@@ -49,7 +48,8 @@ class CycleView:
         self._followed = FollowedState(state, settings) if followed is None else followed
         self.finder = self._followed.finder
         self.pool = self._followed.pool
-        self._followed.kinds.forget_those_who_have_gone()
+        self.reclaim_kinds = self._followed.reclaim_kinds
+        self._followed.begin_cycle()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle
         if self._is_divided:
@@ -81,10 +81,6 @@ class CycleView:
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
         return self._followed.gang(job)
-
-    def kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
-        """Return what a job of which *pods* would start next has in common with others."""
-        return self._followed.kinds.of(job, pods)
 
     def starter(self) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
@@ -122,7 +118,7 @@ class CycleView:
         Cost: those jobs, and the queues above them with their siblings.
         """
         state = self.state
-        jobs = PendingJobs(state, None, self.gang, self.away)
+        jobs = self._pending(None)
         for name, pods in claims.items():
             jobs.claim(name, pods)
         names = {*claims, *others}
@@ -144,12 +140,13 @@ class CycleView:
         return self._lined_up[1]
 
     def _line_up(self, depth: int | None) -> PendingJobs:
-        jobs = PendingJobs(self.state, depth, self.gang, self.away)
-        waited_for = {*self.state.waited_for()}
-        for leaf in self.leaves if waited_for else ():
-            if leaf in waited_for:
-                jobs.add_queue(leaf)
+        jobs = self._pending(depth)
+        jobs.add_queues(self.leaves)
         return jobs
+
+    def _pending(self, depth: int | None) -> PendingJobs:
+        """Return nobody in line yet."""
+        return PendingJobs(self.state, depth, self.gang, self.away, self._followed.lines)
 
     def _divided(self) -> FollowedShares:
         if not self._is_divided:
