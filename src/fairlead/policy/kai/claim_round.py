@@ -24,10 +24,10 @@ from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.move_bound import Leaver, MoveBound
 from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.queue_race import RaceCourse
+from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
-from fairlead.policy.kai.victim_line import VictimLine
+from fairlead.policy.kai.victim_line import VICTIM_RULES, HoldRace, VictimLine
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
@@ -331,19 +331,23 @@ class ClaimRound:
         self.view.record.claim_failed(job, failed)
 
     def _line_of_victims(self, claim: Claim) -> VictimLine:
-        most = self._most_victims()
-        allowed, course = list(claim.allowed()), self.view.course
+        most, allowed = self._most_victims(), list(claim.allowed())
+        hold_race: HoldRace = self.view.race_to_give_way
         if not self.settings.faithful and len(allowed) < len(self.leaves):
-            # Only those who are asked meet.
-            course = RaceCourse.of_leaves(self.state, [leaf for leaf, _ in allowed])
-        line = self.state, course, self.view.numbers, self._pool, allowed
+            hold_race = self._race_of([leaf for leaf, _ in allowed])
+        line = self.state, self._pool, allowed, hold_race
         return VictimLine(*line) if most is None else CappedLine(*line, most)
+
+    def _race_of(self, leaves: Iterable[QueueName]) -> HoldRace:
+        """Let only those meet who are asked."""
+        course = RaceCourse.of_leaves(self.state, leaves)
+        world = self.state, course, self.view.numbers
+        return lambda offer, lines: QueueRace(*world, offer, lines, *VICTIM_RULES)
 
     def _first_within_rights(self, claim: Claim) -> Judged | None:
         """Return why whoever would be the first to give way, but need not, is not asked."""
         leaves = list(claim.within_rights())
-        view = self.view
-        line = VictimLine(self.state, view.course, view.numbers, self._pool, leaves)
+        line = VictimLine(self.state, self._pool, leaves, self.view.race_to_give_way)
         candidate = line.pop()
         return None if candidate is None else claim.judge_of(candidate)
 

@@ -18,7 +18,7 @@ from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
-from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
+from fairlead.policy.kai.queue_race import Offer, QueueRace, RaceCourse
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
@@ -73,11 +73,6 @@ class CycleView:
         """The queues that may have jobs."""
         return self._divided().leaves
 
-    @property
-    def course(self) -> RaceCourse:
-        """Who meets whom in the order of service."""
-        return self._divided().course
-
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
         return self._followed.gang(job)
@@ -130,7 +125,14 @@ class CycleView:
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
         known = self._division
-        return QueueRace(self.state, known.course, known.numbers, jobs.next_request, jobs.queues())
+        return self._followed.service.run(
+            known.course, known.numbers, jobs.next_request, jobs.lines()
+        )
+
+    def race_to_give_way(self, offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
+        """Let leaves meet in the order of giving way; the same line offers the same."""
+        known = self._divided()
+        return self._followed.giving_way.run(known.course, known.numbers, offer, lines)
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""

@@ -7,10 +7,12 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
+from fairlead.policy.kai.followed_race import FollowedRace
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victim_line import VICTIM_RULES
 from fairlead.policy.kai.victim_pool import VictimPool
 from fairlead.policy.kai.waiting_lines import WaitingLines
 
@@ -27,6 +29,8 @@ class FollowedState:
         self._kinds = JobKinds(state)
         self.lines = WaitingLines(state, self.gang, self._kinds)
         self.reclaim_kinds = ReclaimKinds(state)
+        self.service = FollowedRace(state)
+        self.giving_way = FollowedRace(state, *VICTIM_RULES)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:

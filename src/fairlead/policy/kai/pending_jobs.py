@@ -140,6 +140,14 @@ class PendingJobs:
         """Return the queues that have somebody in line."""
         return [queue for queue, heap in self._heaps.items() if heap]
 
+    def lines(self) -> dict[QueueName, object]:
+        """Return the queues that have somebody in line, each with what stays its own till it moves.
+
+        Where that is the same object as before, all in that queue is as before.
+        """
+        shared = self._shared
+        return {q: heap if q in shared else object() for q, heap in self._heaps.items() if heap}
+
     def names(self) -> list[WorkloadName]:
         """Return all jobs, in no order that means anything."""
         return [name for heap in self._heaps.values() for *_, name in heap]
