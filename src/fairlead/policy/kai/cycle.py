@@ -23,7 +23,6 @@ from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
 from fairlead.policy.kai.pending_jobs import NOBODY
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.stale_gangs import awaits_staleness, stale_gangs
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
@@ -148,8 +147,9 @@ class KaiCycle:
 
     def _evict_stale_gangs(self) -> None:
         grace_ms, now_ms = self.settings.stale_grace_ms, self.view.now_ms
-        for name, pods, reason in list(stale_gangs(self.state, self.view.gang, now_ms, grace_ms)):
+        gangs = self.view.stale_gangs
+        for name, pods, reason in gangs.all(now_ms, grace_ms):
             self.record.touch(name)
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
-        self.looked_at_the_clock |= awaits_staleness(self.state, now_ms, grace_ms)
+        self.looked_at_the_clock |= gangs.are_awaited(now_ms, grace_ms)

@@ -49,6 +49,7 @@ class CycleView:
         self.finder = self._followed.finder
         self.pool = self._followed.pool
         self.reclaim_kinds = self._followed.reclaim_kinds
+        self.stale_gangs = self._followed.stale_gangs
         self._followed.begin_cycle()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle

@@ -12,6 +12,7 @@ from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.stale_gangs import StaleGangs
 from fairlead.policy.kai.victim_line import VICTIM_RULES
 from fairlead.policy.kai.victim_pool import VictimPool
 from fairlead.policy.kai.waiting_lines import WaitingLines
@@ -29,6 +30,7 @@ class FollowedState:
         self._kinds = JobKinds(state)
         self.lines = WaitingLines(state, self.gang, self._kinds)
         self.reclaim_kinds = ReclaimKinds(state)
+        self.stale_gangs = StaleGangs(state, self.gang)
         self.service = FollowedRace(state)
         self.giving_way = FollowedRace(state, *VICTIM_RULES)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
