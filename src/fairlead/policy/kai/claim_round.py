@@ -118,12 +118,14 @@ class ClaimRound:
             jobs.drop_first(queue)
             jobs.look_again(self._victims)
             self._victims.clear()
-            for each in {queue, *changed}:
-                race.renew(each)
             if changed:
+                for each in {queue, *changed}:
+                    race.renew(each)
                 hopes.look_again()
-            else:
-                hopes.take_notice(queue, kind)
+                continue
+            if jobs.next_request(queue) != claim.request:  # else it stands as before
+                race.renew(queue)
+            hopes.take_notice(queue, kind)
 
     def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
         """Return the kinds of those in *queue* whose claims may be met.

@@ -23,6 +23,7 @@ from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
 from fairlead.policy.kai.pending_jobs import NOBODY
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.start_job import JobStarter
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
@@ -129,21 +130,31 @@ class KaiCycle:
             assert job is not None, "a queue without a job leads"
             if listener is not None:
                 listener(job)
-            pods, kind = jobs.next_pods(job), jobs.kind(job)
-            self.record.touch(job)
-            outcome = starter.start(job, jobs.gang(job), pods, jobs.request(job))
-            if outcome.is_placed:
-                self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+            kind, request = jobs.kind(job), jobs.request(job)
+            is_placed = (hopes is None or hopes.has(kind)) and self._start(job, starter)
+            if is_placed:
                 jobs.renew_first(queue)
             else:
-                self.view.tell_wait(job, outcome.reason)
                 jobs.drop_first(queue)
-            race.renew(queue)
+            if is_placed or jobs.next_request(queue) != request:  # else it stands as before
+                race.renew(queue)
             if hopes is not None:
-                hopes.take_notice(kind, job, is_placed=outcome.is_placed)
+                hopes.take_notice(kind, job, is_placed=is_placed)
         for name in jobs.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
+
+    def _start(self, job: WorkloadName, starter: JobStarter) -> bool:
+        """Give the next pods of a job their places if there are any; returns whether it did."""
+        jobs = self.jobs
+        pods = jobs.next_pods(job)
+        self.record.touch(job)
+        outcome = starter.start(job, jobs.gang(job), pods, jobs.request(job))
+        if outcome.is_placed:
+            self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+        else:
+            self.view.tell_wait(job, outcome.reason)
+        return outcome.is_placed
 
     def _evict_stale_gangs(self) -> None:
         grace_ms, now_ms = self.settings.stale_grace_ms, self.view.now_ms

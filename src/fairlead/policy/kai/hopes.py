@@ -35,6 +35,10 @@ class Hopes:
         """Return whether anybody in line may find room."""
         return bool(self._open)
 
+    def has(self, kind: Kind) -> bool:
+        """Return whether one of that kind may find room."""
+        return kind in self._open
+
     def take_notice(self, kind: Kind, job: WorkloadName, *, is_placed: bool) -> None:
         """Take notice that *job* had its turn: it has left the line, or stands there for more.
 
