@@ -6,8 +6,9 @@ from fairlead.model.apply import apply
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadRemoved, WorkloadStarted, WorkloadStopped
 from fairlead.model.plan import Decision, Plan, Reserve
+from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload
+from fairlead.model.workload import KueueWorkload, PodId
 
 
 def carry_out(
@@ -20,13 +21,15 @@ def carry_out(
     back into their queues. Pods with a reservation run where it is, or wait again. Cost: a look at
     each pod that has a place.
     """
-    withdrawn = [name for name in state.runs if _is_withdrawn(state, name)]
+    going = {name for name, run in state.runs.items() if _leaving(run)}
+    withdrawn = [name for name in state.runs if name in going and _is_withdrawn(state, name)]
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
     for name in withdrawn:
         state.apply(WorkloadRemoved(name))
     has_left = bool(withdrawn)
-    for name, run in list(state.runs.items()):
-        leaving = tuple([pod for pod, placed in run.pods.items() if placed.phase == "leaving"])
+    going |= {each.workload for each in decisions}
+    for name in [name for name in state.runs if name in going]:
+        leaving = _leaving(state.runs[name])
         if leaving:
             has_left = True
             state.apply(WorkloadStopped(workload=name, pods=leaving))
@@ -42,6 +45,10 @@ def carry_out(
                     )
                 )
     return has_left
+
+
+def _leaving(run: Run) -> tuple[PodId, ...]:
+    return tuple([pod for pod, placed in run.pods.items() if placed.phase == "leaving"])
 
 
 def _is_withdrawn(state: ClusterState, name: WorkloadName) -> bool:

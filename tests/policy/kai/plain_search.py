@@ -42,6 +42,7 @@ class PlainSearch:
         now_ms: int,
         faithful: bool,
         note: Callable[[WorkloadName], None],
+        bound_for: object,  # noqa: ARG002  # it is not asked, every try is made
     ) -> None:
         self.state = state
         self.finder = finder

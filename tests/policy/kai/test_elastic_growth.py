@@ -114,7 +114,7 @@ def test_every_turn_is_that_of_asking_anew(
     state = state_of(jobs_and_pods)
     away = some_away(state, ordinals)
     jobs = PendingJobs(state, None, evicted=away)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     let_go: set[WorkloadName] = set()
     for verb in verbs:
         expected = anew(state, away, let_go)
@@ -149,7 +149,7 @@ def test_a_job_of_many_pods_is_not_looked_at_anew_in_every_turn() -> None:
 
     name = WorkloadName("j0")
     jobs = PendingJobs(state, None, {name: CountingGang(state.workloads[name])}.__getitem__)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     started: list[PodId] = []
     while jobs.first(Q) is not None:
         pods = jobs.next_pods(name)

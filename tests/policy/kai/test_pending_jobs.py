@@ -80,7 +80,7 @@ def test_the_order_inside_a_queue(table: str) -> None:
         if int(row["runs"]):
             run(state, row["job"], *range(int(row["runs"])))
     jobs = PendingJobs(state, None)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     ready = [row for row in rows(table) if row["place"] != "-"]
     assert sorted(jobs.unready) == [row["job"] for row in rows(table) if row["place"] == "-"]
     assert order_of(jobs) == [
@@ -98,7 +98,7 @@ def test_no_more_jobs_than_the_depth_are_taken(depth: int | None, taken: str, be
     for name, priority, pods in (("a", 50, 2), ("b", 50, 2), ("c", 60, 2), ("d", 99, 1)):
         state.apply(WorkloadAdded(job(name, priority=priority, age=0, pods=pods, minimum=2)))
     jobs = PendingJobs(state, depth)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     assert jobs.beyond_depth == list(beyond)
     assert jobs.unready == ["d"]
     assert order_of(jobs) == list(taken)
@@ -109,7 +109,7 @@ def test_a_job_that_got_its_minimum_goes_behind_those_that_lack_theirs() -> None
     for name in "ab":
         state.apply(WorkloadAdded(job(name, priority=50, age=0, pods=3, minimum=2)))
     jobs = PendingJobs(state, None)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     assert jobs.first(Q) == "a"
     assert jobs.request(WorkloadName("a")) == (200, 2000)  # 2 pods of 100 millicores and 1 device
     run(state, "a", 0, 1)
@@ -137,7 +137,7 @@ def test_an_inactive_job_and_one_whose_pods_are_held_back_are_not_ready() -> Non
     run(state, "leaving", 0)
     state.apply(WorkloadLeaving(workload=leaving.name, pods=(PodId(0, 0),)))
     jobs = PendingJobs(state, None)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     assert jobs.unready == ["asleep", "held", "leaving"]
     assert jobs.first(Q) is None
 
@@ -155,7 +155,7 @@ def test_the_first_is_always_that_of_sorting_anew(
         fresh = job(f"j{at}", priority=priority, age=age, pods=pods, minimum=minimum)
         state.apply(WorkloadAdded(fresh))
     jobs = PendingJobs(state, None)
-    jobs.add_queue(Q)
+    jobs.add_queues({Q})
     let_go: set[str] = set()
     for is_started in starts:
         expected = sorted_anew(state, let_go)

@@ -31,6 +31,7 @@ from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kai.victim_pool import Entry
+from fairlead.policy.kai.waiting_lines import QueueLine
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
 
@@ -68,6 +69,15 @@ class PlannedHistory(RuleBasedStateMachine):
             queue_numbers(state, row, state.total()) for row in rows
         ]
         assert list(shares.leaves) == [row.queue for row in rows if not state.children(row.queue)]
+
+    @rule()
+    def line_up_those_who_wait(self) -> None:
+        """Kinds may have other numbers, but the same jobs are of one kind."""
+        lines = self.followed.lines.all()
+        fresh = FollowedState(self.state, self.settings).lines.all()
+        assert {queue: _shown(line) for queue, line in lines.items()} == {
+            queue: _shown(line) for queue, line in fresh.items()
+        }
 
     @rule(data=st.data())
     def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
@@ -152,6 +162,11 @@ class PlannedHistory(RuleBasedStateMachine):
                 st.lists(st.sampled_from(sorted(pods[name])), min_size=1, unique=True)
             )
             self.state.apply(kind(workload=name, pods=tuple(chosen)))
+
+
+def _shown(line: QueueLine) -> tuple[object, ...]:
+    kinds = {frozenset(names) for names in line.kinds.values()}
+    return line.keys, line.next_pods, kinds, line.unready
 
 
 def _told(entry: Entry) -> tuple[object, ...]:

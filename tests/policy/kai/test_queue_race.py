@@ -29,8 +29,7 @@ class Race:
         self.numbers = {row.queue: queue_numbers(state, row, total) for row in shares}
         self.jobs = PendingJobs(state, None)
         self.leaves = [name for name in self.numbers if not state.children(name)]
-        for name in self.leaves:
-            self.jobs.add_queue(name)
+        self.jobs.add_queues(dict.fromkeys(self.leaves).keys())
         self.race = QueueRace(
             state,
             RaceCourse(state, self.numbers),

@@ -26,9 +26,7 @@ def lined_up(
     jobs = PendingJobs(state, None)
     for name, pods in claims.items():
         jobs.claim(name, pods)
-    for leaf in numbers:
-        if not state.children(leaf):
-            jobs.add_queue(leaf)
+    jobs.add_queues({leaf for leaf in numbers if not state.children(leaf)})
     course = RaceCourse(state, numbers)
     return jobs, QueueRace(state, course, numbers, jobs.next_request, jobs.queues())
 

@@ -25,6 +25,7 @@ from fairlead.model.workload import (
     PodSet,
     Workload,
 )
+from fairlead.policy.kai.loss_bound import LossBound
 from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
@@ -304,4 +305,14 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
     )
     changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(MoveBound, "allows", return_value=True):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+@settings(max_examples=200)
+@given(state=contended_worlds() | strewn_worlds(), chosen=all_settings)
+def test_a_try_that_is_left_out_for_what_may_be_lost_would_have_failed(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(LossBound, "allows", return_value=True):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes

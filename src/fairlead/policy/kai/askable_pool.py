@@ -33,11 +33,12 @@ class AskablePool:
     def line(self, queue: QueueName) -> list[Entry]:
         """Return the line of a leaf as it is now, which nobody else may change.
 
-        Whether a pod is settled changes only with its place. Cost: a glance at each job of the
-        leaf, until something changes in it.
+        Whether a pod is settled changes only with its place. Cost: where anybody is spared or had
+        a turn, a glance at each job of the leaf, until something changes in it.
         """
         line = self._pool.line(queue)
-        if self._asks_all:
+        is_concerned = self._with_spared or self._record.has_touched_any_of(queue)
+        if self._asks_all or not is_concerned:
             return line
         known = self._lines.get(queue)
         if known is None or known[0] is not line:

@@ -3,14 +3,12 @@
 Consolidation disturbs jobs for the sake of order alone, so an administrator may bound how many.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.askable_pool import AskablePool
-from fairlead.policy.kai.queue_order import QueueNumbers
-from fairlead.policy.kai.queue_race import RaceCourse
-from fairlead.policy.kai.victim_line import Allows, VictimLine
+from fairlead.policy.kai.victim_line import Allows, HoldRace, VictimLine
 from fairlead.policy.kai.victim_pool import Candidate
 
 
@@ -20,14 +18,13 @@ class CappedLine(VictimLine):
     def __init__(
         self,
         state: ClusterState,
-        course: RaceCourse,
-        numbers: Mapping[QueueName, QueueNumbers],
         pool: AskablePool,
         allowed: Iterable[tuple[QueueName, Allows]],
+        hold_race: HoldRace,
         most: int,
     ) -> None:
         """Line up as `VictimLine` does, and let *most* jobs out of it."""
-        super().__init__(state, course, numbers, pool, allowed)
+        super().__init__(state, pool, allowed, hold_race)
         self._most = most
         self._jobs: set[WorkloadName] = set()
         self._returned: set[WorkloadName] = set()  # who stands in line again

@@ -4,7 +4,7 @@ A claim is met from room that is there already, or by a search for victims; or i
 stopped it.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterable, Set
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -13,6 +13,7 @@ from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.capped_line import CappedLine
+from fairlead.policy.kai.claim_hopes import ClaimHopes, Kinds
 from fairlead.policy.kai.claim_reasons import reason_to_gain, reasons_to_lose
 from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.claims import Claim, ClaimAction, Judged
@@ -23,10 +24,10 @@ from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.move_bound import Leaver, MoveBound
 from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.queue_race import RaceCourse
+from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
-from fairlead.policy.kai.victim_line import VictimLine
+from fairlead.policy.kai.victim_line import VICTIM_RULES, HoldRace, VictimLine
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
@@ -45,6 +46,7 @@ class ClaimRound:
         self.state = view.state
         self.settings = view.settings
         self.now_ms = view.now_ms
+        self.tells_why = view.tells_why
         self.shares = view.shares
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
@@ -53,6 +55,7 @@ class ClaimRound:
         self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._moves: MoveBound | None = None  # None: not known since the last change
+        self._movable: dict[Kind, bool] = {}  # for which kinds others may be moved
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
         self._failed = FailedClaims(
@@ -99,36 +102,59 @@ class ClaimRound:
         if self.action == "consolidation" and self.settings.max_consolidation_victims == 0:
             return
         jobs = self.view.waiting(self.action)
-        if not any(self._may_be_met(claim, jobs) for claim in self._one_of_each_kind(jobs)):
-            for name in jobs.names() if self.view.tells_why else ():
+        hopes = ClaimHopes(jobs, lambda queue, kinds: self._open_kinds(queue, kinds, jobs))
+        if not hopes.are_left():
+            for name in jobs.names() if self.tells_why else ():
                 # Nothing changes by which it could be admitted.
                 self._refuse(Claim(self, self.action, name, jobs.request(name)))
             return
         race = self.view.race(jobs)
-        while (queue := race.leader()) is not None:
+        while (queue := race.leader()) is not None and (self.tells_why or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
+            kind = jobs.kind(job)
             claim = Claim(self, self.action, job, jobs.request(job))
             changed = self._meet(claim, jobs.next_pods(job))
             jobs.drop_first(queue)
             jobs.look_again(self._victims)
             self._victims.clear()
-            for each in {queue, *changed}:
-                race.renew(each)
+            if changed:
+                for each in {queue, *changed}:
+                    race.renew(each)
+                hopes.look_again()
+                continue
+            if jobs.next_request(queue) != claim.request:  # else it stands as before
+                race.renew(queue)
+            hopes.take_notice(queue, kind)
 
-    def _one_of_each_kind(self, jobs: PendingJobs) -> Iterator[Claim]:
-        """Yield one claim for all in a queue that are alike: what holds of it holds of them."""
-        seen: set[tuple[QueueName, Kind]] = set()
-        for job in jobs.names():
-            alike = self.state.workloads[job].queue, self.view.kind(job, jobs.next_pods(job))
-            if alike not in seen:
-                seen.add(alike)
-                yield Claim(self, self.action, job, jobs.request(job))
+    def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
+        """Return the kinds of those in *queue* whose claims may be met.
 
-    def _may_be_met(self, claim: Claim, jobs: PendingJobs) -> bool:
-        """Return whether a claim is admitted, and it is not plain that it comes to nothing."""
-        pods = jobs.next_pods(claim.workload.name)
-        return claim.is_admitted() and not self._is_hopeless(claim, pods)
+        What holds of one of them holds of all.
+        """
+        if self.action == "reclaim":
+            return self.view.reclaim_kinds.of(self.shares[queue], kinds, jobs.request)
+        if self.action == "consolidation":
+            return [kind for kind in kinds if self._may_be_moved_for(kind, kinds[kind], jobs)]
+        lowest, first = self.lowest_priority(queue), jobs.first(queue)
+        if lowest is None or first is None or lowest >= self.state.workloads[first].priority:
+            return ()  # nobody is more important than the first
+        claims = {kind: self._claim(kinds[kind], jobs) for kind in kinds}
+        return [kind for kind, claim in claims.items() if claim.is_admitted()]
+
+    def _may_be_moved_for(
+        self, kind: Kind, names: Collection[WorkloadName], jobs: PendingJobs
+    ) -> bool:
+        """Return whether others may be moved for a kind of job, in whichever queue it is."""
+        if kind not in self._movable:
+            claim = self._claim(names, jobs)
+            pods = jobs.next_pods(claim.workload.name)
+            self._movable[kind] = claim.is_admitted() and not self._is_hopeless(claim, pods)
+        return self._movable[kind]
+
+    def _claim(self, names: Collection[WorkloadName], jobs: PendingJobs) -> Claim:
+        job = next(iter(names))
+        return Claim(self, self.action, job, jobs.request(job))
 
     def _meet(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Meet a claim if that can be; returns the queues in which something changed."""
@@ -156,6 +182,7 @@ class ClaimRound:
         self._failed.note_success()
         self._refusals.clear()
         self._moves = None
+        self._movable.clear()
         return changed
 
     def _counts_as_tried(self, claim: Claim) -> bool:
@@ -173,7 +200,7 @@ class ClaimRound:
 
     def _refuse(self, claim: Claim) -> None:
         """Note why a job may not claim. Many are alike, and are told the same."""
-        if not self.view.tells_why:
+        if not self.tells_why:
             return
         workload = claim.workload
         alike = (workload.queue, claim.request, workload.preemptible, workload.priority)
@@ -240,7 +267,7 @@ class ClaimRound:
 
         Who wants to know why is told what stopped the search, so it is made.
         """
-        if self.action != "consolidation" or self.view.tells_why:
+        if self.action != "consolidation" or self.tells_why:
             return False
         if claim.workload.name in self.state.runs:
             return False  # it could move for others, but not for itself
@@ -282,12 +309,13 @@ class ClaimRound:
             now_ms=self.now_ms,
             faithful=self.settings.faithful,
             note=self.view.record.touch,
+            bound_for=claim.bound_for,
         )
         return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
 
     def _tell_failed_search(self, claim: Claim) -> None:
         """Note why a search came to nothing, if anybody wants to know."""
-        if not self.view.tells_why:
+        if not self.tells_why:
             return
         candidates = len(claim.barred) + sum(
             allows(candidate)
@@ -305,19 +333,23 @@ class ClaimRound:
         self.view.record.claim_failed(job, failed)
 
     def _line_of_victims(self, claim: Claim) -> VictimLine:
-        most = self._most_victims()
-        allowed, course = list(claim.allowed()), self.view.course
+        most, allowed = self._most_victims(), list(claim.allowed())
+        hold_race: HoldRace = self.view.race_to_give_way
         if not self.settings.faithful and len(allowed) < len(self.leaves):
-            # Only those who are asked meet.
-            course = RaceCourse.of_leaves(self.state, [leaf for leaf, _ in allowed])
-        line = self.state, course, self.view.numbers, self._pool, allowed
+            hold_race = self._race_of([leaf for leaf, _ in allowed])
+        line = self.state, self._pool, allowed, hold_race
         return VictimLine(*line) if most is None else CappedLine(*line, most)
+
+    def _race_of(self, leaves: Iterable[QueueName]) -> HoldRace:
+        """Let only those meet who are asked."""
+        course = RaceCourse.of_leaves(self.state, leaves)
+        world = self.state, course, self.view.numbers
+        return lambda offer, lines: QueueRace(*world, offer, lines, *VICTIM_RULES)
 
     def _first_within_rights(self, claim: Claim) -> Judged | None:
         """Return why whoever would be the first to give way, but need not, is not asked."""
         leaves = list(claim.within_rights())
-        view = self.view
-        line = VictimLine(self.state, view.course, view.numbers, self._pool, leaves)
+        line = VictimLine(self.state, self._pool, leaves, self.view.race_to_give_way)
         candidate = line.pop()
         return None if candidate is None else claim.judge_of(candidate)
 

@@ -15,6 +15,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.gates import over_quota
+from fairlead.policy.kai.loss_bound import LossBound
 from fairlead.policy.kai.min_runtime import (
     GroupPods,
     eviction_stands,
@@ -30,7 +31,8 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.victim_line import Allows, charge_of
 from fairlead.policy.kai.victim_pool import Candidate
-from fairlead.policy.kai.victim_search import Judge, Tried
+from fairlead.policy.kai.victim_search import Judge, MayStand, Tried
+from fairlead.policy.kai.victim_steps import Group
 
 ClaimAction: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
 
@@ -61,6 +63,7 @@ class ClaimWorld(Protocol):
     settings: KaiSettings
     now_ms: int
     shares: dict[QueueName, KaiShare]
+    tells_why: bool  # a claim failed: then every try is judged
 
     @property
     def leaves(self) -> Set[QueueName]:
@@ -182,6 +185,18 @@ class Claim:
             return may_stand
 
         return judge
+
+    def bound_for(self, pods: Sequence[PodId]) -> MayStand:
+        """Return what tells of tries for the first *pods* whether they may stand."""
+        gpu, world = self.world.state.axes.index("gpu"), self.world
+        sets = self.workload.pod_sets
+        if self.action != "reclaim" or gpu is None or world.tells_why:
+            return _anything
+        if any(sets[pod.pod_set].gpu_share for pod in pods):
+            return _anything  # what waits may count for more than it takes in the end
+        judge = self._judge_of_request(charge_of(world.state, self.workload.name, pods))
+        idle, workloads = world.gpu_later(), world.state.workloads
+        return LossBound(judge, gpu, idle, workloads, world.gang).allows
 
     def pieces(self, tried: Tried) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
         """Return what is lost at once, with its costs, in the order of judging.
@@ -309,4 +324,8 @@ class Claim:
 
 
 def _anybody(_candidate: Candidate) -> bool:
+    return True
+
+
+def _anything(_asked: Sequence[Group]) -> bool:
     return True

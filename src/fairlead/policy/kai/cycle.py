@@ -4,6 +4,7 @@ Whoever wants to know why something came out as it did can listen to the turns.
 """
 
 from collections.abc import Callable, Mapping, Set
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -19,10 +20,10 @@ from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
-from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
+from fairlead.policy.kai.pending_jobs import NOBODY
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.stale_gangs import awaits_staleness, stale_gangs
+from fairlead.policy.kai.start_job import JobStarter
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
@@ -60,11 +61,16 @@ class KaiCycle:
         self.state = state
         self.settings = settings
         self.record = self.view.record
-        self.jobs, self.race = self._line_up()
+        self.jobs = self.view.waiting("allocate")
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self._held_back = held_back
         self._spared = spared
         self._takers = takers
+
+    @cached_property
+    def race(self) -> QueueRace:
+        """The order in which queues are served when idle room is given away."""
+        return self.view.race(self.jobs)
 
     def decisions(self, listener: Listener | None = None) -> list[Decision]:
         """Return what becomes of every job; what it comes to is in the state.
@@ -103,10 +109,6 @@ class KaiCycle:
                 queue = self.state.workloads[name].queue
                 record.wait(name, Reason(code=ALLOCATE_IS_OFF, queue=queue))
 
-    def _line_up(self) -> tuple[PendingJobs, QueueRace]:
-        jobs = self.view.waiting("allocate")
-        return jobs, self.view.race(jobs)
-
     def _allocate(self, listener: Listener | None) -> None:
         """Give idle room to jobs, each turn to the first job of the queue that is next.
 
@@ -117,35 +119,48 @@ class KaiCycle:
         for nodes.
         """
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
-            self.jobs, self.race = self._line_up()
-        jobs, race = self.jobs, self.race
-        starter = self.view.starter()
-        hopes = None if self.view.tells_why else Hopes(self.view, jobs, starter)
+            self.jobs = self.view.waiting("allocate")
+        jobs, starter = self.jobs, self.view.starter()
+        hopes = None if self.view.tells_why else Hopes(jobs, starter)
+        if hopes is not None and not hopes.are_left():
+            return
+        race = self.race
         while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             if listener is not None:
                 listener(job)
-            pods = jobs.next_pods(job)
-            self.record.touch(job)
-            outcome = starter.start(job, jobs.gang(job), pods, jobs.request(job))
-            if outcome.is_placed:
-                self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+            kind, request = jobs.kind(job), jobs.request(job)
+            is_placed = (hopes is None or hopes.has(kind)) and self._start(job, starter)
+            if is_placed:
                 jobs.renew_first(queue)
             else:
-                self.view.tell_wait(job, outcome.reason)
                 jobs.drop_first(queue)
-            race.renew(queue)
+            if is_placed or jobs.next_request(queue) != request:  # else it stands as before
+                race.renew(queue)
             if hopes is not None:
-                hopes.take_notice(job, is_placed=outcome.is_placed)
+                hopes.take_notice(kind, job, is_placed=is_placed)
         for name in jobs.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
 
+    def _start(self, job: WorkloadName, starter: JobStarter) -> bool:
+        """Give the next pods of a job their places if there are any; returns whether it did."""
+        jobs = self.jobs
+        pods = jobs.next_pods(job)
+        self.record.touch(job)
+        outcome = starter.start(job, jobs.gang(job), pods, jobs.request(job))
+        if outcome.is_placed:
+            self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+        else:
+            self.view.tell_wait(job, outcome.reason)
+        return outcome.is_placed
+
     def _evict_stale_gangs(self) -> None:
         grace_ms, now_ms = self.settings.stale_grace_ms, self.view.now_ms
-        for name, pods, reason in list(stale_gangs(self.state, self.view.gang, now_ms, grace_ms)):
+        gangs = self.view.stale_gangs
+        for name, pods, reason in gangs.all(now_ms, grace_ms):
             self.record.touch(name)
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
-        self.looked_at_the_clock |= awaits_staleness(self.state, now_ms, grace_ms)
+        self.looked_at_the_clock |= gangs.are_awaited(now_ms, grace_ms)

@@ -7,7 +7,7 @@ when the cycle began, where it is now, and the last act that touched it.
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reason, Reserve, Start, Wait
@@ -36,6 +36,7 @@ class CycleRecord:
         """Begin with nothing done to *state*."""
         self._state = state
         self._before: dict[WorkloadName, dict[PodId, Placed]] = {}
+        self._queues: set[QueueName] = set()  # of those
         self._acts: list[Act] = []
         self._last: dict[PodKey, int] = {}
         self._waits: dict[WorkloadName, tuple[int, Reason]] = {}
@@ -46,10 +47,15 @@ class CycleRecord:
         if job not in self._before:
             run = self._state.runs.get(job)
             self._before[job] = dict(run.pods) if run else {}
+            self._queues.add(self._state.workloads[job].queue)
 
     def has_touched(self, job: WorkloadName) -> bool:
         """Return whether anything may have been done to *job* in this cycle."""
         return job in self._before
+
+    def has_touched_any_of(self, queue: QueueName) -> bool:
+        """Return whether anything may have been done to a job of *queue*."""
+        return queue in self._queues
 
     def is_settled(self, pod: PodKey) -> bool:
         """Return whether a pod got its present place in this cycle."""

@@ -16,10 +16,9 @@ from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
-from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
-from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
+from fairlead.policy.kai.queue_race import Offer, QueueRace, RaceCourse
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
@@ -49,7 +48,9 @@ class CycleView:
         self._followed = FollowedState(state, settings) if followed is None else followed
         self.finder = self._followed.finder
         self.pool = self._followed.pool
-        self._followed.kinds.forget_those_who_have_gone()
+        self.reclaim_kinds = self._followed.reclaim_kinds
+        self.stale_gangs = self._followed.stale_gangs
+        self._followed.begin_cycle()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle
         if self._is_divided:
@@ -73,18 +74,9 @@ class CycleView:
         """The queues that may have jobs."""
         return self._divided().leaves
 
-    @property
-    def course(self) -> RaceCourse:
-        """Who meets whom in the order of service."""
-        return self._divided().course
-
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
         return self._followed.gang(job)
-
-    def kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
-        """Return what a job of which *pods* would start next has in common with others."""
-        return self._followed.kinds.of(job, pods)
 
     def starter(self) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
@@ -122,7 +114,7 @@ class CycleView:
         Cost: those jobs, and the queues above them with their siblings.
         """
         state = self.state
-        jobs = PendingJobs(state, None, self.gang, self.away)
+        jobs = self._pending(None)
         for name, pods in claims.items():
             jobs.claim(name, pods)
         names = {*claims, *others}
@@ -134,7 +126,14 @@ class CycleView:
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
         known = self._division
-        return QueueRace(self.state, known.course, known.numbers, jobs.next_request, jobs.queues())
+        return self._followed.service.run(
+            known.course, known.numbers, jobs.next_request, jobs.lines()
+        )
+
+    def race_to_give_way(self, offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
+        """Let leaves meet in the order of giving way; the same line offers the same."""
+        known = self._divided()
+        return self._followed.giving_way.run(known.course, known.numbers, offer, lines)
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""
@@ -144,12 +143,13 @@ class CycleView:
         return self._lined_up[1]
 
     def _line_up(self, depth: int | None) -> PendingJobs:
-        jobs = PendingJobs(self.state, depth, self.gang, self.away)
-        waited_for = {*self.state.waited_for()}
-        for leaf in self.leaves if waited_for else ():
-            if leaf in waited_for:
-                jobs.add_queue(leaf)
+        jobs = self._pending(depth)
+        jobs.add_queues(self.leaves)
         return jobs
+
+    def _pending(self, depth: int | None) -> PendingJobs:
+        """Return nobody in line yet."""
+        return PendingJobs(self.state, depth, self.gang, self.away, self._followed.lines)
 
     def _divided(self) -> FollowedShares:
         if not self._is_divided:

@@ -6,15 +6,20 @@ from fairlead.model.workload import Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from fairlead.policy.kai.claim_hopes import ReclaimKinds
+from fairlead.policy.kai.followed_race import FollowedRace
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.stale_gangs import StaleGangs
+from fairlead.policy.kai.victim_line import VICTIM_RULES
 from fairlead.policy.kai.victim_pool import VictimPool
+from fairlead.policy.kai.waiting_lines import WaitingLines
 
 
 class FollowedState:
-    """Nodes by their room, shares, groups and who may give way, through all changes of a state."""
+    """Nodes by their room, shares, groups, who waits and who may give way, in one state."""
 
     def __init__(self, state: ClusterState, settings: KaiSettings) -> None:
         """Follow *state* for cycles with *settings*."""
@@ -22,8 +27,18 @@ class FollowedState:
         self.finder = _node_finder(state, settings)
         self.shares = FollowedShares(state, settings.k)
         self.pool = VictimPool(state, self.gang)
-        self.kinds = JobKinds(state)
+        self._kinds = JobKinds(state)
+        self.lines = WaitingLines(state, self.gang, self._kinds)
+        self.reclaim_kinds = ReclaimKinds(state)
+        self.stale_gangs = StaleGangs(state, self.gang)
+        self.service = FollowedRace(state)
+        self.giving_way = FollowedRace(state, *VICTIM_RULES)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
+
+    def begin_cycle(self) -> None:
+        """Forget those who have gone, if they are many; until the next one kinds keep numbers."""
+        if self._kinds.forget_those_who_have_gone():
+            self.lines.forget()
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""

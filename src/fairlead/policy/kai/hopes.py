@@ -8,7 +8,6 @@ from collections import Counter
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.start_job import JobStarter
@@ -17,26 +16,34 @@ from fairlead.policy.kai.start_job import JobStarter
 class Hopes:
     """Counts the jobs in line for which there may be room, kind by kind."""
 
-    def __init__(self, view: CycleView, jobs: PendingJobs, starter: JobStarter) -> None:
-        """Count all *jobs*. Cost: a glance at each, and a look for room for each kind."""
-        self._view = view
+    def __init__(self, jobs: PendingJobs, starter: JobStarter) -> None:
+        """Count all *jobs*. Cost: a glance at the kinds of each queue, and a look for each kind."""
         self._jobs = jobs
         self._starter = starter
-        self._kinds: dict[WorkloadName, Kind] = {}
         self._counts: Counter[Kind] = Counter()
         self._like: dict[Kind, tuple[WorkloadName, tuple[PodId, ...]]] = {}  # one of each
-        self._open: set[Kind] = set()
-        for job in jobs.names():
-            self._join(job, jobs.next_pods(job))
+        for _, kinds in jobs.kinds():
+            for kind, names in kinds.items():
+                self._counts[kind] += len(names)
+                if kind not in self._like:
+                    name = next(iter(names))
+                    self._like[kind] = name, jobs.next_pods(name)
+        self._open = set(self._like)
         self._look_again()
 
     def are_left(self) -> bool:
         """Return whether anybody in line may find room."""
         return bool(self._open)
 
-    def take_notice(self, job: WorkloadName, *, is_placed: bool) -> None:
-        """Take notice that *job* had its turn: it has left the line, or stands there for more."""
-        kind = self._kinds.pop(job)
+    def has(self, kind: Kind) -> bool:
+        """Return whether one of that kind may find room."""
+        return kind in self._open
+
+    def take_notice(self, kind: Kind, job: WorkloadName, *, is_placed: bool) -> None:
+        """Take notice that *job* had its turn: it has left the line, or stands there for more.
+
+        It was of that *kind* before.
+        """
         self._counts[kind] -= 1
         if not self._counts[kind]:
             self._open.discard(kind)
@@ -46,7 +53,7 @@ class Hopes:
             self._look_again()
 
     def _join(self, job: WorkloadName, pods: tuple[PodId, ...]) -> None:
-        kind = self._kinds[job] = self._view.kind(job, pods)
+        kind = self._jobs.kind(job)
         self._counts[kind] += 1
         self._like.setdefault(kind, (job, pods))
         self._open.add(kind)

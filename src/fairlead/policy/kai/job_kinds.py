@@ -50,11 +50,13 @@ class JobKinds:
             known = self._jobs[job] = _Known(workload, pods, has_run, kind)
         return known.kind
 
-    def forget_those_who_have_gone(self) -> None:
-        """Forget everything if most of what is known is of jobs that have gone."""
-        if len(self._jobs) > len(self._state.workloads) + _MOST_JOBS:
-            self._jobs.clear()
-            self._numbers.clear()
+    def forget_those_who_have_gone(self) -> bool:
+        """Forget all numbers if most of what is known is of jobs that have gone, and say so."""
+        if len(self._jobs) <= len(self._state.workloads) + _MOST_JOBS:
+            return False
+        self._jobs.clear()
+        self._numbers.clear()
+        return True
 
     def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> Kind:
         counts = Counter([pod.pod_set for pod in pods])  # in their order, which is that of placing

@@ -7,17 +7,18 @@ A job may want thousands of pods beyond its minimum, one in each turn. Their ord
 once, when it has its minimum: to look at all of its pods in every turn would take ever longer.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Fullness, Gang
+from fairlead.policy.kai.job_kinds import JobKinds, Kind
+from fairlead.policy.kai.waiting_lines import JobKey, QueueLine, WaitingLines, place_in_queue
 
-JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 NOBODY: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
 
 
@@ -30,23 +31,27 @@ class PendingJobs:
         depth: int | None,
         gang_of: Callable[[WorkloadName], Gang] | None = None,
         evicted: Mapping[WorkloadName, Set[PodId]] = NOBODY,
+        lines: WaitingLines | None = None,
     ) -> None:
         """Take no more than *depth* jobs of each queue, the first ones; None: all.
 
         *gang_of* returns the groups of a job; None: they are made whenever they are looked at. Pods
-        that were *evicted* in this cycle do not wait: they are on their way out.
+        that were *evicted* in this cycle do not wait: they are on their way out. *lines* are those
+        of all who wait; None: they are made here.
         """
         self._state = state
         self._depth = depth
         self._evicted = evicted
         self._gang_of = gang_of
+        self._waiting = lines or WaitingLines(state, self.gang, JobKinds(state))
+        self._lines: dict[QueueName, QueueLine] = {}  # that were taken in
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._shared: set[QueueName] = set()  # whose heaps belong to another, see `branch`
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
         # Who grows one by one, and what comes after the next pod, the last of all first.
         self._growing: dict[WorkloadName, list[PodId]] = {}
+        self._unready: dict[QueueName, list[WorkloadName]] = {}  # where that is not as in the line
         self.beyond_depth: list[WorkloadName] = []
-        self.unready: list[WorkloadName] = []
 
     def branch(
         self, claims: Mapping[WorkloadName, tuple[PodId, ...]], changed: Iterable[WorkloadName]
@@ -58,14 +63,15 @@ class PendingJobs:
         Cost: the queues of those who changed; of the others, a copy in C.
         """
         assert self._depth is None, "somebody may be left out"
-        made = PendingJobs(self._state, None, self._gang_of, self._evicted)
+        made = PendingJobs(self._state, None, self._gang_of, self._evicted, self._waiting)
+        made._lines = self._lines
         made._heaps = self._heaps.copy()
         made._shared = set(self._heaps)
         made._next = self._next.copy()
-        made.unready = self.unready  # but for those who changed
+        made._unready = self._unready  # but for those who changed
         names: dict[QueueName, set[WorkloadName]] = {}
         for name in (*changed, *claims):
-            made._next.pop(name, None)
+            made._next[name] = self._pods_now(name)
             names.setdefault(self._state.workloads[name].queue, set()).add(name)
         made._next.update(claims)
         for queue, them in names.items():
@@ -84,19 +90,46 @@ class PendingJobs:
         for queue, found in keys.items():
             self._put(queue, found)
 
-    def add_queue(self, queue: QueueName) -> None:
-        """Take in what waits in *queue*."""
-        keys = []
-        for name in self._state.waiting(queue):
-            if self._can_start(name):
-                keys.append(self._key(name))
-            else:
-                self.unready.append(name)
-        if self._depth is not None and len(keys) > self._depth:
-            keys.sort()
-            self.beyond_depth += [name for *_, name in keys[self._depth :]]
-            del keys[self._depth :]
-        self._put(queue, keys)
+    def add_queues(self, queues: Set[QueueName]) -> None:
+        """Take in what waits in these *queues*, all at once.
+
+        Cost: a copy of the list of queues, where nobody was evicted and all are looked at.
+        """
+        lines = self._waiting.all()
+        self._lines = {queue: lines[queue] for queue in queues if queue in lines}
+        self._heaps = {queue: line.keys for queue, line in self._lines.items()}
+        self._shared = set(self._heaps)
+        changed: dict[QueueName, set[WorkloadName]] = {}
+        for name in (*self._evicted, *self._next):
+            changed.setdefault(self._state.workloads[name].queue, set()).add(name)
+        for queue in changed.keys() & self._lines.keys():
+            self._line_up_again(queue, changed[queue])
+        if self._depth is not None:
+            self._cut_off(self._depth)
+
+    @property
+    def unready(self) -> list[WorkloadName]:
+        """Who waits in the queues that were taken in, and can start nothing; by queue and name."""
+        them = [self._unready.get(queue, line.unready) for queue, line in self._lines.items()]
+        return [name for each in them for name in sorted(each)]
+
+    def kinds(self) -> Iterator[tuple[QueueName, Mapping[Kind, Collection[WorkloadName]]]]:
+        """Yield the queues in line, each with who of them is of which kind.
+
+        Cost: a look at each job of a queue in which anybody had a turn or changed; none at others.
+        """
+        for queue, heap in self._heaps.items():
+            if queue in self._shared and self._lines[queue].keys is heap:
+                yield queue, self._lines[queue].kinds
+                continue
+            found: dict[Kind, list[WorkloadName]] = {}
+            for *_, name in heap:
+                found.setdefault(self.kind(name), []).append(name)
+            yield queue, found
+
+    def kind(self, name: WorkloadName) -> Kind:
+        """Return what a job has in common with others, by the pods that it would start next."""
+        return self._waiting.kind(name, self.next_pods(name))
 
     def first(self, queue: QueueName) -> WorkloadName | None:
         """Return the job that *queue* would run next."""
@@ -106,6 +139,14 @@ class PendingJobs:
     def queues(self) -> list[QueueName]:
         """Return the queues that have somebody in line."""
         return [queue for queue, heap in self._heaps.items() if heap]
+
+    def lines(self) -> dict[QueueName, object]:
+        """Return the queues that have somebody in line, each with what stays its own till it moves.
+
+        Where that is the same object as before, all in that queue is as before.
+        """
+        shared = self._shared
+        return {q: heap if q in shared else object() for q, heap in self._heaps.items() if heap}
 
     def names(self) -> list[WorkloadName]:
         """Return all jobs, in no order that means anything."""
@@ -131,8 +172,8 @@ class PendingJobs:
         name = heappop(heap)[-1]
         rest = self._growing.get(name)
         if rest is None:
-            del self._next[name]
-            if self.next_pods(name):
+            self._next[name] = self._pods_now(name)
+            if self._next[name]:
                 heappush(heap, self._key(name))
                 self._foresee(name)
             return
@@ -152,7 +193,7 @@ class PendingJobs:
             keys = [key for key in heap if key[-1] != name]
             if len(keys) == len(heap):
                 continue
-            self._next.pop(name, None)
+            self._next[name] = self._pods_now(name)
             self._growing.pop(name, None)
             self._put(queue, [*keys, self._key(name)] if self._can_start(name) else keys)
 
@@ -166,8 +207,9 @@ class PendingJobs:
         """Return the pods of a job that would start next."""
         pods = self._next.get(name)
         if pods is None:
-            pods = self.gang(name).next_pods(self._state.runs.get(name), self._away(name))
-            self._next[name] = pods
+            line = self._lines.get(self._state.workloads[name].queue)
+            known = None if line is None else line.next_pods.get(name)
+            pods = self._next[name] = self._pods_now(name) if known is None else known
         return pods
 
     def claim(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
@@ -185,6 +227,27 @@ class PendingJobs:
             rows = [sets[pod.pod_set].requests for pod in pods]
             requests = tuple(map(sum, zip(*rows, strict=True)))
         return state.axes.charge(state.resources, requests)
+
+    def _pods_now(self, name: WorkloadName) -> tuple[PodId, ...]:
+        return self.gang(name).next_pods(self._state.runs.get(name), self._away(name))
+
+    def _line_up_again(self, queue: QueueName, names: Set[WorkloadName]) -> None:
+        """Let these stand in line by what they would start next as is known here."""
+        line = self._lines[queue]
+        there = names & (line.next_pods.keys() | line.unready.keys())
+        self._next = {name: self._pods_now(name) for name in there} | self._next
+        ready = [name for name in there if self._can_start(name)]
+        self._unready[queue] = list((line.unready.keys() | there).difference(ready))
+        others = [key for key in line.keys if key[-1] not in there]
+        self._put(queue, [*others, *map(self._key, ready)])
+
+    def _cut_off(self, depth: int) -> None:
+        """Leave the first so many in each line."""
+        for queue, heap in self._heaps.items():
+            if len(heap) > depth:
+                keys = sorted(heap)
+                self.beyond_depth += [name for *_, name in keys[depth:]]
+                self._put(queue, keys[:depth])
 
     def _can_start(self, name: WorkloadName) -> bool:
         return self._state.workloads[name].active and bool(self.next_pods(name))
@@ -214,5 +277,4 @@ class PendingJobs:
         return self._place(name, self.gang(name).fullness(self._state.runs.get(name)))
 
     def _place(self, name: WorkloadName, fullness: Fullness) -> JobKey:
-        workload = self._state.workloads[name]
-        return -workload.priority, fullness, workload.created_ms, name
+        return place_in_queue(self._state.workloads[name], fullness)

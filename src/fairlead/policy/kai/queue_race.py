@@ -82,6 +82,20 @@ class QueueRace:
             made.renew(leaf)
         return made
 
+    def enter_again(
+        self,
+        queues: Iterable[QueueName],
+        numbers: Mapping[QueueName, QueueNumbers],
+        offer: Offer,
+    ) -> None:
+        """Let *queues*, children before parents, stand with what they offer and have now.
+
+        The others stand as before, and offer the same.
+        """
+        self._numbers, self._offer = numbers, offer
+        for name in queues:
+            self._enter(name)
+
     def standing(self, queue: QueueName) -> Standing | None:
         """Return how *queue* stands in the race; None if it is out."""
         return self._standings.get(queue)

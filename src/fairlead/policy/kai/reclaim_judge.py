@@ -130,6 +130,28 @@ class ReclaimJudge:
         sides = self.sides(queue)
         return self._strategy(sides, self.allocated[sides.victim]) is not None
 
+    def may_lose_at_most(self, sides: Sides, at: int, below: int) -> int:
+        """Return how much the victim's side may lose on an axis of which the job asks for some.
+
+        *below* is at most lost by queues beneath the reclaimer's side. Law: a set of losses that
+        takes more from that side does not stand.
+        """
+        if self._uncovered is not None:
+            return 0
+        held = self.allocated[sides.victim]
+        if self._strategy(sides, held) is None:
+            return 0
+        after = self.allocated[sides.reclaimer][at] + self.reclaimer.request[at] - below
+        share = self.shares[sides.reclaimer].fair_share[at]
+        other = self.shares[sides.victim].fair_share[at]
+        if after <= share or other == 0:
+            return held[at]
+        if share == 0:
+            return 0  # infinitely full, so no less than any other
+        factor, divisor = self.multiplier.as_integer_ratio()
+        least = after * factor * other // (share * divisor) + 1  # what it must have left
+        return max(0, held[at] - least)
+
     def sides(self, victim: QueueName) -> Sides:
         """Return the two queues that are compared for a loss of the queue *victim*.
 

@@ -4,7 +4,7 @@ What is left of such a gang holds its place and is of no use, so it gives it up 
 that are leaving still count: the gang may be on its way already.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
@@ -17,34 +17,69 @@ STALE_GANG: Final = "StaleGang"
 FOR_EVER_MS: Final = 1 << 62
 
 
-def stale_gangs(
-    state: ClusterState, gang_of: Callable[[WorkloadName], Gang], now_ms: int, grace_ms: int
-) -> Iterator[tuple[WorkloadName, tuple[PodId, ...], Reason]]:
-    """Yield each stale gang with the pods it has and why they go, by name.
+class StaleGangs:
+    """Gangs that lack pods, followed through the changes of one state."""
 
-    *grace_ms* is for jobs that do not say how long they may be incomplete; negative: for ever. One
-    that is not known to have been incomplete before is so from now on.
-    """
-    for name in sorted(state.runs):
-        job = state.workloads[name].extension
-        if not isinstance(job, KaiJob) or _grace_left_ms(job, now_ms, grace_ms) > 0:
-            continue
-        run = state.runs[name]
-        lacking = gang_of(name).broken(run)
-        pods = tuple(sorted(pod for pod, placed in run.pods.items() if placed.phase != "leaving"))
-        if lacking and pods:
-            yield name, pods, _reason(state, name, lacking)
+    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
+        """Follow *state*. Nobody is looked at yet."""
+        self._state = state
+        self._gang_of = gang_of
+        self._read_at: int | None = None  # None: nothing was read
+        self._broken: set[WorkloadName] = set()  # who has fewer pods than it needs
+        self._noted: set[WorkloadName] = set()  # who is known to have been so before
 
+    def all(
+        self, now_ms: int, grace_ms: int
+    ) -> list[tuple[WorkloadName, tuple[PodId, ...], Reason]]:
+        """Return each stale gang with the pods it has and why they go, by name.
 
-def awaits_staleness(state: ClusterState, now_ms: int, grace_ms: int) -> bool:
-    """Return whether time alone may make a gang stale: one is known to be incomplete."""
-    jobs = (state.workloads[name].extension for name in state.runs)
-    return any(
-        isinstance(job, KaiJob)
-        and job.stale_since_ms is not None
-        and 0 < _grace_left_ms(job, now_ms, grace_ms) < FOR_EVER_MS
-        for job in jobs
-    )
+        *grace_ms* is for jobs that do not say how long they may be incomplete; negative: for ever.
+        One that is not known to have been incomplete before is so from now on. Cost: who changed,
+        and who lacks pods.
+        """
+        self._catch_up()
+        state, found = self._state, []
+        for name in sorted(self._broken):
+            job, run = state.workloads[name].extension, state.runs[name]
+            if not isinstance(job, KaiJob) or _grace_left_ms(job, now_ms, grace_ms) > 0:
+                continue
+            stay = sorted(pod for pod, placed in run.pods.items() if placed.phase != "leaving")
+            if stay:
+                reason = _reason(state, name, self._gang_of(name).broken(run))
+                found.append((name, tuple(stay), reason))
+        return found
+
+    def are_awaited(self, now_ms: int, grace_ms: int) -> bool:
+        """Return whether time alone may make a gang stale: one is known to be incomplete."""
+        self._catch_up()
+        jobs = (self._state.workloads[name].extension for name in self._noted)
+        return any(
+            isinstance(job, KaiJob) and 0 < _grace_left_ms(job, now_ms, grace_ms) < FOR_EVER_MS
+            for job in jobs
+        )
+
+    def _catch_up(self) -> None:
+        touched = self._state.touched
+        if self._read_at is None or not touched.remembers(self._read_at):
+            self._broken.clear()
+            self._noted.clear()
+            self._read(self._state.runs)
+        elif self._read_at != touched.moment:
+            self._read(touched.since(self._read_at))
+        self._read_at = touched.moment
+
+    def _read(self, names: Iterable[WorkloadName]) -> None:
+        for name in names:
+            run = self._state.runs.get(name)
+            job = None if run is None else self._state.workloads[name].extension
+            self._broken.discard(name)
+            self._noted.discard(name)
+            if run is None or not isinstance(job, KaiJob):
+                continue
+            if self._gang_of(name).broken(run):
+                self._broken.add(name)
+            if job.stale_since_ms is not None:
+                self._noted.add(name)
 
 
 def _grace_left_ms(job: KaiJob, now_ms: int, grace_ms: int) -> int:

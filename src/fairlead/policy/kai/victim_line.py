@@ -8,17 +8,19 @@ is the first to give way. A job that gave up some of its pods stands in line aga
 from bisect import insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.queue_order import QueueNumbers, Standing, precedes, standing
-from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
+from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.victim_pool import Candidate, Entry, place_in_line
 
 Allows: TypeAlias = Callable[[Candidate], bool]
+HoldRace: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueRace]
+"""Lets leaves meet by `VICTIM_RULES`; where a leaf has the same line it offers the same."""
 
 
 class VictimLine:
@@ -27,22 +29,29 @@ class VictimLine:
     def __init__(
         self,
         state: ClusterState,
-        course: RaceCourse,
-        numbers: Mapping[QueueName, QueueNumbers],
         pool: AskablePool,
         allowed: Iterable[tuple[QueueName, Allows]],
+        hold_race: HoldRace,
     ) -> None:
         """Line up the jobs of the leaves in *allowed* that it allows. Cost: a look at each queue.
 
-        The state must be as it is now whenever the line is asked.
+        By *hold_race* those leaves meet that have somebody, if there are several. The state must be
+        as it is now whenever the line is asked.
         """
         self._state = state
-        self._course = course
-        self._numbers = numbers
         self._pool = pool
-        self._leaves = {queue: _LeafLine(pool.line(queue), allows) for queue, allows in allowed}
+        self._leaves: dict[QueueName, _LeafLine] = {}
+        lines: dict[QueueName, object] = {}
+        for queue, allows in allowed:
+            line = pool.line(queue)
+            if line and allows(line[-1][1]):
+                lines[queue] = line
+                self._leaves[queue] = _LeafLine(line, allows)
+            elif line and (leaf := _LeafLine(line, allows)).peek() is not None:
+                lines[queue] = leaf  # it offers another one than the line
+                self._leaves[queue] = leaf
         self._popped: dict[QueueName, Amounts] = {}
-        self._race = self._hold_race()
+        self._race = hold_race(self._offer, lines) if len(lines) > 1 else None
 
     def pop(self) -> Candidate | None:
         """Take out who is next to give way; None if nobody is left."""
@@ -73,20 +82,6 @@ class VictimLine:
                 return leaf
             del self._leaves[leaf]
         return None
-
-    def _hold_race(self) -> QueueRace | None:
-        """Let the leaves that have somebody meet, if there are several."""
-        open_leaves = {q: leaf for q, leaf in self._leaves.items() if leaf.peek() is not None}
-        self._leaves = open_leaves
-        if len(open_leaves) <= 1:
-            return None
-        nothing = self._state.axes.zero
-
-        def stand(own: QueueNumbers, taken: Amounts) -> Standing:
-            return standing(own, nothing, taken=taken)
-
-        rules = stand, _gives_way_before
-        return QueueRace(self._state, self._course, self._numbers, self._offer, open_leaves, *rules)
 
     def _offer(self, queue: QueueName) -> Amounts | None:
         leaf = self._leaves.get(queue)
@@ -140,5 +135,14 @@ def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> 
     return charges[0] if len(charges) == 1 else tuple(map(sum, zip(*charges, strict=True)))
 
 
+def _stands(own: QueueNumbers, taken: Amounts) -> Standing:
+    """Return how a queue stands that would run nothing, less what is *taken*."""
+    return standing(own, (0,) * len(taken), taken=taken)
+
+
 def _gives_way_before(one: Standing, other: Standing) -> bool:
     return precedes(other, one)
+
+
+VICTIM_RULES: Final = (_stands, _gives_way_before)
+"""How queues stand, and which of two goes first, in the race for giving way."""

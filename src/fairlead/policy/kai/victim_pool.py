@@ -12,7 +12,7 @@ from fairlead.model.run import Placed, Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.gang import Fullness, Gang
-from fairlead.policy.kai.pending_jobs import JobKey
+from fairlead.policy.kai.waiting_lines import JobKey
 
 
 class Candidate(NamedTuple):

@@ -34,6 +34,8 @@ class Tried(NamedTuple):
 
 
 Judge: TypeAlias = Callable[[Tried], bool]
+MayStand: TypeAlias = Callable[[Sequence[Group]], bool]
+"""Whether a try in which these leave may stand, as far as that is plain before it is made."""
 
 
 class _Prefix(NamedTuple):
@@ -43,6 +45,7 @@ class _Prefix(NamedTuple):
     kept: tuple[Group, ...]  # whom the pods before the last of them needed
     need: Need  # how many places are lacking when these have left
     judge: Judge
+    may_stand: MayStand
 
 
 class VictimSearch:
@@ -59,11 +62,13 @@ class VictimSearch:
         now_ms: int,
         faithful: bool,
         note: Callable[[WorkloadName], None],
+        bound_for: Callable[[Sequence[PodId]], MayStand],
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *claimant*.
 
         *line* says in which order they are served in a try; *note* is told of every job before
-        anything is done to it.
+        anything is done to it. By *bound_for* tries for the first pods are left out that cannot
+        stand.
         """
         self._state = state
         self._finder = finder
@@ -71,6 +76,7 @@ class VictimSearch:
         self._claimant = claimant
         self._pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
         self._now_ms = now_ms
+        self._bound_for = bound_for
         note(claimant)
         sets = state.workloads[claimant].pod_sets
         self._base = finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
@@ -88,16 +94,17 @@ class VictimSearch:
         """
         steps = VictimSteps(line_up, self._freed)
         kept: tuple[Group, ...] = ()
-        judges: list[Judge] = []
+        judges: list[tuple[Judge, MayStand]] = []
         stood: Tried | None = None
         for count in range(1, len(self._pods) + 1):
             if count > len(judges):
                 self._departures.take_back()
                 most = min(2 * count, len(self._pods))
-                judges += [judge_for(self._pods[:n]) for n in range(count, most + 1)]
+                first = [self._pods[:n] for n in range(count, most + 1)]
+                judges += [(judge_for(pods), self._bound_for(pods)) for pods in first]
             self._keep(steps, kept)
             need = self._bound.need(count)
-            prefix = _Prefix(self._pods[:count], kept, need, judges[count - 1])
+            prefix = _Prefix(self._pods[:count], kept, need, *judges[count - 1])
             stood = self._solve(steps, prefix)
             if stood is None:
                 break
@@ -108,7 +115,8 @@ class VictimSearch:
 
     def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Tried | None:
         """Add victims until the pods have a place that may stand."""
-        if prefix.kept and self._bound.allows(prefix.need, {}):
+        kept = prefix.kept
+        if kept and self._bound.allows(prefix.need, {}) and prefix.may_stand(kept):
             stood, _ = self._attempt(prefix, (), tuple)
             if stood is not None:
                 return stood
@@ -133,22 +141,25 @@ class VictimSearch:
     def _take(
         self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]
     ) -> Tried | None:
-        """Make the tries of one step; *failed* are those in which the claimant found no place."""
-        is_closed = True
-        for more in steps.gatherings(at):
-            if not self._bound.allows(prefix.need, steps.freed(more)):
-                continue
-            is_closed = False
-            if more in failed:
-                continue
+        """Make the tries of one step; *failed* are those in which the claimant found no place.
+
+        After one in which it found some and could not keep it no others are made. So none is left
+        out unless it is plain of all that they cannot stand.
+        """
+        gatherings = steps.gatherings(at)
+        tries = [m for m in gatherings if self._bound.allows(prefix.need, steps.freed(m))]
+        if not tries:
+            steps.close(at)
+        tries = [more for more in tries if more not in failed]
+        if not any(prefix.may_stand((*prefix.kept, *steps.groups(more))) for more in tries):
+            return None
+        for more in tries:
             stood, is_placed = self._attempt(
                 prefix, steps.groups(more), lambda: steps.groups_until(at)
             )
             if stood is not None or is_placed:
                 return stood
             failed.add(more)
-        if is_closed:
-            steps.close(at)
         return None
 
     def _attempt(

@@ -1,0 +1,104 @@
+"""Which of those who wait may have their claims met, while others have their turns.
+
+In most cycles nobody may claim anything, or one of thousands. Who is left in line when no claim can
+be met any more need not have its turn.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.job_kinds import Kind
+from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.reclaim_gate import may_reclaim
+from fairlead.policy.kai.shares import KaiShare
+
+Kinds: TypeAlias = Mapping[Kind, Collection[WorkloadName]]
+"""Who of a queue is of which kind."""
+
+
+class ClaimHopes:
+    """Counts the jobs in line whose claims may be met, kind by kind in each queue."""
+
+    def __init__(
+        self, jobs: PendingJobs, open_kinds: Callable[[QueueName, Kinds], Iterable[Kind]]
+    ) -> None:
+        """Count all *jobs*; *open_kinds* says which kinds of a queue may have their claims met."""
+        self._jobs = jobs
+        self._open_kinds = open_kinds
+        self._counts: dict[tuple[QueueName, Kind], int] = {}
+        self.look_again()
+
+    def are_left(self) -> bool:
+        """Return whether anybody in line may have its claim met."""
+        return bool(self._counts)
+
+    def take_notice(self, queue: QueueName, kind: Kind) -> None:
+        """Take notice that a job had its turn, and nothing changed."""
+        count = self._counts.pop((queue, kind), 0)
+        if count > 1:
+            self._counts[queue, kind] = count - 1
+
+    def look_again(self) -> None:
+        """Count anew, because something changed by which others may be admitted, or not."""
+        self._counts = {
+            (queue, kind): len(kinds[kind])
+            for queue, kinds in self._jobs.kinds()
+            for kind in self._open_kinds(queue, kinds)
+        }
+
+
+class _Known(NamedTuple):
+    """All that decides who of a queue may reclaim, and who does."""
+
+    kinds: Kinds
+    share: KaiShare
+    held: list[int]
+    kept: list[int]  # what of it cannot be preempted
+    open: list[Kind]
+
+
+class ReclaimKinds:
+    """Which kinds of jobs may reclaim in each queue, kept until the queue or who waits changes."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Look at nobody yet."""
+        self._state = state
+        self._known: dict[QueueName, _Known] = {}
+
+    def of(
+        self, share: KaiShare, kinds: Kinds, request_of: Callable[[WorkloadName], Amounts]
+    ) -> list[Kind]:
+        """Return which of *kinds* may reclaim in the queue of *share*.
+
+        *request_of* tells what a job would cost its queue. Cost: a comparison of what the queue
+        holds; a look at one of each kind if that changed.
+        """
+        sums = self._state.sums[share.queue]
+        known = self._known.get(share.queue)
+        if (
+            known is not None
+            and known.kinds is kinds
+            and known.share is share
+            and known.held == sums.allocated
+            and known.kept == sums.non_preemptible
+        ):
+            return known.open
+        found = [
+            kind
+            for kind, names in kinds.items()
+            if self._may_reclaim(share, next(iter(names)), request_of)
+        ]
+        held, kept = sums.allocated.copy(), sums.non_preemptible.copy()
+        self._known[share.queue] = _Known(kinds, share, held, kept, found)
+        return found
+
+    def _may_reclaim(
+        self,
+        share: KaiShare,
+        job: WorkloadName,
+        request_of: Callable[[WorkloadName], Amounts],
+    ) -> bool:
+        preemptible = self._state.workloads[job].preemptible
+        return may_reclaim(self._state, share, request_of(job), preemptible=preemptible)
