@@ -1,7 +1,8 @@
 """A policy that follows a state says what one says that sees it for the first time."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from random import Random
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given, settings
@@ -28,6 +29,10 @@ STRATEGIES = (BOTH_STRATEGIES, BOTH_STRATEGIES, BOTH_STRATEGIES[:1], BOTH_STRATE
 class History:
     """What happens by chance to a small full cluster that one policy follows."""
 
+    cohorts: Mapping[str, str] = MappingProxyType({"R": "-", "C": "R", "D": "R"})
+    queues = (3, 6)
+    at_once = (1, 1, 5)  # how many come
+
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
         self.groups = self.chance.choice(("gpu:any", "gpu:any", "cpu,gpu:any"))
@@ -43,11 +48,10 @@ class History:
         assert may_be_followed(self.state, self.settings)
 
     def _queues(self) -> list[Row]:
-        """One root above two cohorts, with queues in all three."""
-        parents = {"R": "-", "C": "R", "D": "R"}
-        rows = [self._node(name, parent) for name, parent in parents.items()]
-        for at in range(self.chance.randint(3, 6)):
-            parent = self.chance.choice(("R", "C", "C", "D"))
+        """Queues in all cohorts, in the second more than in others."""
+        rows = [self._node(name, parent) for name, parent in self.cohorts.items()]
+        for at in range(self.chance.randint(*self.queues)):
+            parent = self.chance.choice((*self.cohorts, "C"))
             within = self.chance.choice(("Never", "LowerPriority"))
             rows.append(
                 self._node(f"q{at}", parent)
@@ -77,7 +81,7 @@ class History:
         self.now_ms += self.chance.choice((0, 1, 1000))
         match self.chance.choice(("come", "come", "come", "finish", "finish", "leave", "leave")):
             case "come":
-                for _ in range(self.chance.choice((1, 1, 5))):
+                for _ in range(self.chance.choice(self.at_once)):
                     self._come()
             case "finish":
                 self._finish()
@@ -127,8 +131,16 @@ class History:
         return len(followed)
 
 
-def live(seed: int) -> tuple[int, ClusterState]:
-    history = History(seed)
+class LargerHistory(History):
+    """The same of a larger cluster, in which several preempt at once."""
+
+    cohorts = MappingProxyType({"R": "-", "C": "R", "D": "R", "E": "C"})
+    queues = (6, 12)
+    at_once = (1, 2, 9)
+
+
+def live(seed: int, kind: type[History] = History) -> tuple[int, ClusterState]:
+    history = kind(seed)
     changes = 0
     for _ in range(STEPS):
         history.step()
@@ -140,6 +152,12 @@ def live(seed: int) -> tuple[int, ClusterState]:
 @given(st.integers(0, 2**40))
 def test_one_that_follows_a_state_decides_as_a_fresh_one(seed: int) -> None:
     live(seed)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**40))
+def test_so_it_does_where_several_preempt_at_once(seed: int) -> None:
+    live(seed, LargerHistory)
 
 
 def test_the_histories_are_full_of_changes_and_of_workloads_that_wait() -> None:

@@ -155,8 +155,9 @@ def _first_to_be_free(
 ) -> tuple[Holder, list[Holder]]:
     """Return after whose protection the claim succeeds first, and who gives way then.
 
-    As if more who are free never made it harder; where they do, a later moment is told. Cost: a
-    search for each halving of those who are protected.
+    As if more who are free never made it harder; where they do, a later moment is told, or of those
+    who give way then nobody is protected: those are told whom it would find now. Cost: a search
+    for each halving of those who are protected.
     """
     everybody = [
         each
@@ -173,8 +174,9 @@ def _first_to_be_free(
 
     at = bisect_left(range(len(in_turn)), True, key=lambda number: bool(targets(number)))
     found = targets(at) if at < len(in_turn) else []
-    last = max((each for each in found or protected if each.is_protected), key=_freed)
-    return last, found or protected
+    if not any(each.is_protected for each in found):
+        found = protected
+    return max((each for each in found if each.is_protected), key=_freed), found
 
 
 def _freed(holder: Holder) -> tuple[int, str]:

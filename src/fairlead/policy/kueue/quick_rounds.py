@@ -47,7 +47,7 @@ class QuickRounds(TreeRounds):
         cycle: int | None = 0
         while cycle is not None and (found := self._next_cycle(cycle)) is not None:
             cycle, kinds = found
-            has_changed = False
+            has_changed, promises = False, self._promises.copy()
             turns = self._turns(cycle, kinds)
             for turn in turns:
                 if turn.outcome == "admitted" or self.newly_told(turn):
@@ -58,6 +58,8 @@ class QuickRounds(TreeRounds):
                 self._nominated = self._chosen()
                 for line in self._in_plan.values():
                     line.is_asked_again |= line.was_skipped
+            elif self._promises != promises:
+                self._nominated = self._chosen()
             cycle += 1
 
     def _next_cycle(self, cycle: int) -> tuple[int, list[Kind]] | None:

@@ -29,7 +29,8 @@ class TreeDecisions:
     def decisions(self) -> list[Decision]:
         """Let the rounds happen and return who starts, who gives way, and who has its promise.
 
-        In the order of turns; a reservation comes right after those who leave for its sake.
+        In the order of turns; a reservation comes right after those who leave for its sake. Those
+        for whose sake others were told to leave in earlier plans come last, by name.
         """
         done: list[Decision] = []
         for decided in self._rounds.run():
@@ -47,7 +48,7 @@ class TreeDecisions:
             if isinstance(each, Evict) and each.beneficiary and last[each.beneficiary] == at:
                 reserve = reserves.pop(each.beneficiary, None)
                 placed += [] if reserve is None else [reserve]
-        return [*placed, *reserves.values()]
+        return [*placed, *[reserves[name] for name in sorted(reserves)]]
 
     def _start(self, turn: Turn) -> Start:
         nomination = turn.nomination
