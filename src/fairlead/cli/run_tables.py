@@ -41,10 +41,11 @@ def _title(abouts: Sequence[RunAbout]) -> str:
     if first.variant != first.policy:
         told.append(f"({first.policy})")
     settings = "".join(f", {name}={text}" for name, text in first.settings.items())
+    history = "" if first.history is None else f", history={first.history.short}"
     spans = {short_duration(about.end_ms - about.start_ms) for about in abouts}
     span = f", {spans.pop()}" if len(spans) == 1 else ""
     stopped = "" if all(about.complete for about in abouts) else ", stopped before its end"
-    return printable(f"{' '.join(told)}{settings}, {chance}{span}{stopped}")
+    return printable(f"{' '.join(told)}{settings}{history}, {chance}{span}{stopped}")
 
 
 def tree(parents: Mapping[str, str | None]) -> Iterator[tuple[str, int]]:
