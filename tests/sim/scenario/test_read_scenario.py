@@ -70,15 +70,15 @@ MISTAKES = {
     ),
     "jobs ask for what nodes have": (
         NODES + QUEUES + "  work: [{name: w, queue: a, jobs: [{requests: {tpu: 1}, run: 1h}]}]\n",
-        "error 7 $.spec.work[0].jobs.requests missing-reference",
+        "error 7 $.spec.work[0].jobs[0].requests missing-reference",
     ),
     "jobs go to queues that are there": (
         NODES + QUEUES + "  work: [{name: w, queue: c, jobs: [{requests: {gpu: 1}, run: 1h}]}]\n",
-        "error 7 $.spec.work[0].jobs missing-reference",
+        "error 7 $.spec.work[0].jobs[0] missing-reference",
     ),
     "jobs go to leaves only": (
         NODES + "  queues: [{name: a}, {name: b, parent: a}]\n" + WORK,
-        "error 7 $.spec.work[0].jobs missing-reference",
+        "error 7 $.spec.work[0].jobs[0] missing-reference",
     ),
     "what runs for ever needs a duration": (
         NODES
