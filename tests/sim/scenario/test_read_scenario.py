@@ -144,6 +144,28 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: s
     assert (result.scenario is None) == any(each.severity == "error" for each in result.findings)
 
 
+NO_NAMES = {
+    "report.html": "which is the name of a file of every result",
+    "Result.json": "which is the name of a file of every result",
+    "a/b": "which no folder can be called",
+    "..": "which no folder can be called",
+    "x" * 256: "a name of 256 bytes, expected at most 255",
+    "kai:twice": "expected none with a comma, a colon or a blank at its ends",
+    "kai,twice": "expected none with a comma, a colon or a blank at its ends",
+    "kai ": "expected none with a comma, a colon or a blank at its ends",
+}
+
+
+@pytest.mark.parametrize(("name", "problem"), NO_NAMES.items(), ids=range(len(NO_NAMES)))
+def test_a_variant_has_a_name_that_a_folder_can_have_and_a_command_can_tell(
+    tmp_path: Path, name: str, problem: str
+) -> None:
+    result = read(tmp_path, GOOD + f'  policies: [kai, {{name: "{name}", policy: kai}}]\n')
+    assert told(result.findings) == ["error 8 $.spec.policies[1].name bad-name"]
+    assert problem in result.findings[0].message
+    assert result.findings[0].fix
+
+
 def test_several_mistakes_are_told_in_one_run(tmp_path: Path) -> None:
     result = read(tmp_path, GOOD + "  seed: x\n  duration: y\n  start: z\n")
     assert [each.line for each in result.findings] == [8, 9, 10]
