@@ -81,7 +81,10 @@ def test_a_history_sets_sides_apart_like_a_setting(tmp_path: Path) -> None:
 
 MARKS = small_run().work
 OTHER_WORK = {
-    "another start": ({"start_ms": -5}, "differ in their start (0 and -5 ms since 1970)"),
+    "another start": (
+        {"start_ms": 3_600_000},
+        "differ in their start (1970-01-01T00:00:00Z and 1970-01-01T01:00:00Z)",
+    ),
     "another duration": (
         {"work": WorkMarks(duration_ms=3_600_000, sources=MARKS.sources)},
         "differ in their duration (30s and 1h)",

@@ -11,6 +11,7 @@ import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration
+from fairlead.model.moment_text import moment_text
 from fairlead.sim.report.comparison import ComparedSide
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.stored_run import StoredRun
@@ -107,7 +108,7 @@ def _check_same_work(one: StoredRun, two: StoredRun) -> None:
 def _differences(one: RunAbout, two: RunAbout) -> Iterator[str]:
     """Tell what of the work is not the same."""
     if one.start_ms != two.start_ms:
-        yield f"their start ({one.start_ms} and {two.start_ms} ms since 1970)"
+        yield f"their start ({moment_text(one.start_ms)} and {moment_text(two.start_ms)})"
     if one.work.duration_ms != two.work.duration_ms:
         yield f"their duration ({_length(one)} and {_length(two)})"
     if one.resources != two.resources:
