@@ -197,6 +197,7 @@ WRONG_USAGE = {
     "twice": (("--set", "kValue=1", "--set", "kValue=2"), "found kValue twice"),
     "a moment of nothing": (("--usage-at", NOW), "name that too"),
     "a moment without zone": (("--usage-at", "2026-01-01T00:00:00"), "without a time zone"),
+    "a day": (("--usage-at", "2026-01-01"), "expected such as 2026-01-01T00:00:00Z"),
     "no seeds": (("--seeds", "0"), "0 is not in the range"),
     "no policy": (("--policy", ","), "found no name in ',', expected such as kai,kueue"),
     "an empty policy": (("--policy", ""), "found no name in ''"),

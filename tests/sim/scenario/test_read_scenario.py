@@ -98,6 +98,13 @@ MISTAKES = {
         NODES + QUEUES + WORK.replace("requests", "pods: 1000000000, requests"),
         "error 7 $.spec.work[0].jobs[0].pods out-of-range",
     ),
+    "a job comes before the end": (
+        NODES
+        + QUEUES
+        + "  duration: 1h\n"
+        + "  work: [{name: w, queue: a, jobs: [{at: 1h, requests: {gpu: 1}, run: 1h}]}]\n",
+        "advice 8 $.spec.work[0].jobs[0].at no-effect",
+    ),
     "a job is told once": (
         NODES + QUEUES + WORK.replace("}]}]", "}, {name: w-1, requests: {gpu: 1}, run: 1h}]}]"),
         "error 7 $.spec.work[0].jobs[1].name duplicate-entry",

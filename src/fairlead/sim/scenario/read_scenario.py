@@ -1,6 +1,6 @@
 """Reads a scenario file: what it says, or everything that is wrong with it, each with its line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.values import Value
+from fairlead.model.duration import format_duration
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
@@ -36,7 +37,7 @@ from fairlead.sim.scenario.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
-from fairlead.sim.scenario.work_part import TraceWork, WorkPart, is_endless
+from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +203,21 @@ class _Reading:
         self._check_work(parts, converter.job_places, loaded, names)
         for clash in names.clashes():
             self._tell(clash.path, "duplicate-entry", clash.message, RENAME)
+        self._advise_late_jobs(spec, parts.values(), converter.job_places)
         return tuple(parts.values())
+
+    def _advise_late_jobs(
+        self, spec: SpecForm, parts: Iterable[WorkPart], job_places: Mapping[str, Path]
+    ) -> None:
+        """Tell jobs that are told one by one and come when all is over."""
+        for part in parts:
+            for job in part.jobs if isinstance(part, JobList) else ():
+                if spec.duration_ms is not None and job.submit_ms >= spec.duration_ms:
+                    end = format_duration(spec.duration_ms)
+                    message = f"found a job that comes at {format_duration(job.submit_ms)}, when "
+                    message += f"the simulation is over after {end}"
+                    path = (*job_places[job.name], "at")
+                    self._report("advice", path, "no-effect", message, "write a longer duration")
 
     def _check_work(
         self,
