@@ -58,18 +58,18 @@ def is_enough(
         for at in standing.pool_axes:
             if pool[at] + standing.everywhere[at] > desk.books.pool[at]:
                 return False
-    return all(_has_room(desk, askers, nodes, off, at) for at in range(len(askers)))
-
-
-def _has_room(
-    desk: Desk, askers: Askers, nodes: Sequence[str], off: Sequence[Holder], last: int
-) -> bool:
-    """Return whether a pod has room beside those of its gang before it, and who goes before it."""
-    asker, node = askers[last], nodes[last]
-    there = [askers[at].requests for at in range(last) if nodes[at] == node]
-    gone = [[-amount for amount in h.requests] for h in off if _on(desk, h, node)]
-    free = _less(desk.places.free(asker, node, later=desk.looks_later), [*there, *gone])
-    return all(need <= has for need, has in zip(asker.requests, free, strict=True) if need)
+    for node in set(nodes):
+        own = [asker for asker, place in zip(askers, nodes, strict=True) if place == node]
+        # Who goes first on a node is asked for a pod that is to be there, not for any of the gang.
+        free_now = desk.places.free(own[0], node, later=desk.looks_later)
+        free = _less(
+            free_now, [[-amount for amount in h.requests] for h in off if _on(desk, h, node)]
+        )
+        for at in range(len(free)):
+            asked = sum(each.requests[at] for each in own)
+            if asked > free[at] and any(each.requests[at] for each in own):
+                return False
+    return True
 
 
 def _less(amounts: Sequence[int], parts: Sequence[Sequence[int]]) -> list[int]:
