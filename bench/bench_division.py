@@ -2,17 +2,19 @@
 
 Random weights, two priorities among the leaves, and requests of about twice the capacity: most
 leaves stay unsatisfied, and every group runs several rounds. The name of a figure says what is in
-it. *Standing tree*: it was built beforehand, because it changes seldom, and it keeps step 1 of
-every group whose claims stay as they are. *Every claim new*: all that depends on claims is done
-again. Building the tree has a figure of its own.
+it. *Standing tree*: it was built beforehand, because it changes seldom, and everything is divided
+anew. *Shares kept*: those are divided again whom a change concerns. Building the tree has a figure
+of its own.
 """
 
 import random
 from fractions import Fraction
+from itertools import cycle
 
 from bench.harness import Work, benchmark
 from fairlead.fairness.division import Claim
 from fairlead.fairness.division_tree import DivisionTree, ShareQueue, fair_shares
+from fairlead.fairness.kept_shares import KeptShares
 
 UNITS = (1, 1, 1000)  # a millicore, a byte, a device in thousandths
 PER_LEAF = (16_000, 64 * 2**30, 1_000)  # capacity per leaf
@@ -122,19 +124,23 @@ def _build() -> Work:
     return lambda: DivisionTree.from_queues(queues)
 
 
-@benchmark("division: 1,001 queues, every claim new, k = 0", peer=PEER_SMALL)
+@benchmark("division: 1,001 queues, shares kept, every request new", peer=PEER_SMALL)
 def _all_new() -> Work:
     queues = _queues(10)
-    tree = DivisionTree.from_queues(queues)
-    claims = {queue.name: queue.claims for queue in queues}
-    total = _total(10)
-    return lambda: fair_shares(tree.with_claims(claims), total, units=UNITS, k=Fraction(0))
+    return _kept(queues, queues)
 
 
-@benchmark("division: 1,001 queues, standing tree, one claim new, k = 0", peer=PEER_SMALL)
+@benchmark("division: 1,001 queues, shares kept, one request new", peer=PEER_SMALL)
 def _one_new() -> Work:
     queues = _queues(10)
-    tree = DivisionTree.from_queues(queues)
-    claims = {queues[0].name: queues[0].claims}
+    return _kept(queues, queues[:1])
+
+
+def _kept(queues: list[ShareQueue], changing: list[ShareQueue]) -> Work:
+    """Let some request more and less in turn, as the rules and the simulator follow a cluster."""
     total = _total(10)
-    return lambda: fair_shares(tree.with_claims(claims), total, units=UNITS, k=Fraction(0))
+    kept = KeptShares(DivisionTree.from_queues(queues), total, units=UNITS)
+    first = {queue.name: [claim.requested for claim in queue.claims] for queue in changing}
+    half = {name: [amount // 2 for amount in row] for name, row in first.items()}
+    in_turn = cycle([half, first])
+    return lambda: kept.change(next(in_turn), total)

@@ -1,4 +1,4 @@
-"""How far a run is, on a terminal only; and lengths of time in a few letters."""
+"""How far a run is, on a terminal only."""
 
 import io
 import sys
@@ -7,7 +7,6 @@ import pytest
 
 from fairlead.cli.interruption import Interruption
 from fairlead.cli.run_progress import RunProgress
-from fairlead.cli.short_duration import short_duration
 from tests.cli.test_progress import Terminal
 
 HOUR = 3_600_000
@@ -56,24 +55,3 @@ def test_a_wish_to_stop_is_heard() -> None:
     assert progress.may_go_on(0, 0)
     interruption.is_wanted = True
     assert not progress.may_go_on(0, 0)
-
-
-LENGTHS = {
-    0: "0s",
-    149: "0.1s",
-    1500: "1.5s",
-    9_999: "10s",
-    59_400: "59s",
-    59_900: "1m",
-    192_000: "3m12s",
-    3_599_900: "1h",
-    5 * HOUR + 180_000: "5h3m",
-    24 * HOUR - 1: "1d",
-    52 * HOUR: "2d4h",
-    -1500: "-1.5s",
-}
-
-
-@pytest.mark.parametrize(("length_ms", "text"), LENGTHS.items(), ids=LENGTHS.values())
-def test_a_length_has_two_units_at_most(length_ms: int, text: str) -> None:
-    assert short_duration(length_ms) == text

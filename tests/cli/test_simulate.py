@@ -18,7 +18,7 @@ from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.scenario import read_scenario
 from fairlead.usage.entries import Entry
-from tests.cli.past_store import NOW, capacity, held, write_past
+from tests.cli.past_store import HOUR_MS, NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
 from tests.cli.simulated import write_scenario
 from tests.shared_folder import ROOT
@@ -197,6 +197,7 @@ WRONG_USAGE = {
     "twice": (("--set", "kValue=1", "--set", "kValue=2"), "found kValue twice"),
     "a moment of nothing": (("--usage-at", NOW), "name that too"),
     "a moment without zone": (("--usage-at", "2026-01-01T00:00:00"), "without a time zone"),
+    "a day": (("--usage-at", "2026-01-01"), "expected such as 2026-01-01T00:00:00Z"),
     "no seeds": (("--seeds", "0"), "0 is not in the range"),
     "no policy": (("--policy", ","), "found no name in ',', expected such as kai,kueue"),
     "an empty policy": (("--policy", ""), "found no name in ''"),
@@ -351,6 +352,10 @@ def test_a_run_can_begin_with_a_record_of_use(
     [run] = read_result("out").runs
     starts = sorted((row.first_start_ms or 2**63, row.queue) for row in run.jobs())
     assert starts[0][1] == first
+    history = run.about.history
+    assert history is not None
+    assert history.begins_ms == run.about.start_ms - 2 * HOUR_MS
+    assert f"duration=60s, history={history.short}, seed 0" in ran.out
 
 
 def test_a_record_of_later_says_how_to_align_it(tmp_path: Path) -> None:

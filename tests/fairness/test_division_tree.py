@@ -99,22 +99,6 @@ def test_one_level_equals_the_flat_call(
         assert [shares[each.name][axis] for each in flat] == expected
 
 
-@given(queues=trees(), total=totals, k=strengths, data=st.data())
-def test_changed_claims_give_what_a_new_tree_gives(
-    queues: list[ShareQueue], total: tuple[int, ...], k: Fraction, data: st.DataObject
-) -> None:
-    names = st.sampled_from([each.name for each in queues])
-    changed = data.draw(st.dictionaries(names, st.tuples(claims, claims)))
-    tree = DivisionTree.from_queues(queues)
-    before = fair_shares(tree, total, units=UNITS, k=k)
-    rebuilt = [
-        msgspec.structs.replace(each, claims=changed.get(each.name, each.claims)) for each in queues
-    ]
-    after = fair_shares(tree.with_claims(changed), total, units=UNITS, k=k)
-    assert after == shares_of(rebuilt, total, k)
-    assert fair_shares(tree, total, units=UNITS, k=k) == before
-
-
 @given(queues=trees(), total=totals, k=strengths)
 def test_the_division_of_one_group_shows_what_the_tree_used(
     queues: list[ShareQueue], total: tuple[int, ...], k: Fraction

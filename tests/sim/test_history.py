@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.errors import SimulationError
 from fairlead.model.axes import QueueName
-from fairlead.sim.history import UsageRecord, history_before
+from fairlead.sim.history import UsageRecord, history_before, history_mark
 from fairlead.usage.entries import Capacity, Entry, Gap, Granted, Guarantee, Held, Removed, Renamed
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.window import Sliding
@@ -93,3 +93,19 @@ def test_a_ledger_takes_what_is_left_of_a_record() -> None:
 def test_a_record_that_begins_later_is_refused() -> None:
     with pytest.raises(SimulationError, match="record tells of nothing before the simulation"):
         taken([held(100, A, 1, 0, 0, 0)])
+
+
+def test_two_histories_have_one_mark_only_if_they_say_the_same() -> None:
+    """Also where resource-time needs more than 64 bits."""
+    used: list[Entry] = [
+        Capacity(at_ms=910, amounts=(1, 2, 3)),
+        Granted(at_ms=950, queue=A, resource_time=(0, 0, 2**70), who="x", reason="y"),
+    ]
+    mark = history_mark(used)
+    assert mark is not None
+    assert (mark.begins_ms, mark.entries) == (910, 2)
+    assert history_mark(list(used)) == mark
+    other = history_mark([*used, held(960, A, 1, 0, 0)])
+    assert other is not None
+    assert other.sha256 != mark.sha256
+    assert history_mark(()) is None

@@ -5,13 +5,52 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from fairlead.explain.measure_text import change_text, measure_text
 from fairlead.sim.report.compare_sides import compare
+from fairlead.sim.report.shown_resources import shown
 from fairlead.sim.report.sides import sides_of
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import small_run, write_result
 from tests.web.browser import opened_browser
 
 pytestmark = pytest.mark.one_python
+
+
+VALUES = [
+    sign * digits * 10.0**power
+    for sign in (1, -1)
+    for digits in (1, 1.005, 1.125, 2.5, 4.46, 5.999, 9.996)
+    for power in range(-7, 13)
+] + [0, 0.125, 0.0625, 100.5, 999.5, 59_999, 59_949, 3_599_499.5, 3_599_600, 86_399_999]
+FORMS = ("count", "ms", "ratio", "percent", "amount-time")
+
+
+def test_numbers_are_those_of_the_table(tmp_path: Path) -> None:
+    """But for thin spaces and the sign of less, which a terminal may not have."""
+    result = write_result(tmp_path / "result", small_run("kai"), small_run("kueue"))
+    file = tmp_path / "compare.html"
+    file.write_bytes(write_page("compare", "small", compare(sides_of("result", result.runs))))
+    gpu = shown("gpu")
+    pairs = [(form, value) for form in FORMS for value in VALUES]
+    script = """
+        (pairs => {
+          const page = new ComparePage({resources: [RESOURCE], seeds: [1]});
+          return pairs.map(([form, value]) => {
+            const found = {form, resource: RESOURCE.name};
+            return [page.text(found, value), page.signed(found, value)];
+          });
+        })(PAIRS)
+    """.replace("RESOURCE", msgspec.json.encode(gpu).decode())
+    with opened_browser(tmp_path / "profile") as browser:
+        browser.open(file)
+        texts = browser.run(script.replace("PAIRS", msgspec.json.encode(pairs).decode()))
+    for (form, value), (text, change) in zip(pairs, texts, strict=True):
+        told = measure_text(form, value, gpu), change_text(form, value, gpu)
+        assert (_plain(text), _plain(change)) == tuple(map(_plain, told)), (form, value)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\u2009", "").replace(" ", "").replace("\u2212", "-")
 
 
 def test_a_comparison_is_shown_with_a_verdict_for_each_measure(tmp_path: Path) -> None:

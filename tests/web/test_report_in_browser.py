@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from fairlead.sim.report.make_report import make_report
+from fairlead.sim.results.about import HistoryMark
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import JOBS, STORY, small_run, write_result
 from tests.web.browser import Page, opened_browser
@@ -14,6 +15,7 @@ from tests.web.browser import Page, opened_browser
 pytestmark = pytest.mark.one_python
 
 HOSTILE = "</script><img/src=x/onerror=alert(1)>"
+HISTORY = HistoryMark(begins_ms=-90 * 60_000, entries=3, sha256="0123456789abcdef")
 PARENTS: dict[str, str | None] = {HOSTILE: "top", "b": "top", "top": None}
 
 
@@ -28,7 +30,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs, the second one partial, with a queue whose name would like to be a script."""
     folder = tmp_path_factory.mktemp("report")
     runs = [
-        msgspec.structs.replace(small_run("first"), parents=PARENTS),
+        msgspec.structs.replace(small_run("first"), parents=PARENTS, history=HISTORY),
         msgspec.structs.replace(small_run("second", complete=False), parents=PARENTS),
     ]
     result = write_result(
@@ -72,6 +74,11 @@ def test_pictures_are_drawn_without_an_error_or_a_request(browser: Page, report:
     assert count(browser, "path.due") == 2
     assert browser.errors == []
     assert browser.requests == [report.as_uri()]
+
+
+def test_it_says_with_which_history_a_run_began(browser: Page, report: Path) -> None:
+    browser.open(report)
+    assert "after 1h 30m of past use (history 01234567), seed 1" in text(browser, "main")
 
 
 def test_a_hostile_name_is_shown_as_it_is(browser: Page, report: Path) -> None:

@@ -8,7 +8,7 @@ import click
 from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import output_option
 from fairlead.cli.table import table_text
-from fairlead.explain.measure_text import measure_text
+from fairlead.explain.measure_text import change_text, measure_text
 from fairlead.explain.printable import printable
 from fairlead.explain.whole_file import write_whole
 from fairlead.sim.report.compare_sides import compare
@@ -106,7 +106,7 @@ def _cells(row: ComparedRow, resource: ShownResource | None) -> list[str]:
         return measure_text(row.form, value, resource)
 
     def change(value: float | None) -> str:
-        return measure_text("points" if row.form == "percent" else row.form, value, resource)
+        return change_text(row.form, value, resource)
 
     first, *others = row.sides
     cells = [row.name or "cluster", row.title, row.resource, text(first.mean)]

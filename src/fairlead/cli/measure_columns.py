@@ -8,8 +8,8 @@ all of them.
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from fairlead.cli.short_duration import short_duration
 from fairlead.explain.axis_order import by_interest
+from fairlead.explain.measure_text import length_text
 from fairlead.explain.resource_hours import hours_unit, resource_hours
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import is_gpu
@@ -59,8 +59,8 @@ def queue_columns(queue: str, resource: str | None) -> list[Column]:
     columns = [
         Column("JOBS", of(lambda jobs: jobs.submitted), _count),
         Column("DONE", of(lambda jobs: jobs.finished), _count),
-        Column("MEAN WAIT", of(lambda jobs: jobs.wait.mean_ms), short_duration),
-        Column("P90 WAIT", of(lambda jobs: jobs.wait.p90_ms), short_duration),
+        Column("MEAN WAIT", of(lambda jobs: jobs.wait.mean_ms), length_text),
+        Column("P90 WAIT", of(lambda jobs: jobs.wait.p90_ms), length_text),
     ]
     if resource is not None:
         name = short_name(resource)
@@ -80,9 +80,9 @@ def cluster_columns(resource: str | None) -> list[Column]:
     columns = [
         Column("JOBS", lambda summary: summary.of_cluster.submitted, _count),
         Column("DONE", lambda summary: summary.of_cluster.finished, _count),
-        Column("MEAN WAIT", lambda summary: summary.of_cluster.wait.mean_ms, short_duration),
-        Column("P90 WAIT", lambda summary: summary.of_cluster.wait.p90_ms, short_duration),
-        Column("MAKESPAN", lambda summary: summary.of_cluster.makespan_ms, short_duration),
+        Column("MEAN WAIT", lambda summary: summary.of_cluster.wait.mean_ms, length_text),
+        Column("P90 WAIT", lambda summary: summary.of_cluster.wait.p90_ms, length_text),
+        Column("MAKESPAN", lambda summary: summary.of_cluster.makespan_ms, length_text),
         Column("EVICTED", lambda summary: summary.of_cluster.preemptions["evicted"], _count),
         Column("MOVED", lambda summary: summary.of_cluster.preemptions["moved"], _count),
         Column("NODE LOST", lambda summary: summary.of_cluster.preemptions["node-lost"], _count),

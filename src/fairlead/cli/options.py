@@ -102,7 +102,8 @@ def read_moment(_context: click.Context, _option: click.Parameter, text: str | N
     except ValueError as wrong:
         raise click.BadParameter(f"found {text!r}, expected 2026-11-16T09:00:00Z") from wrong
     if moment.tzinfo is None:
-        raise click.BadParameter(f"found {text!r} without a time zone: end it with Z")
+        hint = f"{moment.isoformat(timespec='seconds')}Z"
+        raise click.BadParameter(f"found {text!r} without a time zone, expected such as {hint}")
     if not EPOCH <= moment < END_OF_TIME:
         last = END_OF_TIME.year - 1
         raise click.BadParameter(

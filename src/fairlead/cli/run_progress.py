@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from fairlead.cli.interruption import Interruption
-from fairlead.cli.short_duration import short_duration
+from fairlead.explain.measure_text import length_text
 from fairlead.explain.printable import printable
 from fairlead.sim.run_variant import Onlooker
 
@@ -53,12 +53,12 @@ class RunProgress(Onlooker):
         passed_ms = now_ms - self._start_ms
         done = "1 job done" if finished == 1 else f"{finished:,} jobs done"
         if self._until_ms is None:
-            return f"{self._run}: {short_duration(passed_ms)}, {done}"
+            return f"{self._run}: {length_text(passed_ms)}, {done}"
         whole_ms = self._until_ms - self._start_ms
         part = passed_ms / whole_ms
         bar = "#" * round(part * _WIDTH)
-        left = f", {short_duration(took_s / part * (1 - part) * 1000)} left" if part > 0 else ""
-        time_text = f"{short_duration(passed_ms)} of {short_duration(whole_ms)}"
+        left = _left(took_s, part) if part > 0 else ""
+        time_text = f"{length_text(passed_ms)} of {length_text(whole_ms)}"
         return f"{self._run} [{bar:<{_WIDTH}}] {part:4.0%} {time_text}, {done}{left}"
 
 
@@ -88,8 +88,13 @@ class RunCount:
         if not self._is_shown:
             return
         part = self.ended / self._runs
-        took_ms = (self._clock() - self._begun_s) * 1000
-        left = f", {short_duration(took_ms / part * (1 - part))} left" if part else ""
+        took_s = self._clock() - self._begun_s
+        left = _left(took_s, part) if part else ""
         bar = "#" * round(part * _WIDTH)
         text = f"[{bar:<{_WIDTH}}] {part:4.0%} {self.ended:,} of {self._runs:,} runs{left}"
         click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+
+
+def _left(took_s: float, part: float) -> str:
+    """Say how long the rest takes, in whole seconds: it is a guess."""
+    return f", {length_text(round(took_s / part * (1 - part)) * 1000)} left"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from fairlead.cli.measure_columns import cell, cluster_columns, main_resource, queue_columns
-from fairlead.cli.short_duration import short_duration
 from fairlead.cli.table import table_text
+from fairlead.explain.measure_text import length_text
 from fairlead.explain.printable import printable
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.stored_run import StoredRun
@@ -41,10 +41,11 @@ def _title(abouts: Sequence[RunAbout]) -> str:
     if first.variant != first.policy:
         told.append(f"({first.policy})")
     settings = "".join(f", {name}={text}" for name, text in first.settings.items())
-    spans = {short_duration(about.end_ms - about.start_ms) for about in abouts}
+    history = "" if first.history is None else f", history={first.history.short}"
+    spans = {length_text(about.end_ms - about.start_ms) for about in abouts}
     span = f", {spans.pop()}" if len(spans) == 1 else ""
     stopped = "" if all(about.complete for about in abouts) else ", stopped before its end"
-    return printable(f"{' '.join(told)}{settings}, {chance}{span}{stopped}")
+    return printable(f"{' '.join(told)}{settings}{history}, {chance}{span}{stopped}")
 
 
 def tree(parents: Mapping[str, str | None]) -> Iterator[tuple[str, int]]:

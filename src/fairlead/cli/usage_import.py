@@ -20,9 +20,9 @@ from fairlead.cli.usage_queue_map import QueueMap, read_queue_map
 from fairlead.cli.usage_record import find_record, names_record
 from fairlead.cli.usage_when import dated
 from fairlead.errors import FairleadError
-from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.model.axes import QueueName
+from fairlead.model.moment_text import moment_text
 from fairlead.model.quantity import is_gpu
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.import_notes import ImportNote

@@ -12,11 +12,11 @@ from fairlead.cli.progress import counted
 from fairlead.cli.table import table_text
 from fairlead.cli.usage_record import Record, find_record, names_record, opened
 from fairlead.errors import DurationError, FairleadError
-from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.explain.usage_table import UsageReport, only_queue, usage_document, usage_report
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.duration import format_duration, parse_duration
+from fairlead.model.moment_text import moment_text
 from fairlead.store.feed.reading import Reading, standing
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore

@@ -1,12 +1,14 @@
 """Numbers of measures as people read them in a table, whatever their form."""
 
+from fractions import Fraction
 from math import floor, log10
 from typing import Final
 
 from fairlead.sim.report.report_page import ShownResource
 
-HOUR_MS: Final = 3_600_000
-_UNITS: Final = (("d", 24 * HOUR_MS), ("h", HOUR_MS), ("m", 60_000), ("s", 1000))
+SECOND_MS: Final = 1000
+MINUTE_MS: Final = 60 * SECOND_MS
+HOUR_MS: Final = 60 * MINUTE_MS
 NOTHING: Final = "-"
 MOST_DECIMALS: Final = 9
 
@@ -31,23 +33,47 @@ def measure_text(form: str, value: float | None, resource: ShownResource | None 
     return plain_text(value)
 
 
+def change_text(form: str, value: float | None, resource: ShownResource | None = None) -> str:
+    """Return what a measure differs by, with its sign; two percentages differ in points."""
+    form = "points" if form == "percent" else form
+    text = measure_text(form, value, resource)
+    is_more = value is not None and value > 0 and text != measure_text(form, 0, resource)
+    return f"+{text}" if is_more else text
+
+
 def length_text(length_ms: float) -> str:
     """Return a length of time in its two largest units: ``1d4h``, ``3m20s``, ``1.5s``."""
     if length_ms < 0:
-        return f"-{length_text(-length_ms)}"
-    if length_ms < 60_000:
-        return f"{plain_text(length_ms / 1000)}s"
-    at = next(at for at, (_, size) in enumerate(_UNITS) if length_ms >= size)
-    (unit, size), (lesser_unit, lesser_size) = _UNITS[at], _UNITS[at + 1]
-    lesser = round(length_ms / lesser_size)
-    whole, rest = divmod(lesser, size // lesser_size)
-    return f"{whole}{unit}" + (f"{rest}{lesser_unit}" if rest else "")
+        text = length_text(-length_ms)
+        return text if text == "0s" else f"-{text}"
+    seconds = plain_text(length_ms / SECOND_MS)
+    if float(seconds) < 60:
+        return f"{seconds}s"
+    if (count := _count(length_ms, SECOND_MS)) < 3600:
+        return _two_units(count, 60, "m", "s")
+    if (count := _count(length_ms, MINUTE_MS)) < 24 * 60:
+        return _two_units(count, 60, "h", "m")
+    return _two_units(_count(length_ms, HOUR_MS), 24, "d", "h")
+
+
+def _count(length_ms: float, unit_ms: int) -> int:
+    return floor(length_ms / unit_ms + 0.5)
+
+
+def _two_units(count: int, size: int, large: str, small: str) -> str:
+    whole, rest = divmod(count, size)
+    return f"{whole}{large}{rest}{small}" if rest else f"{whole}{large}"
 
 
 def plain_text(value: float) -> str:
-    """Return three digits that count, without an exponent: ``0.125``, ``12.5``, ``3412``."""
+    """Return three digits that count, without an exponent: ``0.125``, ``12.5``, ``3412``.
+
+    Halves are rounded away from 0, as in a page: its numbers are the same.
+    """
     if value == 0:
         return "0"
     decimals = min(MOST_DECIMALS, max(0, 2 - floor(log10(abs(value)))))
-    text = f"{value:.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if decimals else text
+    digits = str(floor(abs(Fraction(value)) * 10**decimals + Fraction(1, 2))).zfill(decimals + 1)
+    whole, part = digits[: len(digits) - decimals], digits[len(digits) - decimals :].rstrip("0")
+    text = f"{whole}.{part}" if part else whole
+    return f"-{text}" if value < 0 and text != "0" else text

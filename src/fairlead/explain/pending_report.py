@@ -10,10 +10,10 @@ import msgspec
 from fairlead.errors import FairleadError
 from fairlead.explain.first_few import first_few
 from fairlead.explain.is_queue import is_queue
-from fairlead.explain.moment_text import moment_text
 from fairlead.explain.printable import printable
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.moment_text import moment_text
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload

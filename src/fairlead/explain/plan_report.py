@@ -8,7 +8,6 @@ import msgspec
 
 from fairlead.explain.best_claim import best_claim
 from fairlead.explain.first_few import first_few
-from fairlead.explain.moment_text import moment_text
 from fairlead.explain.pod_places import counted, gained, lost, origins_document, pods_document
 from fairlead.explain.reason_text import TIMES, reason_text, rounded_duration
 from fairlead.explain.side_document import (
@@ -18,6 +17,7 @@ from fairlead.explain.side_document import (
     side_document,
 )
 from fairlead.model.axes import Axis, WorkloadName
+from fairlead.model.moment_text import moment_text
 from fairlead.model.plan import (
     Comparison,
     Decision,

@@ -1,13 +1,12 @@
 """Fair shares of a whole tree of queues, every resource for itself, from the top down.
 
 The top level divides the cluster's total, and the children of a queue divide its fair share, also
-where its ceiling lies below that. Which queues are siblings, and in which order, changes seldom;
-what they ask for changes all the time, but not everywhere at once. So a tree is sorted once,
-every group keeps what follows from its claims alone, and `with_claims` makes the next tree at
-the cost of the groups that changed.
+where its ceiling lies below that. Which queues are siblings, and in which order, changes seldom: a
+tree is sorted once, and every group keeps what follows from its claims alone. What they ask for
+changes all the time, but not everywhere at once; `kept_shares` follows that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
@@ -65,17 +64,6 @@ class SiblingGroup(msgspec.Struct, frozen=True, kw_only=True):
             guarantees = settle_guarantees(amount, self.claims[axis], self.levels)
         return divide_rest(amount, guarantees, unit=unit, k=k, steps=steps)
 
-    def with_claims(self, changed: Mapping[str, Sequence[Claim]]) -> Self:
-        """The same siblings with other claims for some of them."""
-        if len(changed) == len(self.names):
-            rows = [changed[name] for name in self.names]
-        else:
-            known = zip(self.names, zip(*self.claims, strict=True), strict=True)
-            rows = [changed.get(name, row) for name, row in known]
-        claims = tuple(zip(*rows, strict=True))
-        guarantees = tuple(_guarantees(column, self.levels) for column in claims)
-        return msgspec.structs.replace(self, claims=claims, guarantees=guarantees)
-
 
 class DivisionTree(msgspec.Struct, frozen=True, kw_only=True):
     """Groups of siblings in the order of division, parents before children.
@@ -109,19 +97,6 @@ class DivisionTree(msgspec.Struct, frozen=True, kw_only=True):
                     waiting.append(queue.name)
         assert not children, f"no way from the top to the children of {sorted(map(str, children))}"
         return cls(groups=groups, parents=parents)
-
-    def with_claims(self, changed: Mapping[str, Sequence[Claim]]) -> Self:
-        """The same tree with other claims for some queues; one claim per resource.
-
-        Cost: O(siblings of the changed queues), and a copy of the list of groups.
-        """
-        by_parent: dict[str | None, dict[str, Sequence[Claim]]] = {}
-        for name, claims in changed.items():
-            by_parent.setdefault(self.parents[name], {})[name] = claims
-        groups = dict(self.groups)
-        for parent, claims_of in by_parent.items():
-            groups[parent] = groups[parent].with_claims(claims_of)
-        return msgspec.structs.replace(self, groups=groups)
 
 
 def fair_shares(

@@ -5,7 +5,9 @@ A simulation begins with nobody holding anything, so whatever the record says is
 end when it begins, or before, when the record itself ends.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -14,6 +16,7 @@ from fairlead.errors import SimulationError
 from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.quantity import is_gpu
+from fairlead.sim.results.about import HistoryMark
 from fairlead.usage.entries import Capacity, Entry, Gap, Granted, Guarantee, Held, Removed, Renamed
 
 _NOTHING: Final[Amounts] = (0,) * len(KAI_AXES)
@@ -45,6 +48,21 @@ def history_before(record: UsageRecord, at_ms: int, start_ms: int) -> tuple[Entr
         for queue, user in _holders(on_axes)
     ]
     return tuple(_moved(entry, start_ms - at_ms) for entry in (*on_axes, *let_go))
+
+
+def history_mark(history: Sequence[Entry]) -> HistoryMark | None:
+    """Return by what runs that began with *history* are told from others; None without any.
+
+    Same mark on every machine. Cost: writing all entries once.
+    """
+    if not history:
+        return None
+    text = json.dumps(msgspec.to_builtins(history))
+    return HistoryMark(
+        begins_ms=min(entry.at_ms for entry in history),
+        entries=len(history),
+        sha256=sha256(text.encode()).hexdigest(),
+    )
 
 
 def _on_axes(entries: Iterable[Entry], resources: tuple[str, ...]) -> Iterator[Entry]:

@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from fairlead.sim.happenings import Happening
+from fairlead.sim.history import history_mark
 from fairlead.sim.measured_queues import measured_queues
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
@@ -115,6 +116,7 @@ class _Run:
             policy=self._variant.policy,
             seed=order.seed,
             settings=dict(order.settings),
+            history=history_mark(order.history),
             complete=is_complete,
             start_ms=self._rules.start_ms,
             end_ms=simulation.now_ms,

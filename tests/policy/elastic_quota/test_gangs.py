@@ -6,6 +6,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.plan import Evict, Plan
 from fairlead.model.workload import ElasticPods, PodId
+from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
     OURS,
@@ -223,6 +224,25 @@ def test_a_gang_whose_time_is_up_gives_up_all_its_nodes() -> None:
     assert kept == []
     # Then it may try again. It is more important, but what was promised to late is kept for it.
     assert told(second) == ["wait g: PoolExhausted", "reserve n1 for late until b1 left"]
+
+
+def test_a_gang_whose_time_is_up_is_told_so_after_one_like_it_was_refused() -> None:
+    """Both want 4 of a max of 3. Late waits for nodes that are gone, so it is like the other."""
+    state = cluster(
+        "of min max\na 2 3",
+        "name has\nn1 9",
+        """
+        name of asks needs timeout nominated nominatedAt
+        g    a  2x2  2     60      -         -
+        late a  2x2  2     60      n8,n9     40000
+        """,
+    )
+    assert told(plan(state, now_ms=99_999)) == ["wait g: OverMax", "wait late: OverMax"]
+    in_time = ["wait g: OverMax", "wait late: ScheduleTimedOut"]
+    assert told(plan(state, now_ms=100_000)) == in_time
+    policy = ElasticQuotaPolicy(OURS)
+    policy.plan(state, 99_999)
+    assert told(policy.plan(state, 100_000)) == in_time
 
 
 def test_pods_of_unlike_sizes_start_wherever_all_fit() -> None:

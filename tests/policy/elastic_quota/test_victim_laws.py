@@ -60,7 +60,8 @@ def is_enough(
                 return False
     for node in set(nodes):
         own = [asker for asker, place in zip(askers, nodes, strict=True) if place == node]
-        free_now = desk.places.free(askers[0], node, later=desk.looks_later)
+        # Who goes first on a node is asked for a pod that is to be there, not for any of the gang.
+        free_now = desk.places.free(own[0], node, later=desk.looks_later)
         free = _less(
             free_now, [[-amount for amount in h.requests] for h in off if _on(desk, h, node)]
         )

@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.errors import ResultError
 from fairlead.sim.report.sides import Side, check_comparable, sides_of, with_names
-from fairlead.sim.results.about import RunAbout, WorkMarks
+from fairlead.sim.results.about import HistoryMark, RunAbout, WorkMarks
 from tests.sim.report.small_results import small_run, write_result
 
 
@@ -59,9 +59,32 @@ def test_sides_are_called_after_what_sets_them_apart(tmp_path: Path) -> None:
     assert names == ["kai kValue=1", "b: kai kValue=2", "c: kai kValue=2"]
 
 
+def history(sha256: str) -> HistoryMark:
+    return HistoryMark(begins_ms=-5, entries=2, sha256=sha256)
+
+
+def test_a_history_sets_sides_apart_like_a_setting(tmp_path: Path) -> None:
+    runs = {
+        "without": small_run("kai"),
+        "one": changed(small_run("kai"), history=history("1234567890")),
+        "two": changed(small_run("kai"), history=history("abcdefghij")),
+    }
+    sides = [(name, side(tmp_path / name, about)) for name, about in runs.items()]
+    named = with_names(sides)
+    names = ["kai", "kai history=12345678", "kai history=abcdefgh"]
+    assert [each.about.name for each in named] == names
+    assert [each.about.history is None for each in named] == [True, False, False]
+    check_comparable(named)
+    both = with_names([sides[1], sides[1]])
+    assert [each.about.name for each in both] == ["one: kai", "one: kai"]
+
+
 MARKS = small_run().work
 OTHER_WORK = {
-    "another start": ({"start_ms": -5}, "differ in their start (0 and -5 ms since 1970)"),
+    "another start": (
+        {"start_ms": 3_600_000},
+        "differ in their start (1970-01-01T00:00:00Z and 1970-01-01T01:00:00Z)",
+    ),
     "another duration": (
         {"work": WorkMarks(duration_ms=3_600_000, sources=MARKS.sources)},
         "differ in their duration (30s and 1h)",

@@ -70,15 +70,15 @@ MISTAKES = {
     ),
     "jobs ask for what nodes have": (
         NODES + QUEUES + "  work: [{name: w, queue: a, jobs: [{requests: {tpu: 1}, run: 1h}]}]\n",
-        "error 7 $.spec.work[0].jobs.requests missing-reference",
+        "error 7 $.spec.work[0].jobs[0].requests missing-reference",
     ),
     "jobs go to queues that are there": (
         NODES + QUEUES + "  work: [{name: w, queue: c, jobs: [{requests: {gpu: 1}, run: 1h}]}]\n",
-        "error 7 $.spec.work[0].jobs missing-reference",
+        "error 7 $.spec.work[0].jobs[0] missing-reference",
     ),
     "jobs go to leaves only": (
         NODES + "  queues: [{name: a}, {name: b, parent: a}]\n" + WORK,
-        "error 7 $.spec.work[0].jobs missing-reference",
+        "error 7 $.spec.work[0].jobs[0] missing-reference",
     ),
     "what runs for ever needs a duration": (
         NODES
@@ -97,6 +97,13 @@ MISTAKES = {
     "no job has a billion pods": (
         NODES + QUEUES + WORK.replace("requests", "pods: 1000000000, requests"),
         "error 7 $.spec.work[0].jobs[0].pods out-of-range",
+    ),
+    "a job comes before the end": (
+        NODES
+        + QUEUES
+        + "  duration: 1h\n"
+        + "  work: [{name: w, queue: a, jobs: [{at: 1h, requests: {gpu: 1}, run: 1h}]}]\n",
+        "advice 8 $.spec.work[0].jobs[0].at no-effect",
     ),
     "a job is told once": (
         NODES + QUEUES + WORK.replace("}]}]", "}, {name: w-1, requests: {gpu: 1}, run: 1h}]}]"),
@@ -142,6 +149,28 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: s
     result = read(tmp_path, spec)
     assert finding in told(result.findings)
     assert (result.scenario is None) == any(each.severity == "error" for each in result.findings)
+
+
+NO_NAMES = {
+    "report.html": "which is the name of a file of every result",
+    "Result.json": "which is the name of a file of every result",
+    "a/b": "which no folder can be called",
+    "..": "which no folder can be called",
+    "x" * 256: "a name of 256 bytes, expected at most 255",
+    "kai:twice": "expected none with a comma, a colon or a blank at its ends",
+    "kai,twice": "expected none with a comma, a colon or a blank at its ends",
+    "kai ": "expected none with a comma, a colon or a blank at its ends",
+}
+
+
+@pytest.mark.parametrize(("name", "problem"), NO_NAMES.items(), ids=range(len(NO_NAMES)))
+def test_a_variant_has_a_name_that_a_folder_can_have_and_a_command_can_tell(
+    tmp_path: Path, name: str, problem: str
+) -> None:
+    result = read(tmp_path, GOOD + f'  policies: [kai, {{name: "{name}", policy: kai}}]\n')
+    assert told(result.findings) == ["error 8 $.spec.policies[1].name bad-name"]
+    assert problem in result.findings[0].message
+    assert result.findings[0].fix
 
 
 def test_several_mistakes_are_told_in_one_run(tmp_path: Path) -> None:

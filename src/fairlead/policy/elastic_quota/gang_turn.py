@@ -70,7 +70,7 @@ class GangTurns:
         refusal = desk.admission.refusal(whole)
         known = self._refusals.known(desk, askers, refusal)
         if known is not None:
-            return Refused(*known)
+            return Refused(*known) if may_wait else _timed_out(whole)
         before = [desk.nominations.node_of(asker.key) for asker in askers]
         for asker in askers:
             desk.withdraw(asker)  # what its own pods wait for is not in their way
@@ -79,8 +79,7 @@ class GangTurns:
         if placed is not None:
             return placed
         if not may_wait:
-            reason = Reason(code=SCHEDULE_TIMED_OUT, queue=whole.queue)
-            return Refused(reason, ())
+            return _timed_out(whole)
         promised = self._claim(askers, before, whole)
         if promised is not None:
             return promised
@@ -207,6 +206,11 @@ class GangTurns:
         others = [over for queue, over in standing.use.is_over_min.items() if queue != whole.queue]
         code = NO_ROOM_WITH_VICTIMS if any(others) else NOBODY_BORROWS
         return Reason(code=code, queue=whole.queue)
+
+
+def _timed_out(whole: Asker) -> Refused:
+    """Return that a gang cannot start and waited too long, whatever refused others like it."""
+    return Refused(Reason(code=SCHEDULE_TIMED_OUT, queue=whole.queue), ())
 
 
 def _who_leaves(pods: Sequence[Promised]) -> list[Holder]:

@@ -48,13 +48,11 @@ class Newcomers:
         """Return a workload, and those behind it that would take its place with the same right."""
         workloads = self._state.workloads
         first = workloads[name]
+        turn, kind = turn_of(first), _kind(first)
         return [
             each
             for each in self._state.waiting(first.queue)
-            if each == name
-            or (
-                turn_of(workloads[each]) > turn_of(first) and _kind(workloads[each]) == _kind(first)
-            )
+            if each == name or (turn_of(workloads[each]) > turn and _kind(workloads[each]) == kind)
         ]
 
 

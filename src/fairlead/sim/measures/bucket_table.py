@@ -18,12 +18,14 @@ class BucketTable:
         self._rows: list[Sequence[int]] = []
         self._closed_at = [0] * holders
         self._nothing = _packed(self._closed_at)
+        self._has_any = False  # whether anybody had anything in any bucket
 
     @classmethod
     def of_rows(cls, rows: Sequence[list[int]]) -> Self:
         """Return the table of these buckets, each with one number for each holder."""
         table = cls(len(rows[0]) if rows else 0)
         table._rows = list(map(_packed, rows))
+        table._has_any = any(map(any, rows))
         return table
 
     def close(self, totals: list[int]) -> None:
@@ -33,9 +35,13 @@ class BucketTable:
             return
         self._rows.append(_packed(list(map(sub, totals, self._closed_at))))
         self._closed_at = totals
+        self._has_any = True
 
     def halve(self) -> None:
         """Make one bucket of each two; there is an even number of them."""
+        if not self._has_any:
+            del self._rows[len(self._rows) // 2 :]
+            return
         rows = iter(self._rows)
         self._rows = [
             _packed(list(map(add, first, second))) for first, second in zip(rows, rows, strict=True)
@@ -46,9 +52,12 @@ class BucketTable:
         more = map(sub, totals, self._closed_at)
         self._rows[-1] = _packed(list(map(add, self._rows[-1], more)))
         self._closed_at = totals
+        self._has_any = self._has_any or any(self._rows[-1])
 
     def column(self, holder: int) -> tuple[int, ...]:
-        """What one holder had, bucket by bucket."""
+        """What one holder had, bucket by bucket. Cost: none to speak of if nobody had anything."""
+        if not self._has_any:
+            return (0,) * len(self._rows)
         return tuple([row[holder] for row in self._rows])
 
 

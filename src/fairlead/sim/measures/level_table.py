@@ -20,14 +20,19 @@ class LevelTable:
         """Nobody has anything at first."""
         self.levels = [[0] * holders for _ in range(resources)]  # by resource, then by holder
         self._moments = [[0] * holders for _ in range(resources)]
+        self._nothing = [0] * holders
+        self._is_had = [False] * resources  # whether anybody ever had any of it
 
     def add(self, at_ms: int, holders: Sequence[int], amounts: Sequence[int]) -> None:
         """From *at_ms* on each of *holders* has so much more.
 
         In which order changes are told does not matter.
         """
-        for amount, levels, moments in zip(amounts, self.levels, self._moments, strict=True):
-            moment = amount * at_ms
+        for resource, amount in enumerate(amounts):
+            if not amount:
+                continue
+            self._is_had[resource] = True
+            levels, moments, moment = self.levels[resource], self._moments[resource], amount * at_ms
             for holder in holders:
                 levels[holder] += amount
                 moments[holder] += moment
@@ -36,6 +41,9 @@ class LevelTable:
         """From *at_ms* on everybody has what *rows* say, one for each resource."""
         for resource, row in enumerate(rows):
             old, moments = self.levels[resource], self._moments[resource]
+            if not self._is_had[resource] and not any(row):
+                continue
+            self._is_had[resource] = True
             self._moments[resource] = [
                 moment + (amount - before) * at_ms
                 for moment, amount, before in zip(moments, row, old, strict=True)
@@ -47,6 +55,11 @@ class LevelTable:
         return self.levels[resource][holder] * at_ms - self._moments[resource][holder]
 
     def totals(self, at_ms: int, resource: int) -> list[int]:
-        """Everybody's resource-time until *at_ms*, which is not before the last change."""
+        """Everybody's resource-time until *at_ms*, which is not before the last change.
+
+        Cost: none to speak of if nobody ever had anything of *resource*. Not to be changed.
+        """
+        if not self._is_had[resource]:
+            return self._nothing
         gained = map(mul, self.levels[resource], repeat(at_ms))
         return list(map(sub, gained, self._moments[resource]))

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.sim.report.report_page import ShownResource
+from fairlead.sim.results.about import HistoryMark
 
 Better: TypeAlias = Literal["less", "more", "even", ""]
 """Which is better: less, more, nearer to 1, or neither."""
@@ -25,6 +26,7 @@ class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     policy: str
     settings: dict[str, str]
+    history: HistoryMark | None  # None: nothing was used before the start
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):

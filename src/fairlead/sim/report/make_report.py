@@ -107,6 +107,7 @@ class _RunMaker:
             policy=about.policy,
             seed=about.seed,
             settings=about.settings,
+            history=about.history,
             complete=about.complete,
             start_ms=about.start_ms,
             end_ms=about.end_ms,

@@ -8,6 +8,8 @@ the files of the result have every number exactly.
 
 import msgspec
 
+from fairlead.sim.results.about import HistoryMark
+
 Points = list[float]
 """One number for each bucket."""
 
@@ -103,6 +105,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     seed: int
     settings: dict[str, str]
+    history: HistoryMark | None  # None: nothing was used before the start
     complete: bool
     start_ms: int
     end_ms: int

@@ -11,6 +11,7 @@ import msgspec
 
 from fairlead.errors import ResultError
 from fairlead.model.duration import format_duration
+from fairlead.model.moment_text import moment_text
 from fairlead.sim.report.comparison import ComparedSide
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.stored_run import StoredRun
@@ -31,7 +32,7 @@ def sides_of(place: str, runs: Sequence[StoredRun], variant: str | None = None) 
     found: dict[str, dict[int, StoredRun]] = {}
     for run in _chosen(runs, variant):
         about = run.about
-        name = _name(about.variant, about.settings)
+        name = _name(about)
         seeds = found.setdefault(name, {})
         if about.seed in seeds:
             raise ResultError(f"{place} has two runs of {name} with the seed {about.seed}")
@@ -52,11 +53,12 @@ def _chosen(runs: Sequence[StoredRun], variant: str | None) -> list[StoredRun]:
 def with_names(sides: Sequence[tuple[str, Side]]) -> list[Side]:
     """Return all sides, each with the place of its result, called after what sets them apart.
 
-    That is the variant, the settings that not all have, and the result where two are called alike.
+    That is the variant, the settings and the history that not all have, and the result where two
+    are called alike.
     """
-    settings = [set(side.about.settings.items()) for _, side in sides]
+    settings = [set(_settings(side.about).items()) for _, side in sides]
     shared = set.intersection(*settings) if settings else set()
-    names = [_name(side.about.variant, side.about.settings, shared) for _, side in sides]
+    names = [_name(side.about, shared) for _, side in sides]
     return [
         _called(side, f"{place}: {name}" if names.count(name) > 1 else name)
         for (place, side), name in zip(sides, names, strict=True)
@@ -106,7 +108,7 @@ def _check_same_work(one: StoredRun, two: StoredRun) -> None:
 def _differences(one: RunAbout, two: RunAbout) -> Iterator[str]:
     """Tell what of the work is not the same."""
     if one.start_ms != two.start_ms:
-        yield f"their start ({one.start_ms} and {two.start_ms} ms since 1970)"
+        yield f"their start ({moment_text(one.start_ms)} and {moment_text(two.start_ms)})"
     if one.work.duration_ms != two.work.duration_ms:
         yield f"their duration ({_length(one)} and {_length(two)})"
     if one.resources != two.resources:
@@ -128,15 +130,25 @@ def _listed(seeds: Mapping[int, object]) -> str:
     return ", ".join(map(str, sorted(seeds)))
 
 
-def _name(
-    variant: str, settings: Mapping[str, str], shared: Collection[tuple[str, str]] = ()
-) -> str:
-    told = [f"{name}={text}" for name, text in settings.items() if (name, text) not in shared]
-    return " ".join([variant, *told])
+def _name(about: RunAbout | ComparedSide, shared: Collection[tuple[str, str]] = ()) -> str:
+    told = [
+        f"{name}={text}" for name, text in _settings(about).items() if (name, text) not in shared
+    ]
+    return " ".join([about.variant, *told])
+
+
+def _settings(about: RunAbout | ComparedSide) -> dict[str, str]:
+    """Return what was set by name, and with what it began as if that were set as well."""
+    history = {} if about.history is None else {"history": about.history.short}
+    return {**about.settings, **history}
 
 
 def _about(name: str, runs: Mapping[int, StoredRun]) -> ComparedSide:
     about = next(iter(runs.values())).about
     return ComparedSide(
-        name=name, variant=about.variant, policy=about.policy, settings=about.settings
+        name=name,
+        variant=about.variant,
+        policy=about.policy,
+        settings=about.settings,
+        history=about.history,
     )

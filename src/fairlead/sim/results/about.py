@@ -48,6 +48,19 @@ class WorkMarks(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str]  # the SHA-256 of what each source of work says, by its name
 
 
+class HistoryMark(msgspec.Struct, frozen=True, kw_only=True):
+    """By what a history is told: equal marks, equal use before the start."""
+
+    begins_ms: int  # its first entry, on the clock of the simulation
+    entries: int
+    sha256: str  # of all of them
+
+    @property
+    def short(self) -> str:
+        """Enough of the sum to tell two of them apart."""
+        return self.sha256[:8]
+
+
 class RunAbout(msgspec.Struct, frozen=True, kw_only=True):
     """One run: under which rules, with what chance, and until when."""
 
@@ -57,6 +70,7 @@ class RunAbout(msgspec.Struct, frozen=True, kw_only=True):
     policy: PolicyName
     seed: int
     settings: dict[str, str] = {}  # what was set by name, as it was written
+    history: HistoryMark | None = None  # None: nothing was used before the start
     complete: bool  # False: it was stopped before its end, at end_ms
     start_ms: int
     end_ms: int

@@ -1,6 +1,6 @@
 """What a run may be called: it is the name of its folder, beside the files of its result."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairlead.errors import ResultError
 from fairlead.sim.results.about import ASIDE, PAGE_FILE, RESULT_FILE
@@ -11,27 +11,34 @@ LONGEST_BYTES: Final = 255
 _TAKEN: Final = frozenset({RESULT_FILE, f"{RESULT_FILE}.part", PAGE_FILE, ASIDE})
 
 
+class NameProblem(NamedTuple):
+    """Why no run can be called so, in words that follow the name, and how to mend it."""
+
+    problem: str
+    fix: str = "give its variant another name"
+
+
 def check_run_name(name: str) -> None:
     """Raise `ResultError`, which says how to mend it, if no run can be called *name*."""
-    problem = run_name_problem(name)
-    if problem is not None:
-        raise ResultError(f"found a run called {_short(name)}, {problem}")
+    found = run_name_problem(name)
+    if found is not None:
+        raise ResultError(f"found a run called {_short(name)}, {found.problem}: {found.fix}")
 
 
-def run_name_problem(name: str) -> str | None:
+def run_name_problem(name: str) -> NameProblem | None:
     """Return why no run can be called *name*; None if one can."""
     if name in ("", ".", "..") or set(name) & set("/\\\0"):
-        return "which no folder can be called: give its variant another name"
+        return NameProblem("which no folder can be called")
     if name.casefold() in _TAKEN:  # some file systems take capital letters for small ones
-        return "which is the name of a file of every result: give its variant another name"
+        return NameProblem("which is the name of a file of every result")
     try:
         length = len(name.encode())
     except UnicodeEncodeError:
-        return "which cannot be written in UTF-8: give its variant another name"
+        return NameProblem("which cannot be written in UTF-8")
     if length > LONGEST_BYTES:
-        return (
-            f"a name of {length:,} bytes, expected at most {LONGEST_BYTES}: give its variant a "
-            "shorter one, or sweep over fewer settings at a time"
+        return NameProblem(
+            f"a name of {length:,} bytes, expected at most {LONGEST_BYTES}",
+            "give its variant a shorter one, or sweep over fewer settings at a time",
         )
     return None
 

@@ -51,14 +51,10 @@ def _texts(series: Series, queue: str, begins: list[int]) -> Iterator[str]:
     of_queue = series.of_queue(queue)
     for resource in series.resources:
         names = quoted((queue, resource))
-        lines = zip(
-            begins,
-            of_queue.allocated[resource],
-            of_queue.entitled[resource],
-            of_queue.fair_share[resource],
-            of_queue.usage_e9[resource],
-            strict=True,
-        )
+        columns = [getattr(of_queue, kind)[resource] for kind in _OF_QUEUE]
+        if not any(map(any, columns)):
+            continue
+        lines = zip(begins, *columns, strict=True)
         yield "".join(
             [
                 f"{begin},{names},{held},{due},{fair},{used},,\n"

@@ -3,12 +3,14 @@
 from typing import Final
 
 from fairlead.manifest.text.path import Path, quote
+from fairlead.sim.results.run_names import run_name_problem
 from fairlead.sim.scenario.node_groups import Tell
 from fairlead.sim.scenario.queue_tree import check_queues
 from fairlead.sim.scenario.scenario_form import PolicyForm, SpecForm
 from fairlead.sim.work.week_pattern import HOUR_MS
 
 _SPEC: Final[Path] = ("spec",)
+_SEPARATORS: Final = frozenset(",:")
 
 
 def check_spec(spec: SpecForm, tell: Tell) -> None:
@@ -74,6 +76,7 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
             message = f"found a second policy {quote(name)}, expected a name each"
             tell(path, "duplicate-entry", message, "add another name")
         seen.add(name)
+        _check_variant_name(name, (*path, "name"), tell)
         if form.policy == "kai" and form.settings:
             message = "found settings for kai, whose only settings here are those of usage"
             tell((*path, "settings"), "contradiction", message, "write usage in their place")
@@ -83,6 +86,20 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
         if form.policy != "kueue" and form.fair_sharing is not None:
             message = f"found fairSharing for {form.policy}, which has no such option"
             tell((*path, "fairSharing"), "contradiction", message, "remove it")
+
+
+def _check_variant_name(name: str, path: Path, tell: Tell) -> None:
+    """Tell why no run could be called after a variant, or why no command could name it."""
+    found = run_name_problem(name)
+    if found is not None:
+        message = f"found the name {quote(name)}, {found.problem}"
+        tell(path, "bad-name", message, found.fix)
+    elif set(name) & _SEPARATORS or name != name.strip():
+        message = (
+            f"found the name {quote(name)}, expected none with a comma, a colon or a blank at "
+        )
+        message += "its ends: --policy and RESULT:VARIANT could not tell it"
+        tell(path, "bad-name", message, "write such as a dash in its place")
 
 
 def policy_forms(spec: SpecForm) -> list[PolicyForm]:

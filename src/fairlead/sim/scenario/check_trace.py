@@ -5,15 +5,18 @@ give no job would be missed by nobody.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.errors import Finding, Severity
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.job import Job
+from fairlead.sim.scenario.check_work import Offer
+from fairlead.sim.scenario.job_names import JobNames
+from fairlead.sim.scenario.pod_room import WAITS, PodRoom
 from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.traces.first_lines import first_lines
 from fairlead.sim.traces.jobs_of_trace import CUT_OFF, jobs_of_trace
@@ -23,23 +26,25 @@ from fairlead.sim.traces.trace_error import TraceError
 MOST_QUEUES: Final = 20
 """Queues beyond these are only counted: they mostly have one cause."""
 
+MOST_SIZES: Final = 3
+"""Sizes of pods beyond these are only counted, for the same reason."""
 
-class Offer(NamedTuple):
-    """What jobs can ask for under one rule set."""
-
-    queues: set[str]
-    resources: tuple[str, ...]
+LOG_FIX: Final = (
+    "split such jobs into smaller pods with podAtMost of the trace, or add a larger node"
+)
 
 
-def trace_findings(work: TraceWork, offers: Sequence[Offer]) -> list[Finding]:
+def trace_findings(
+    work: TraceWork, offers: Sequence[Offer], room: PodRoom | None, names: JobNames
+) -> list[Finding]:
     """Return all that is wrong or doubtful about the log of *work*, and about its jobs.
 
-    Cost: reading it.
+    Without *room* nodes bound nothing. *names* takes notice of every job. Cost: reading it.
     """
     path, tally = Path(work.path), TraceTally()
     try:
         jobs = islice(jobs_of_trace(path, work.rules, tally), work.jobs_at_most)
-        asked = _asked_for(jobs)
+        asked = _asked_for(jobs, lambda name: names.notice(name, work.name))
         wrong = list(_unknown(work, asked, offers))
     except TraceError as refused:
         problem = refused.problem.removeprefix(f"{path}: ")
@@ -48,6 +53,8 @@ def trace_findings(work: TraceWork, offers: Sequence[Offer]) -> list[Finding]:
         message = f"found {tally.rows:,} rows, none of which gives a job"
         fix = "cut off less, or see below why they are dropped"
         wrong.append(_finding(path, "error", "no-objects", message, fix))
+    if room is not None and not wrong:
+        wrong += _too_large(path, asked, room)
     return [*wrong, *tally.findings, *_left_out(tally)]
 
 
@@ -62,34 +69,64 @@ class _Asked(NamedTuple):
         return f"job {quote(self.first)}{more}"
 
 
+_Requests: TypeAlias = tuple[tuple[str, int], ...]
+
+
 class _AskedFor(NamedTuple):
     queues: Mapping[str, _Asked]
-    resources: Mapping[str, _Asked]
+    pods: Mapping[_Requests, _Asked]
+
+    def resources(self) -> dict[str, _Asked]:
+        """Return who asks for each resource."""
+        found: dict[str, _Asked] = {}
+        for requests, asked in self.pods.items():
+            for resource, _ in requests:
+                before = found.get(resource)
+                jobs = asked.jobs + (0 if before is None else before.jobs)
+                found[resource] = _Asked((before or asked).first, jobs)
+        return found
 
 
-def _asked_for(jobs: Iterable[Job]) -> _AskedFor:
+def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
     first_in: dict[str, str] = {}
-    first_of: dict[str, str] = {}
+    first_of: dict[_Requests, str] = {}
     in_queues: Counter[str] = Counter()
-    of_resources: Counter[str] = Counter()
+    of_pods: Counter[_Requests] = Counter()
     for job in jobs:
+        notice(job.name)
         first_in.setdefault(job.queue, job.name)
         in_queues[job.queue] += 1
-        for resource in job.requests:
-            first_of.setdefault(resource, job.name)
-            of_resources[resource] += 1
+        requests = tuple(job.requests.items())
+        first_of.setdefault(requests, job.name)
+        of_pods[requests] += 1
     return _AskedFor(
         {name: _Asked(first, in_queues[name]) for name, first in first_in.items()},
-        {name: _Asked(first, of_resources[name]) for name, first in first_of.items()},
+        {requests: _Asked(first, of_pods[requests]) for requests, first in first_of.items()},
     )
+
+
+def _too_large(path: Path, asked: _AskedFor, room: PodRoom) -> list[Finding]:
+    """Tell the first pods that no node holds, and how many more there are of other sizes."""
+    lacks = {each: room.lack(dict(requests), {}) for requests, each in asked.pods.items()}
+    found = [
+        _finding(path, "warning", "unusable", f"found {lack} in {each}: {WAITS}", LOG_FIX)
+        for each, lack in lacks.items()
+        if lack is not None
+    ]
+    if len(found) > MOST_SIZES:
+        message = f"found {len(found) - MOST_SIZES:,} more sizes of pods that no node holds"
+        more = _finding(path, "warning", "unusable", message, "see those above")
+        return [*found[:MOST_SIZES], more]
+    return found
 
 
 def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iterator[Finding]:
     """Tell what jobs ask for in vain; the first rule set that lacks something is enough."""
     path = Path(work.path)
+    of_resources = asked.resources()
     for offer in offers:
         queues = sorted(name for name in asked.queues if name not in offer.queues)
-        resources = sorted(name for name in asked.resources if name not in offer.resources)
+        resources = sorted(name for name in of_resources if name not in offer.resources)
         lines = first_lines(path, work.rules, queues) if queues else {}
         for name in queues[:MOST_QUEUES]:
             message = f"found the queue {quote(name)} of {asked.queues[name]}, "
@@ -102,7 +139,7 @@ def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iter
             message = f"found {len(queues) - MOST_QUEUES:,} more queues that do not exist"
             yield _finding(path, "error", "missing-reference", message, "see those above")
         for name in resources:
-            message = f"found {quote(name)} in {asked.resources[name]}, which no node has"
+            message = f"found {quote(name)} in {of_resources[name]}, which no node has"
             fix = f"give it to nodes, or let jobs ask for {', '.join(offer.resources)}"
             yield _finding(path, "error", "missing-reference", message, fix)
         if queues or resources:

@@ -1,6 +1,7 @@
 """Whether the work of a scenario can run on its cluster: the queues and the resources it names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
@@ -20,33 +21,68 @@ def queues_for_jobs(state: ClusterState, policy: PolicyName) -> set[str]:
     return {name for name in state.queues if not state.children(name)}
 
 
+class Offer(NamedTuple):
+    """What jobs can ask for under one rule set."""
+
+    queues: set[str]
+    resources: tuple[str, ...]
+
+
 def check_work(
-    part: WorkPart, queues: set[str], resources: tuple[str, ...], path: Path, tell: Tell
+    part: WorkPart, offer: Offer, path: Path, job_places: Mapping[str, Path], tell: Tell
 ) -> None:
-    """Tell which queue or resource of *part* does not exist; a trace is checked when it runs."""
-    for name, place in _queues(part):
-        if name not in queues:
+    """Tell which queue or resource of *part*, at *path*, does not exist; nothing about a log.
+
+    *job_places* says where jobs stand that are told one by one.
+    """
+    for name, place in _queues(part, path, job_places):
+        if name not in offer.queues:
             message = f"found the queue {quote(name)}, which does not exist or runs no jobs"
-            hint = did_you_mean(name, queues) or "name a queue with none below it"
-            tell((*path, *place), "missing-reference", message, hint)
-    for requests, place in _requests(part):
-        for resource in requests:
-            if resource not in resources:
+            hint = did_you_mean(name, offer.queues) or "name a queue with none below it"
+            tell(place, "missing-reference", message, hint)
+    known = offer.resources
+    for each in pods_of(part, path, job_places):
+        for resource in each.requests:
+            if resource not in known:
                 message = f"found {quote(resource)}, which no node has"
-                hint = did_you_mean(resource, resources) or f"ask for {', '.join(resources)}"
-                tell((*path, *place, "requests"), "missing-reference", message, hint)
+                hint = did_you_mean(resource, known) or f"ask for {', '.join(known)}"
+                tell((*each.path, "requests"), "missing-reference", message, hint)
 
 
-def _queues(part: WorkPart) -> Iterator[tuple[str, Path]]:
+def _queues(
+    part: WorkPart, path: Path, job_places: Mapping[str, Path]
+) -> Iterator[tuple[str, Path]]:
     match part:
         case TraceWork():
             return
         case JobList(jobs=jobs):
-            for name in sorted({job.queue for job in jobs}):
-                yield name, ("jobs",)
+            first = {job.queue: job.name for job in reversed(jobs)}
+            for name in sorted(first):
+                yield name, job_places[first[name]]
         case _:
             for name in _each(part.queue):
-                yield name, ("queue",)
+                yield name, (*path, "queue")
+
+
+class PodsAsked(NamedTuple):
+    """What each pod of a job or a shape asks for, and where that stands."""
+
+    path: Path
+    requests: Mapping[str, int]
+    node_labels: Mapping[str, str]
+
+
+def pods_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iterator[PodsAsked]:
+    """Yield the pods that are told in the file under *path*: none of a log."""
+    match part:
+        case TraceWork():
+            return
+        case JobList(jobs=jobs):
+            for job in jobs:
+                yield PodsAsked(job_places[job.name], job.requests, job.node_labels)
+        case _:
+            for place, shape in enumerate(part.shapes):
+                yield PodsAsked((*path, "shapes", place), shape.requests, shape.node_labels)
 
 
 def _each(names: Names) -> list[str]:
@@ -57,15 +93,3 @@ def _each(names: Names) -> list[str]:
             return list(listed)
         case Drawn(names=weighted):
             return [name for name, _ in weighted]
-
-
-def _requests(part: WorkPart) -> Iterator[tuple[dict[str, int], Path]]:
-    match part:
-        case TraceWork():
-            return
-        case JobList(jobs=jobs):
-            for job in jobs:
-                yield job.requests, ("jobs",)
-        case _:
-            for place, shape in enumerate(part.shapes):
-                yield shape.requests, ("shapes", place)

@@ -55,7 +55,7 @@ class WorkConverter:
         self._capacity = capacity
         self._start_ms = start_ms
         self._tell = tell
-        self._job_names: set[str] = set()
+        self.job_places: dict[str, Path] = {}  # of jobs that are told one by one, by name
 
     def part(self, work: WorkForm, written: Value, path: Path) -> WorkPart | None:
         """Return the source that *work* describes at *path*, or None if that was told to be wrong.
@@ -278,11 +278,11 @@ class WorkConverter:
             self._tell((*path, "minPods"), "contradiction", message, "lower it")
             return None
         name = form.name or usual
-        if name in self._job_names:
+        if name in self.job_places:
             message = f"found a second job {quote(name)}, expected a name each"
             self._tell((*path, "name"), "duplicate-entry", message, "rename one of them")
             return None
-        self._job_names.add(name)
+        self.job_places[name] = path
         if form.run_ms == 0:
             self._tell((*path, "run"), "out-of-range", "found 0, expected more", "write 1ms")
             return None

@@ -1,7 +1,8 @@
 """Reads a scenario file: what it says, or everything that is wrong with it, each with its line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,16 +11,20 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.values import Value
+from fairlead.model.duration import format_duration
+from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
 from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
-from fairlead.sim.scenario.check_trace import Offer, trace_findings
-from fairlead.sim.scenario.check_work import check_work, queues_for_jobs
+from fairlead.sim.scenario.check_trace import trace_findings
+from fairlead.sim.scenario.check_work import Offer, PodsAsked, check_work, pods_of, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
+from fairlead.sim.scenario.job_names import RENAME, JobNames
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.made_objects import told_of_scenario
 from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
+from fairlead.sim.scenario.pod_room import WAITS, PodRoom
 from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.queue_advice import inexpressible
 from fairlead.sim.scenario.queue_tree import QueueTree
@@ -32,7 +37,7 @@ from fairlead.sim.scenario.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
-from fairlead.sim.scenario.work_part import TraceWork, WorkPart, is_endless
+from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +92,14 @@ def _only_scenario(documents: list[Document], path: str, findings: Findings) -> 
     return None
 
 
+class _Loaded(NamedTuple):
+    """The cluster under one rule set: as it begins, and all nodes that ever are."""
+
+    variant: Variant
+    state: ClusterState
+    nodes: Mapping[str, Node]
+
+
 class _Reading:
     """One file on its way to a scenario."""
 
@@ -111,7 +124,7 @@ class _Reading:
         loaded = self._load_all(spec)
         if not loaded:
             return None
-        variants = tuple(variant for variant, _ in loaded)
+        variants = tuple(each.variant for each in loaded)
         work = self._work(spec, loaded)
         if spec.duration_ms is None and any(map(is_endless, work)):
             message = "found work without end and no duration, expected one"
@@ -128,14 +141,14 @@ class _Reading:
             work=work,
         )
 
-    def _load_all(self, spec: SpecForm) -> list[tuple[Variant, ClusterState]]:
+    def _load_all(self, spec: SpecForm) -> list[_Loaded]:
         """Return each rule set with the cluster under it; none at all if one cannot be had."""
         forms: list[PolicyForm | None] = [*policy_forms(spec)] or [None]
         forms += [PolicyForm(policy=policy) for policy in self._also]
         listed = len(forms) - len(self._also)
-        loaded: list[tuple[Variant, ClusterState]] = []
+        loaded: list[_Loaded] = []
         for place, form in enumerate(forms):
-            if place >= listed and form and any(each.policy == form.policy for each, _ in loaded):
+            if place >= listed and form and _has(loaded, form.policy):
                 continue
             variant = load_variant(spec, self._source.file, self._folder, form, place)
             self.of_objects += told_of_scenario(
@@ -147,10 +160,10 @@ class _Reading:
             named = form or PolicyForm(policy=assembled.policy)
             self._advise(spec, named)
             state = assembled.state
-            self._check_state(spec, state)
+            nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
-            loaded.append((found, state))
-        if spec.usage is not None and all(each.policy != "kai" for each, _ in loaded):
+            loaded.append(_Loaded(found, state, nodes))
+        if spec.usage is not None and not _has(loaded, "kai"):
             message = "found usage and no policy that looks at past use"
             self._report("advice", ("spec", "usage"), "no-effect", message, "add the policy kai")
         is_whole = not any(each.severity == "error" for each in self.of_objects)
@@ -162,8 +175,8 @@ class _Reading:
                 fix = f"remove it, or do not compare by it under {form.policy}"
                 self._report("advice", path, "no-effect", message, fix)
 
-    def _check_state(self, spec: SpecForm, state: ClusterState) -> None:
-        """Check what is known of the cluster only when its objects are read."""
+    def _check_state(self, spec: SpecForm, state: ClusterState) -> Mapping[str, Node]:
+        """Check what is known of the cluster only when its objects are read; return all nodes."""
         if state.workloads:
             message = f"found {len(state.workloads)} workloads in the manifests, expected none: "
             message += "all work of a simulation is told under work"
@@ -174,33 +187,70 @@ class _Reading:
             self._tell(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
         nodes = take_out_later_nodes(spec.cluster, state)
         check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._tell)
+        return nodes
 
-    def _work(
-        self, spec: SpecForm, loaded: list[tuple[Variant, ClusterState]]
-    ) -> tuple[WorkPart, ...]:
-        first = loaded[0][1]
+    def _work(self, spec: SpecForm, loaded: list[_Loaded]) -> tuple[WorkPart, ...]:
+        first = loaded[0].state
         capacity = dict(zip(first.resources, first.capacity, strict=True))
         converter = WorkConverter(self._folder, capacity, spec.start_ms, self._tell)
-        offers = [
-            Offer(queues_for_jobs(state, variant.policy), state.resources)
-            for variant, state in loaded
-        ]
-        parts = []
+        parts: dict[Path, WorkPart] = {}
         for place, form in enumerate(spec.work):
             path: Path = ("spec", "work", place)
             part = converter.part(form, _at(self._document.value, path), path)
-            if part is None:
-                continue
-            parts.append(part)
+            if part is not None:
+                parts[path] = part
+        names = JobNames(converter.job_places, parts, spec.duration_ms)
+        self._check_work(parts, converter.job_places, loaded, names)
+        for clash in names.clashes():
+            self._tell(clash.path, "duplicate-entry", clash.message, RENAME)
+        self._advise_late_jobs(spec, parts.values(), converter.job_places)
+        return tuple(parts.values())
+
+    def _advise_late_jobs(
+        self, spec: SpecForm, parts: Iterable[WorkPart], job_places: Mapping[str, Path]
+    ) -> None:
+        """Tell jobs that are told one by one and come when all is over."""
+        for part in parts:
+            for job in part.jobs if isinstance(part, JobList) else ():
+                if spec.duration_ms is not None and job.submit_ms >= spec.duration_ms:
+                    end = format_duration(spec.duration_ms)
+                    message = f"found a job that comes at {format_duration(job.submit_ms)}, when "
+                    message += f"the simulation is over after {end}"
+                    path = (*job_places[job.name], "at")
+                    self._report("advice", path, "no-effect", message, "write a longer duration")
+
+    def _check_work(
+        self,
+        parts: Mapping[Path, WorkPart],
+        job_places: Mapping[str, Path],
+        loaded: list[_Loaded],
+        names: JobNames,
+    ) -> None:
+        """Check whether jobs can run on the cluster."""
+        offers = [
+            Offer(queues_for_jobs(state, variant.policy), state.resources)
+            for variant, state, _ in loaded
+        ]
+        room = _room(loaded)
+        for path, part in parts.items():
             if isinstance(part, TraceWork):
-                self.of_objects += trace_findings(part, offers)
+                self.of_objects += trace_findings(part, offers, room, names)
                 continue
             for offer in offers:
                 before = len(self._findings)
-                check_work(part, offer.queues, offer.resources, path, self._tell)
+                check_work(part, offer, path, job_places, self._tell)
                 if len(self._findings) > before:
                     break  # the other rule sets would say the same
-        return tuple(parts)
+            else:
+                for each in pods_of(part, path, job_places):
+                    self._check_room(each, room)
+
+    def _check_room(self, pods: PodsAsked, room: PodRoom | None) -> None:
+        lack = room.lack(pods.requests, pods.node_labels) if room is not None else None
+        if lack is not None:
+            message = f"found {lack}: {WAITS}"
+            fix = "ask for less in each pod, or add a node that holds it"
+            self._report("warning", pods.path, "unusable", message, fix)
 
     @property
     def _tell(self) -> Tell:
@@ -208,6 +258,18 @@ class _Reading:
 
     def _report(self, severity: Severity, path: Path, code: str, message: str, fix: str) -> None:
         self._source.report(self._findings, severity, code, path, message, fix)
+
+
+def _room(loaded: Sequence[_Loaded]) -> PodRoom | None:
+    """Return the nodes that bound pods, which are the same under all rules; Kueue sees none."""
+    for variant, state, nodes in loaded:
+        if variant.policy != "kueue":
+            return PodRoom(nodes.values(), state.resources)
+    return None
+
+
+def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:
+    return any(each.variant.policy == policy for each in loaded)
 
 
 def _at(value: Value, path: Path) -> Value:

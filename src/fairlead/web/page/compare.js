@@ -26,20 +26,21 @@ class ComparePage extends ChosenPage {
   }
 
   text(found, value) {
+    return this.inForm(found.form, found, value);
+  }
+
+  inForm(form, found, value) {
     if (value === null || value === undefined) return NOTHING;
-    if (found.form !== "amount-time") return formText(found.form, value);
+    if (form !== "amount-time") return formText(form, value);
     const { scale, unit } = this.page.resources.find((each) => each.name === found.resource);
     return numberText(value / scale / HOUR_MS) + "\u2009" + unit + "\u2009h";
   }
 
   /** A difference with its sign; that of two percentages is in points. */
   signed(found, value) {
-    if (value === null) return NOTHING;
-    const text =
-      found.form === "percent"
-        ? numberText(Math.round(value * 1000) / 10) + " points"
-        : this.text(found, value);
-    return value > 0 && !/^0(s| points|$)/.test(text) ? "+" + text : text;
+    const form = found.form === "percent" ? "points" : found.form;
+    const text = this.inForm(form, found, value);
+    return value > 0 && text !== this.inForm(form, found, 0) ? "+" + text : text;
   }
 
   isSure(difference) {

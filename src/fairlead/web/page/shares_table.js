@@ -49,6 +49,10 @@ function sharesSection(report, members) {
       element("b", {}, run.policy),
       run.variant === run.policy ? "" : " (" + run.variant + ")",
       settings ? " with " + settings : "",
+      run.history
+        ? `, after ${durationText(run.start_ms - run.history.begins_ms)} of past use ` +
+            `(history ${run.history.sha256.slice(0, 8)})`
+        : "",
       `, seed ${run.seed}, ${durationText(run.end_ms - run.start_ms)}`,
       run.start_ms < DAY_MS ? "" : " from " + momentText(run.start_ms, run.start_ms) + " UTC",
       `, ${plural(report.measure(null, "submitted"), "job")}. `,

@@ -15,7 +15,7 @@ function numberText(value) {
   if (value === null || value === undefined) return NOTHING;
   if (value === 0) return "0";
   const size = Math.abs(value);
-  const decimals = size >= 100 ? 0 : Math.min(6, 2 - Math.floor(Math.log10(size)));
+  const decimals = size >= 100 ? 0 : Math.min(9, 2 - Math.floor(Math.log10(size)));
   let text = size.toFixed(Math.max(0, decimals));
   if (text.includes(".")) text = text.replace(/0+$/, "").replace(/\.$/, "");
   const [whole, part] = text.split(".");
@@ -27,25 +27,29 @@ function numberText(value) {
 function percentText(part) {
   return part === null || part === undefined
     ? NOTHING
-    : numberText(Math.round(part * 1000) / 10) + "\u2009%";
+    : numberText(part * 100) + "\u2009%";
 }
 
-/** The two largest units of a length of time: 1d 4h, 3m 20s, 0s. */
+/** The two largest units of a length of time: 1d 4h, 3m 20s, 0.25s. */
 function durationText(lengthMs) {
   if (lengthMs === null || lengthMs === undefined) return NOTHING;
-  if (lengthMs < 0) return "\u2212" + durationText(-lengthMs);
+  if (lengthMs < 0) {
+    const text = durationText(-lengthMs);
+    return text === "0s" ? text : "\u2212" + text;
+  }
+  const seconds = numberText(lengthMs / SECOND_MS);
+  if (Number(seconds) < 60) return seconds + "s";
   const units = [
-    ["d", DAY_MS],
-    ["h", HOUR_MS],
-    ["m", MINUTE_MS],
-    ["s", SECOND_MS],
+    ["m", MINUTE_MS, "s", SECOND_MS, HOUR_MS],
+    ["h", HOUR_MS, "m", MINUTE_MS, DAY_MS],
+    ["d", DAY_MS, "h", HOUR_MS, Infinity],
   ];
-  const first = units.findIndex(([, size]) => lengthMs >= size);
-  if (first < 0) return lengthMs >= 1 ? Math.round(lengthMs) + "ms" : "0s";
-  if (first === 3) return numberText(lengthMs / SECOND_MS) + "s";
-  const [name, size] = units[first];
-  const [lesserName, lesserSize] = units[first + 1];
-  const lesser = Math.round(lengthMs / lesserSize);
+  const lesserOf = (lesserSize) => Math.floor(lengthMs / lesserSize + 0.5);
+  // What is rounded up to a whole one of the next unit is told in that one.
+  const [name, size, lesserName, lesserSize] = units.find(
+    ([, , , lesser, below]) => lesserOf(lesser) * lesser < below,
+  );
+  const lesser = lesserOf(lesserSize);
   const whole = Math.floor((lesser * lesserSize) / size);
   const rest = lesser - (whole * size) / lesserSize;
   return whole + name + (rest ? " " + rest + lesserName : "");
@@ -86,5 +90,6 @@ function formText(form, value) {
   if (value === null || value === undefined) return NOTHING;
   if (form === "ms") return durationText(value);
   if (form === "percent") return percentText(value);
+  if (form === "points") return numberText(value * 100) + " points";
   return numberText(value);
 }

@@ -63,6 +63,7 @@ def test_the_worlds_of_chance_have_everything_in_them() -> None:
     }
 
 
+@pytest.mark.one_python
 def test_as_kueue_decides_there_are_loops_and_with_the_option_none() -> None:
     faithful = explore("random", range(500), faithful=True)
     own = explore("random", range(500), faithful=False)
@@ -106,6 +107,7 @@ def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
     assert starts == [[2], [4]]
 
 
+@pytest.mark.one_python
 def test_two_processes_find_what_one_finds() -> None:
     numbers = range(700)
     alone = sum(explore_all("random", numbers, faithful=True, jobs=1), start=Found())
