@@ -20,6 +20,7 @@ from fairlead.sim.happenings import CapacityChanged
 from fairlead.sim.job import Job
 from fairlead.sim.live_jobs import Listener, LiveJobs
 from fairlead.sim.past_use import PastUse
+from fairlead.sim.rare_collections import rare_collections
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
 
 LONGEST_YEARS: Final = 300
@@ -90,6 +91,10 @@ class Simulation:
         *may_go_on* is asked each time before time passes; returns whether it always said yes. Else
         the time until the next thing has passed too, so that all is as if it were to end there.
         """
+        with rare_collections():
+            return self._pass_time(may_go_on)
+
+    def _pass_time(self, may_go_on: Callable[[], bool]) -> bool:
         until_ms = self._rules.until_ms
         while (next_ms := self._next_ms()) is not None:
             if next_ms > self.now_ms:
