@@ -19,10 +19,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from fairlead.fairness.division import Claim, Guarantees, divide_rest, settle_guarantees
+from fairlead.fairness.division import (
+    Claim,
+    Guarantees,
+    divide_rest,
+    settle_again,
+    settle_guarantees,
+)
 from fairlead.fairness.division_tree import DivisionTree
 
 _NO_HISTORY: Final = Fraction(0)
+MOST_SETTLED_AGAIN: Final = 2
+"""How many claims of a group are looked at one by one; more of them together with all others."""
 _NOBODY: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 
 
@@ -70,7 +78,18 @@ class KeptShares:
 class _Group:
     """The places of some siblings in the list of all queues, and what follows from their claims."""
 
-    __slots__ = ("amount", "end", "first", "guarantees", "levels", "parent", "users", "wanted")
+    __slots__ = (
+        "amount",
+        "changed",
+        "end",
+        "first",
+        "guarantees",
+        "is_owed_all",
+        "levels",
+        "parent",
+        "users",
+        "wanted",
+    )
 
     def __init__(self, first: int, parent: int | None, levels: tuple[range, ...]) -> None:
         self.first = self.end = first
@@ -80,6 +99,8 @@ class _Group:
         self.users = 0  # how many have a past use
         self.amount: int | None = None  # that was divided; None: not yet
         self.guarantees: Guarantees | None = None  # None: to be worked out
+        self.is_owed_all = False  # whether one is guaranteed all there is
+        self.changed: set[int] = set()  # whose claims differ from those of the guarantees
 
 
 class _Axis:
@@ -104,6 +125,7 @@ class _Axis:
             self._group_of += [number] * len(siblings.names)
             group.end = len(self._claims)
             group.wanted = sum(self._wants[group.first : group.end])
+            group.is_owed_all = any(claim.guaranteed is None for claim in siblings.claims[axis])
             group.users = sum([claim.usage_e9 > 0 for claim in siblings.claims[axis]])
         self._stale = list(range(len(self._groups)))  # a heap: parents come first
 
@@ -115,7 +137,7 @@ class _Axis:
         claim = self._claims[place] = replace(claim, requested=requested)
         number = self._group_of[place]
         group = self._groups[number]
-        group.guarantees = None
+        group.changed.add(place - group.first)
         before, now = self._wants[place], _want(claim)
         self._wants[place] = now
         group.wanted += now - before
@@ -133,7 +155,7 @@ class _Axis:
         self._claims[place] = replace(before, usage_e9=usage_e9)
         number = self._group_of[place]
         group = self._groups[number]
-        group.guarantees = None
+        group.changed.add(place - group.first)
         group.users += (usage_e9 > 0) - (before.usage_e9 > 0)
         heappush(self._stale, number)
 
@@ -173,13 +195,25 @@ class _Axis:
     def _divided(self, group: _Group, amount: int) -> list[int]:
         if amount != group.amount:
             group.amount = amount
-            group.guarantees = None  # one may be guaranteed all there is
+            if group.is_owed_all:
+                group.guarantees = None
         if amount >= group.wanted and not self._has_history(group):
             return self._wants[group.first : group.end]
-        if group.guarantees is None:
-            claims = self._claims[group.first : group.end]
-            group.guarantees = settle_guarantees(amount, claims, group.levels)
-        return divide_rest(amount, group.guarantees, unit=self._unit, k=self._k)
+        return divide_rest(amount, self._settled(group, amount), unit=self._unit, k=self._k)
+
+    def _settled(self, group: _Group, amount: int) -> Guarantees:
+        """Return what is guaranteed to the siblings of a group, at the cost of what changed."""
+        claims, levels, guarantees = self._claims[group.first : group.end], group.levels, None
+        if len(group.changed) <= MOST_SETTLED_AGAIN:
+            guarantees = group.guarantees
+        if guarantees is None:
+            guarantees = settle_guarantees(amount, claims, levels)
+        else:
+            for position in group.changed:
+                guarantees = settle_again(guarantees, position, amount, claims, levels)
+        group.changed.clear()
+        group.guarantees = guarantees
+        return guarantees
 
     def _has_history(self, group: _Group) -> bool:
         """Return whether past use counts: then who has used enough may get nothing for a while."""
