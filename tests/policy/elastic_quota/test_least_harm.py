@@ -68,6 +68,15 @@ def found_by(desk: Desk) -> JointOutcome | None:
 
 @given(world=worlds(), protect_min=st.booleans())
 @settings(max_examples=400)
+def test_who_is_refused_is_so_at_any_time(world: World, protect_min: bool) -> None:
+    """Lost work decides only between ways that there are."""
+    desk = desk_of(world, protect_min=protect_min)
+    found = found_by(desk)
+    assert not desk.looked_at_the_clock or (found is not None and found.victims)
+
+
+@given(world=worlds(), protect_min=st.booleans())
+@settings(max_examples=400)
 def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> None:
     plain = PlainJoint(world)
     found = found_by(desk_of(world, protect_min=protect_min))

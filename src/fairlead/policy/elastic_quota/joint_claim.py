@@ -130,6 +130,7 @@ class JointClaim:
         """Return whether *one* way spares mins that the *other* does not, or does less harm."""
         if not one.victims or not other.victims:
             return len(one.victims) < len(other.victims)
+        self._desk.looked_at_the_clock = True
         ranks = [
             (not self._keeps_mins(each.victims), self.harm(each.victims)) for each in (one, other)
         ]
@@ -149,8 +150,9 @@ class JointClaim:
             if self._may_give_together(victims):
                 nodes = self._feasible(victims)
                 if nodes is not None:
+                    self._desk.looked_at_the_clock = True  # another set may do less harm later
                     return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
-        return None
+        return None  # in whichever order they are tried
 
     def _bounded(self) -> JointOutcome | None:
         for line in self._lines():
@@ -292,7 +294,6 @@ class JointClaim:
 
     def _lost_work(self, holder: Holder) -> int:
         """Return what is lost: the largest part of the cluster that a pod has, times how long."""
-        self._desk.looked_at_the_clock = True
         capacity = self._desk.state.capacity
         parts = [
             10**6 * need // there
