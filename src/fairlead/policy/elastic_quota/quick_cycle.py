@@ -35,6 +35,7 @@ class QuickCycle:
         self._outlook: Final = outlook
         self._held_back: Final = held_back
         self._open: list[KindLine] = []
+        self._left: dict[KindLine, KindLine] = {}  # lines without those who are held back
 
     def decisions(self) -> Iterator[Decision]:
         """Yield what a `Cycle` would but its waits, in the same order.
@@ -74,10 +75,20 @@ class QuickCycle:
         if at < len(promised):
             best = (promised[at], None)
         for line in self._open:
-            turn = line.after(last)
+            turn = self._without_held_back(line).after(last)
             if turn is not None and (best is None or turn < best[0]):
                 best = (turn, line)
         return best
+
+    def _without_held_back(self, line: KindLine) -> KindLine:
+        """Return a line in which nobody is held back: of thousands who are alike, many may be."""
+        if not self._held_back:
+            return line
+        left = self._left.get(line)
+        if left is None:
+            left = self._left[line] = KindLine(line.kind)
+            left.turns.extend([turn for turn in line.turns if turn[-1] not in self._held_back])
+        return left
 
     def _is_like_its_kind(self, workload: Workload) -> bool:
         """Return whether nobody looks at more of its pods than their kind tells."""
