@@ -63,6 +63,13 @@ def test_the_table_is_that_of_the_summary(tmp_path: Path) -> None:
     assert f"{held_part:.1%}" in queues["a"]
 
 
+def test_a_setting_that_changes_nothing_is_told(tmp_path: Path) -> None:
+    file = write_scenario(tmp_path, "policies: [kai, kueue]")
+    ran = run_cli("simulate", file, "--set", "minRunTime=5m", "--set", "grace=5s")
+    assert ran.exit_code == 0
+    assert ran.err == "note: minRunTime=5m changes nothing under kai\n"
+
+
 def test_results_without_a_name_go_to_a_new_folder_each_time(tmp_path: Path) -> None:
     file = write_scenario(tmp_path)
     run_cli("simulate", file)

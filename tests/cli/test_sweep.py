@@ -287,3 +287,10 @@ def test_equal_rows_are_announced_before_they_are_run(folder: Path) -> None:
         ran = run_cli("sweep", str(folder / "small.yaml"), *arguments)
     told = "note: minRunTime changes nothing under kai: its rows are equal\n"
     assert ran.err == f"{told}error: not run\n"
+
+
+def test_what_is_set_for_all_runs_and_changes_nothing_is_told(folder: Path) -> None:
+    arguments = ["--over", "grace=0s,1m", "--set", "minRunTime=1m", "--to", str(folder / "equal")]
+    with mock.patch("fairlead.cli.sweep.ResultFolder", side_effect=ResultError("not run")):
+        ran = run_cli("sweep", str(folder / "small.yaml"), *arguments)
+    assert ran.err == "note: minRunTime=1m changes nothing under kai\nerror: not run\n"

@@ -8,7 +8,11 @@ from fairlead.cli.interruption import heeded
 from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunProgress
 from fairlead.cli.simulation_file import file_or_exit
-from fairlead.cli.simulation_options import Asked, takes_scenario
+from fairlead.cli.simulation_options import (
+    Asked,
+    note_settings_without_effect,
+    takes_scenario,
+)
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
@@ -47,6 +51,7 @@ def command(asked: Asked, parquet: bool, output: str) -> None:
         require_parquet()
     changed = with_settings(read.scenario, asked.settings)
     variants = choose_variants(changed, asked.policies)
+    note_settings_without_effect(read.scenario, variants, asked.settings)
     history = asked.history(changed, variants)
     first = changed.spec.seed if asked.seed is None else asked.seed
     orders = {

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -12,6 +13,7 @@ from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import read_moment
 from fairlead.explain.printable import printable
 from fairlead.sim.results.result_folder import RESULTS, free_folder
+from fairlead.sim.scenario.effect import settings_without_effect
 from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.usage.entries import Entry
@@ -53,6 +55,18 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
                 note += "changes nothing; under kai it does where the scenario has usage"
                 click.echo(printable(note), err=True)
         return history
+
+
+def note_settings_without_effect(
+    scenario: Scenario,
+    variants: Sequence[Variant],
+    settings: Mapping[str, str],
+    beside: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Say which of *settings* change nothing *beside* others, and under which of *variants*."""
+    for variant, name in settings_without_effect(scenario, variants, settings, beside):
+        note = f"note: {name}={settings[name]} changes nothing under {variant}"
+        click.echo(printable(note), err=True)
 
 
 def takes_scenario(command: Callable[..., None]) -> Callable[..., None]:

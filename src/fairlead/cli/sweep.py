@@ -14,7 +14,13 @@ from fairlead.cli.interruption import heeded
 from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunCount
 from fairlead.cli.simulation_file import scenario_or_exit
-from fairlead.cli.simulation_options import Asked, assignments, check_seeds, takes_scenario
+from fairlead.cli.simulation_options import (
+    Asked,
+    assignments,
+    check_seeds,
+    note_settings_without_effect,
+    takes_scenario,
+)
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import Phrase
@@ -112,6 +118,7 @@ def command(
         history=asked.history(with_settings(scenario, {**asked.settings, **first}), variants),
     )
     rows = combinations(sweep)
+    note_settings_without_effect(scenario, variants, asked.settings, beside=first)
     for variant, name in without_effect(sweep):
         click.echo(f"note: {name} changes nothing under {variant}: its rows are equal", err=True)
     orders = dict(all_runs(rows))

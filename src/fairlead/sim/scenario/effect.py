@@ -1,0 +1,70 @@
+"""What settings change of a run under a rule set: with equal effects, runs are equal.
+
+A rule set leaves alone what it does not know. That is as it should be where several are run
+together, but whoever sets something must not take a run as before for what it came to.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.names import Settings
+from fairlead.sim.scenario.load_variant import load_variant, settings_of
+from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.with_settings import with_settings
+
+Effect: TypeAlias = tuple[Any, ...]
+
+
+class Effects:
+    """The effects that settings of one scenario have under one of its variants."""
+
+    def __init__(self, scenario: Scenario, variant: Variant) -> None:
+        """Read the cluster once."""
+        self._scenario = scenario
+        self._variant = variant
+        self._own = _settings(scenario, variant)
+
+    def of(self, settings: Mapping[str, str]) -> Effect:
+        """Return all that *settings* can change, as the rules of the variant see it."""
+        scenario = with_settings(self._scenario, settings)
+        if self._own is None:
+            return (scenario,)
+        rules = settings_of(self._own, scenario.spec, self._variant.form, scenario.overrides)
+        fetch_ms = None
+        if isinstance(rules, KaiSettings):
+            if rules.usage is None:  # how much past use would count makes no difference
+                rules = msgspec.structs.replace(rules, k=KaiSettings().k)
+            else:
+                fetch_ms = scenario.overrides.fetch_interval_ms
+        return scenario.spec, scenario.work, rules, fetch_ms
+
+
+def settings_without_effect(
+    scenario: Scenario,
+    variants: Sequence[Variant],
+    settings: Mapping[str, str],
+    beside: Mapping[str, str],
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of a variant, and that of a setting without which its run is the same.
+
+    What is set *beside* them stays. Cost: reading the cluster once for each variant.
+    """
+    together = {**beside, **settings}
+    for variant in variants if settings else ():
+        effects = Effects(scenario, variant)
+        whole = effects.of(together)
+        for name in settings:
+            others = {other: value for other, value in together.items() if other != name}
+            if effects.of(others) == whole:
+                yield variant.name, name
+
+
+def _settings(scenario: Scenario, variant: Variant) -> Settings | None:
+    """Return the settings that the objects of the scenario have; None if they cannot be read."""
+    place = scenario.variants.index(variant)
+    loaded = load_variant(scenario.spec, scenario.file, scenario.folder, variant.form, place)
+    assembled = loaded.result.assembled
+    return None if assembled is None else assembled.settings
