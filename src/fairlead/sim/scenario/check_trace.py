@@ -49,13 +49,13 @@ def trace_findings(
     except TraceError as refused:
         problem = refused.problem.removeprefix(f"{path}: ")
         return [_finding(path, "error", "unreadable", problem, refused.fix), *tally.findings]
-    if not asked.queues and work.jobs_at_most != 0:
+    is_empty = not asked.queues and work.jobs_at_most != 0
+    if is_empty:
         message = f"found {tally.rows:,} rows, none of which gives a job"
-        fix = "cut off less, or see below why they are dropped"
-        wrong.append(_finding(path, "error", "no-objects", message, fix))
+        wrong.append(_finding(path, "error", "no-objects", message, _fix_of_none(tally)))
     if room is not None and not wrong:
         wrong += _too_large(path, asked, room)
-    return [*wrong, *tally.findings, *_left_out(tally)]
+    return [*wrong, *tally.findings, *_left_out(tally, "warning" if is_empty else "advice")]
 
 
 class _Asked(NamedTuple):
@@ -146,7 +146,16 @@ def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iter
             return
 
 
-def _left_out(tally: TraceTally) -> Iterator[Finding]:
+def _fix_of_none(tally: TraceTally) -> str:
+    """Return what helps where no row gives a job: what is not cut off is told by itself."""
+    kinds = {why in CUT_OFF for why, count in tally.dropped.items() if count}
+    if kinds == {True} and not tally.broken:
+        return "cut off less"
+    see = "see below why they give none"
+    return f"cut off less, or {see}" if True in kinds else see
+
+
+def _left_out(tally: TraceTally, severity: Severity) -> Iterator[Finding]:
     path = Path(tally.file)
     if tally.broken > len(tally.findings):
         message = f"found {tally.broken:,} broken rows of {tally.rows:,}, which are left out"
@@ -154,7 +163,7 @@ def _left_out(tally: TraceTally) -> Iterator[Finding]:
     for why, count in sorted(tally.dropped.items()):
         if count and why not in CUT_OFF:
             message = f"found {count:,} of {tally.rows:,} rows that give no job: they {why}"
-            yield _finding(path, "advice", "dropped-rows", message, "see whether that is meant")
+            yield _finding(path, severity, "dropped-rows", message, "see whether that is meant")
 
 
 def _finding(
