@@ -121,6 +121,18 @@ MISTAKES = {
         GOOD + "  manifests: ['']\n",
         "error 8 $.spec.manifests[0] missing-field",
     ),
+    "the start is not before 1970": (
+        GOOD + "  start: 1969-12-31T23:00:00Z\n",
+        "error 8 $.spec.start out-of-range",
+    ),
+    "the start is not after 2200": (
+        GOOD + "  start: 2201-01-01T00:00:00Z\n",
+        "error 8 $.spec.start out-of-range",
+    ),
+    "a window does not start after 2200": (
+        GOOD + "  usage: {window: {type: tumbling, start: '9999-12-31T23:59:59-12:00'}}\n",
+        "error 8 $.spec.usage.window.start out-of-range",
+    ),
     "the start is a full hour": (
         GOOD + "  start: 2026-01-05T00:30:00Z\n",
         "error 8 $.spec.start out-of-range",
