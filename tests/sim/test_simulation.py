@@ -222,6 +222,19 @@ def test_a_job_beyond_all_times_is_refused_where_nobody_told_the_end() -> None:
     assert told == []
 
 
+def test_a_run_beyond_all_times_is_refused_where_nobody_told_the_end() -> None:
+    """Each job runs for a hundred years, so the third ends at the last moment that may be."""
+    century = 100 * 365 * 86_400
+    jobs = [job(name, "a", gpus=1, run=century) for name in "jkl"]
+    _, simulation = simulate(cluster([queue("a")], {"n": 1}), jobs)
+    assert simulation.now_ms == 3 * century * SECOND
+    jobs.append(job("m", "a", gpus=1, run=1))
+    with pytest.raises(SimulationError, match="not all is done 300 years after the start; add a"):
+        simulate(cluster([queue("a")], {"n": 1}), jobs)
+    whole, _ = simulate(cluster([queue("a")], {"n": 1}), jobs, SimulationRules(until_ms=10**18))
+    assert sum("is done" in each for each in whole) == 4
+
+
 def test_of_two_jobs_with_one_name_the_second_is_refused() -> None:
     jobs = [job("j", "a", gpus=1, run=10), job("j", "a", gpus=1, at=1, run=10)]
     with pytest.raises(SimulationError, match="found a second job j, now of the source a, expec"):
