@@ -121,6 +121,13 @@ def test_a_resource_that_no_node_has_is_told(tmp_path: Path) -> None:
     assert finding.message == 'found "tpu" in job "log-1", which no node has'
 
 
+def test_a_product_beyond_all_amounts_is_told(tmp_path: Path) -> None:
+    """Eight GPUs with 2 EB each are 16 EB, and 2^63 - 1 bytes are 9.2 of them."""
+    result = traced(tmp_path, HEAD + "1,0,60,8,a\n", ", missing: {perGpu: {memory: 2E}}")
+    assert [(each.severity, each.code) for each in result.findings] == [("error", "out-of-range")]
+    assert 'found a pod with 1.6e+19 of "memory" in job "log-1"' in result.findings[0].message
+
+
 BESIDE = {
     "queue: a, trace: {path: log.csv}": "$.spec.work[0].queue",
     "user: u, trace: {path: log.csv}": "$.spec.work[0].user",

@@ -47,6 +47,16 @@ MISTAKES = {
         "  cluster: {nodes: [{name: node, capacity: {cpu: many}}]}\n" + QUEUES + WORK,
         "error 5 $.spec.cluster.nodes[0].capacity.cpu bad-quantity",
     ),
+    "a node has less than there can be": (
+        "  cluster: {nodes: [{name: node, capacity: {gpu: 9223372036854776}}]}\n" + QUEUES + WORK,
+        "error 5 $.spec.cluster.nodes[0].capacity.gpu out-of-range",
+    ),
+    "a pod asks for less than there can be": (
+        NODES
+        + QUEUES
+        + "  work: [{name: w, queue: a, jobs: [{requests: {cpu: 1e20}, run: 1h}]}]\n",
+        "error 7 $.spec.work[0].jobs[0].requests.cpu out-of-range",
+    ),
     "a policy must be known": (
         GOOD + "  policies: [kai, keue]\n",
         "error 8 $.spec.policies[1] bad-choice",

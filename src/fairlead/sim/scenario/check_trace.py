@@ -15,6 +15,7 @@ from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.job import Job
 from fairlead.sim.scenario.check_work import Offer
+from fairlead.sim.scenario.field_types import MORE_THAN_ANY, MOST_BASE_UNITS
 from fairlead.sim.scenario.job_names import JobNames
 from fairlead.sim.scenario.pod_room import WAITS, PodRoom
 from fairlead.sim.scenario.work_part import TraceWork
@@ -53,6 +54,7 @@ def trace_findings(
     if is_empty:
         message = f"found {tally.rows:,} rows, none of which gives a job"
         wrong.append(_finding(path, "error", "no-objects", message, _fix_of_none(tally)))
+    wrong += _beyond_all(path, asked)
     if room is not None and not wrong:
         wrong += _too_large(path, asked, room)
     return [*wrong, *tally.findings, *_left_out(tally, "warning" if is_empty else "advice")]
@@ -103,6 +105,21 @@ def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
         {name: _Asked(first, in_queues[name]) for name, first in first_in.items()},
         {requests: _Asked(first, of_pods[requests]) for requests, first in first_of.items()},
     )
+
+
+def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:
+    """Tell the first pod of each resource that asks for more than there can be.
+
+    No row does, but what a trace does not tell may be counted for each GPU of a large job.
+    """
+    told: set[str] = set()
+    for requests, each in asked.pods.items():
+        for resource, amount in requests:
+            if amount > MOST_BASE_UNITS and resource not in told:
+                told.add(resource)
+                message = f"found a pod with {amount:.1e} of {quote(resource)} in {each}, "
+                fix = "write less in missing of the trace"
+                yield _finding(path, "error", "out-of-range", message + MORE_THAN_ANY, fix)
 
 
 def _too_large(path: Path, asked: _AskedFor, room: PodRoom) -> list[Finding]:
