@@ -1,6 +1,7 @@
 """A scenario tells what is wrong with its traces before anything runs."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,18 @@ def test_rows_that_are_cut_off_are_nobodys_mistake(tmp_path: Path) -> None:
 def test_a_cut_that_leaves_nothing_is_told(tmp_path: Path) -> None:
     [finding] = traced(tmp_path, HEAD + "1,0,60,1,a\n", ", from: 1h").findings
     assert finding.message == "found 1 rows, none of which gives a job"
+
+
+def test_the_cure_of_a_log_without_dates_can_be_followed(tmp_path: Path) -> None:
+    row = "1  0  5 3600 1 -1 -1 1 7200 -1 1 7 1 -1 1 1 -1 -1\n"
+    late = "2  7200  5 3600 1 -1 -1 1 7200 -1 1 7 1 -1 1 1 -1 -1\n"
+    cut = ', queues: {others: a}, fromTime: "2001-09-09T02:00:00Z"'
+    [finding] = traced(tmp_path, row + late, cut, "log.swf").findings
+    assert finding.message == "the trace does not tell its dates"
+    [line] = re.findall(r'"(;.*)"', finding.fix)
+    assert traced(tmp_path, f"{line}\n{row}{late}", cut, "log.swf").findings == ()
+    by_time = ", queues: {others: a}, from: 1h"
+    assert traced(tmp_path, row + late, by_time, "log.swf").findings == ()
 
 
 def test_of_many_queues_that_are_not_there_some_are_told(tmp_path: Path) -> None:
