@@ -173,6 +173,19 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: s
     assert (result.scenario is None) == any(each.severity == "error" for each in result.findings)
 
 
+def test_of_a_node_that_is_told_twice_both_places_are_told(tmp_path: Path) -> None:
+    cluster = """
+        cluster:
+          nodes: [{name: x, capacity: {gpu: 1}}, {name: node, count: 3, capacity: {gpu: 1}}]
+          changes:
+            - at: 1h
+              add: {name: node-2, capacity: {gpu: 1}}
+    """
+    result = read(tmp_path, indented(cluster) + QUEUES + WORK)
+    assert told(result.findings) == ["error 9 $.spec.cluster.changes[0].add duplicate-object"]
+    assert f"the first is at {tmp_path / 'small.yaml'}:6 (" in result.findings[0].message
+
+
 NO_NAMES = {
     "report.html": "which is the name of a file of every result",
     "Result.json": "which is the name of a file of every result",
