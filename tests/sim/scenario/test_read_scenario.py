@@ -151,6 +151,13 @@ MISTAKES = {
         GOOD + "  cycle: {every: 0s}\n",
         "error 8 $.spec.cycle.every out-of-range",
     ),
+    "a load of what no node has is told where it is written": (
+        "  cluster: {nodes: [{name: node, capacity: {gpu: 0}}]}\n"
+        + QUEUES
+        + "  duration: 1h\n  work:\n    - {name: w, queue: a, shapes: [{requests: {}, run: 1h}],\n"
+        + "       arrivals: {poisson: {load: 1}}}\n",
+        "error 10 $.spec.work[0].arrivals.poisson.load missing-reference",
+    ),
     "what the reader of an object refuses is told at its queue": (
         NODES + "  queues: [{name: a}, {name: b/c}]\n" + WORK,
         "error 6 $.spec.queues[1] bad-name",
