@@ -67,6 +67,14 @@ def test_figures_show_more_than_64_bits_hold(tmp_path: Path) -> None:
     assert (figures / "kai-held-some-slot.svg").exists()
 
 
+def test_a_format_without_figures_is_wrong_usage(tmp_path: Path) -> None:
+    write_result(tmp_path / "result", small_run())
+    ran = run_cli("report", str(tmp_path / "result"), "--format", "png")
+    assert (ran.exit_code, ran.out) == (2, "")
+    assert "--format is of pictures: add --figures FOLDER, or leave it out" in ran.err
+    assert not (tmp_path / "result" / "report.html").exists()
+
+
 def test_a_page_and_figures_can_be_had_together(tmp_path: Path) -> None:
     write_result(tmp_path / "result", small_run())
     page, figures = tmp_path / "page.html", tmp_path / "figures"
