@@ -31,6 +31,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, int]
     priority: int = 0
     preemptible: bool = True
-    checkpoint_ms: int | None = None  # how often progress is made safe; None: never
+    checkpoint_ms: int | None = None  # how often progress is safe, with all pods; None: never
     asked_ms: int | None = None  # the run time that its owner asked for, where one did
     node_labels: dict[str, str] = {}  # which nodes it may run on: those with all of these

@@ -220,6 +220,28 @@ def test_several_mistakes_are_told_in_one_run(tmp_path: Path) -> None:
     assert [each.line for each in result.findings] == [8, 9, 10]
 
 
+def test_stages_are_told_one_after_the_other_each_as_a_whole(tmp_path: Path) -> None:
+    """As the reference says: fields, what they say together, objects, work, and its size."""
+    nodes = "  cluster: {nodes: [{name: node, capacity: {gpu: 4}}]}\n"
+    work = "  work: [{name: w, queue: QUEUE, shapes: [{requests: {RESOURCE: 1}, run: 1h}], "
+    work += "arrivals: {every: {interval: 1s, jobs: JOBS}}}]\n"
+    text = f"{nodes}  queues: [{{name: NAME}}, {{name: NAME}}]\n{work}  duration: LENGTH\n"
+    queue, requests = "$.spec.work[0].queue", "$.spec.work[0].shapes[0].requests"
+    stages: list[tuple[dict[str, str], list[str]]] = [
+        ({}, ["$.spec.duration", "$.spec.work[0].arrivals.every.jobs"]),
+        ({"LENGTH": "1d", "JOBS": "900000"}, ["$.spec.queues[1].name"]),
+        ({"{name: NAME}, {": "{name: b/c}, {"}, ["$.spec.queues[0]"]),
+        ({"b/c": "b", "NAME": "a"}, [queue, requests]),
+        ({"QUEUE": "a", "RESOURCE": "gpu"}, ["$.spec.work[0].arrivals"]),
+        ({"900000": "1"}, []),
+    ]
+    for mends, paths in stages:
+        for old, new in mends.items():
+            text = text.replace(old, new)
+        errors = [each for each in read(tmp_path, text).findings if each.severity == "error"]
+        assert sorted({each.path for each in errors}) == paths, text
+
+
 # Each row: what stands in the shape or the arrivals, and where the finding points.
 DEFECTS = {
     "a sigma beyond all measure": (
