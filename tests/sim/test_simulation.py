@@ -20,7 +20,7 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.job import KEEPS_ALL, Job
+from fairlead.sim.job import Job
 from fairlead.sim.job_progress import Delays
 from fairlead.sim.simulation import Simulation
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
@@ -132,7 +132,7 @@ def test_what_a_checkpoint_keeps_is_not_done_again() -> None:
     state = cluster(TWO_HALVES, {"n": 2})
     jobs = [
         job("a1", "a", gpus=1, run=20),
-        msgspec.structs.replace(job("a2", "a", gpus=1, run=20), checkpoint_ms=KEEPS_ALL),
+        msgspec.structs.replace(job("a2", "a", gpus=1, run=20), checkpoint_ms=0),
         job("b1", "b", gpus=1, at=5, run=30),
     ]
     rules = SimulationRules(delays=Delays(restart_ms=2 * SECOND))
