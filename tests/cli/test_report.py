@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.run_cli import run_cli
 from tests.sim.report.small_results import STORY, small_run, write_result
+from tests.sim.scenario.scenario_files import HEAD, QUEUES
 
 
 def test_the_page_goes_into_the_folder_of_the_result(tmp_path: Path) -> None:
@@ -48,6 +49,30 @@ def test_figures_are_drawn_instead_of_a_page(tmp_path: Path, form: str) -> None:
         assert b"told to leave (1)" in drawn[names[0]]
         run_cli(*arguments)
     assert drawn == {name: (figures / name).read_bytes() for name in names}
+
+
+def test_figures_show_more_than_64_bits_hold(tmp_path: Path) -> None:
+    """Four nodes with 5 x 10^18 of something, all held by one job, and 2^64 is 1.8 x 10^19."""
+    file = tmp_path / "vast.yaml"
+    file.write_text(
+        HEAD
+        + "  cluster: {nodes: [{name: node, count: 4, capacity: {cpu: 1, some/slot: 5E}}]}\n"
+        + QUEUES
+        + "  work: [{name: w, queue: a, jobs: [{pods: 4, requests: {some/slot: 5E}, run: 1h}]}]\n"
+    )
+    result, figures = str(tmp_path / "result"), tmp_path / "figures"
+    assert run_cli("simulate", str(file), "--to", result).exit_code == 0
+    ran = run_cli("report", result, "--figures", str(figures))
+    assert ran.exit_code == 0, ran.err
+    assert (figures / "kai-held-some-slot.svg").exists()
+
+
+def test_a_format_without_figures_is_wrong_usage(tmp_path: Path) -> None:
+    write_result(tmp_path / "result", small_run())
+    ran = run_cli("report", str(tmp_path / "result"), "--format", "png")
+    assert (ran.exit_code, ran.out) == (2, "")
+    assert "--format is of pictures: add --figures FOLDER, or leave it out" in ran.err
+    assert not (tmp_path / "result" / "report.html").exists()
 
 
 def test_a_page_and_figures_can_be_had_together(tmp_path: Path) -> None:

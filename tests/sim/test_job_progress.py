@@ -46,6 +46,13 @@ def test_a_job_without_an_end_goes_on_for_ever() -> None:
     assert job.end_ms(10**9) is None
 
 
+def test_with_half_of_its_pods_a_job_makes_a_checkpoint_half_as_often() -> None:
+    """One is made for each 30 x 4 of work: with two pods every 60, so that 90 have one."""
+    job = progress(pods=4, min_pods=1, checkpoint_ms=30)
+    job.start(0, 2)
+    assert interrupt(job, 90, 2) == 2 * (90 - 60)
+
+
 @pytest.mark.parametrize(
     ("checkpoint_ms", "lost", "end_ms"),
     [

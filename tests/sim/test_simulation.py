@@ -20,7 +20,7 @@ from fairlead.sim.happenings import (
     Submitted,
     ToldToLeave,
 )
-from fairlead.sim.job import KEEPS_ALL, Job
+from fairlead.sim.job import Job
 from fairlead.sim.job_progress import Delays
 from fairlead.sim.simulation import Simulation
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
@@ -132,7 +132,7 @@ def test_what_a_checkpoint_keeps_is_not_done_again() -> None:
     state = cluster(TWO_HALVES, {"n": 2})
     jobs = [
         job("a1", "a", gpus=1, run=20),
-        msgspec.structs.replace(job("a2", "a", gpus=1, run=20), checkpoint_ms=KEEPS_ALL),
+        msgspec.structs.replace(job("a2", "a", gpus=1, run=20), checkpoint_ms=0),
         job("b1", "b", gpus=1, at=5, run=30),
     ]
     rules = SimulationRules(delays=Delays(restart_ms=2 * SECOND))
@@ -220,6 +220,19 @@ def test_a_job_beyond_all_times_is_refused_where_nobody_told_the_end() -> None:
         simulate(cluster([queue("a")], {"n": 1}), [far])
     told, _ = simulate(cluster([queue("a")], {"n": 1}), [far], SimulationRules(until_ms=SECOND))
     assert told == []
+
+
+def test_a_run_beyond_all_times_is_refused_where_nobody_told_the_end() -> None:
+    """Each job runs for a hundred years, so the third ends at the last moment that may be."""
+    century = 100 * 365 * 86_400
+    jobs = [job(name, "a", gpus=1, run=century) for name in "jkl"]
+    _, simulation = simulate(cluster([queue("a")], {"n": 1}), jobs)
+    assert simulation.now_ms == 3 * century * SECOND
+    jobs.append(job("m", "a", gpus=1, run=1))
+    with pytest.raises(SimulationError, match="not all is done 300 years after the start; add a"):
+        simulate(cluster([queue("a")], {"n": 1}), jobs)
+    whole, _ = simulate(cluster([queue("a")], {"n": 1}), jobs, SimulationRules(until_ms=10**18))
+    assert sum("is done" in each for each in whole) == 4
 
 
 def test_of_two_jobs_with_one_name_the_second_is_refused() -> None:

@@ -1,6 +1,7 @@
 """The report in a real browser: pictures are drawn, and a person can use it with mouse and keys."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.one_python
 
 HOSTILE = "</script><img/src=x/onerror=alert(1)>"
 HISTORY = HistoryMark(begins_ms=-90 * 60_000, entries=3, sha256="0123456789abcdef")
+MONDAY_MS = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 PARENTS: dict[str, str | None] = {HOSTILE: "top", "b": "top", "top": None}
 
 
@@ -93,6 +95,44 @@ def test_a_partial_result_is_marked(browser: Page, report: Path) -> None:
     assert "Partial result" in text(browser, ".partial")
     assert "second ends at" in text(browser, ".partial")
     assert count(browser, ".badge") == 1
+
+
+# How many days a run has from 2026-01-05 on, and what stands at its first and its last mark: weeks
+# and half years are counted from the first day of 1970, years begin with themselves.
+AXES = {
+    28: ("8 Jan", "29 Jan"),
+    3 * 365: ("23 Apr 2026", "19 Oct 2028"),
+    9 * 365: ("2027", "2035"),
+    30 * 365: ("2030", "2055"),
+    290 * 365: ("2050", "2300"),
+}
+
+
+@pytest.mark.parametrize(("days", "expected"), AXES.items(), ids=map(str, AXES))
+def test_texts_of_the_time_axis_do_not_meet_however_long_a_run_is(
+    browser: Page, tmp_path: Path, days: int, expected: tuple[str, str]
+) -> None:
+    result = write_result(tmp_path / "result", small_run())
+    page = make_report("small", result.runs, is_complete=True)
+    run, length_ms = page.runs[0], days * 86_400_000
+    spanned = msgspec.structs.replace(
+        run,
+        start_ms=MONDAY_MS,
+        end_ms=MONDAY_MS + length_ms,
+        bucket_ms=-(-length_ms // run.buckets),
+    )
+    file = tmp_path / "report.html"
+    page = msgspec.structs.replace(page, runs=[spanned])
+    file.write_bytes(write_page("report", "small", page))
+    browser.open(file, width=1000)
+    script = "[...document.querySelector('svg.chart').querySelectorAll('text')]"
+    script += ".filter(each => each.getAttribute('text-anchor') === 'middle').map(each => "
+    script += "(({left, right}) => [each.textContent, left, right])(each.getBoundingClientRect()))"
+    texts = browser.run(script)
+    assert (texts[0][0], texts[-1][0]) == expected
+    gaps = [left - right for (_, _, right), (_, left, _) in pairwise(texts)]
+    assert min(gaps) > 8, texts
+    assert browser.errors == []
 
 
 def test_an_eviction_tells_its_reason_when_it_is_clicked(browser: Page, report: Path) -> None:

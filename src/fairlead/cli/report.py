@@ -41,11 +41,9 @@ Examples:
     "--format",
     "form",
     type=click.Choice(["svg", "png"]),
-    default="svg",
-    show_default=True,
-    help="Of the pictures.",
+    help="Of the pictures.  [default: svg]",
 )
-def command(result: str, file: str | None, figures: str | None, form: str) -> None:
+def command(result: str, file: str | None, figures: str | None, form: str | None) -> None:
     """Show what a simulation came to, as one page that opens in any browser.
 
     RESULT is a folder that fairlead simulate has written. The page has for each run what queues
@@ -53,12 +51,14 @@ def command(result: str, file: str | None, figures: str | None, form: str) -> No
     a table of all measures. It is one file and needs no network. A result that was stopped before
     its end is shown as far as it goes, and marked.
     """
+    if form is not None and figures is None:
+        raise click.UsageError("--format is of pictures: add --figures FOLDER, or leave it out")
     stored = read_result(result)
     if not stored.runs:
         raise FairleadError(f"{result} holds no run that can be shown: simulate again")
     page = make_report(stored.about.scenario, stored.runs, is_complete=stored.about.complete)
     if figures is not None:
-        _draw(page, Path(figures), form)
+        _draw(page, Path(figures), form or "svg")
     if file is not None or figures is None:
         place = Path(result) / PAGE_FILE if file is None else Path(file)
         write_whole(place, [write_page("report", f"{page.scenario}: simulation report", page)])

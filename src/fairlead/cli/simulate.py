@@ -7,6 +7,7 @@ import click
 from fairlead.cli.interruption import heeded
 from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunProgress
+from fairlead.cli.settings_help import SettingsCommand
 from fairlead.cli.simulation_file import file_or_exit
 from fairlead.cli.simulation_options import (
     Asked,
@@ -33,7 +34,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SettingsCommand, epilog=EPILOG)
 @takes_scenario
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet, too.")
 @output_option("table", "json", "yaml", "csv")

@@ -10,14 +10,15 @@ from fairlead.sim.scenario.scenario import Scenario
 
 
 def file_or_exit(asked: Asked) -> SimulationFile:
-    """Read the file, show its warnings, and leave with every error if there is one."""
+    """Read the file and show its warnings, and leave if there is an error, with all of them.
+
+    Warnings are shown then as well: an error may count the rows of a log that they tell.
+    """
     if asked.scenario == "-":
         raise click.UsageError("name a file: a scenario names others, seen from its folder")
     read = read_simulation(asked.scenario, rule_sets(asked.policies))
-    is_refused = read.scenario is None and read.kai_simulation is None
-    shown = "error" if is_refused else "warning"
-    show_findings([finding for finding in read.findings if finding.severity == shown])
-    if is_refused:
+    show_findings([finding for finding in read.findings if finding.severity != "advice"])
+    if read.scenario is None and read.kai_simulation is None:
         raise click.exceptions.Exit(1)
     return read
 

@@ -13,6 +13,7 @@ import msgspec
 from fairlead.cli.interruption import heeded
 from fairlead.cli.options import output_option
 from fairlead.cli.run_progress import RunCount
+from fairlead.cli.settings_help import SettingsCommand
 from fairlead.cli.simulation_file import scenario_or_exit
 from fairlead.cli.simulation_options import (
     Asked,
@@ -70,7 +71,7 @@ def _read_swept(
     return swept
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SettingsCommand, epilog=EPILOG)
 @click.option(
     "--over",
     multiple=True,

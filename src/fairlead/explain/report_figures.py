@@ -240,7 +240,8 @@ def _few_steps(edges: list[float], *lines: Points) -> list[list[float]]:
     kept = [at for at, column in enumerate(columns) if at == 0 or column != columns[at - 1]]
     return [
         [edges[at] for at in kept] + edges[-1:],
-        *([line[at] for at in kept] for line in lines),
+        # All bytes of a cluster may be a whole number that the library cannot take as one.
+        *([float(line[at]) for at in kept] for line in lines),
     ]
 
 

@@ -4,12 +4,7 @@ It says what a scheduler may know (who asks for what, since when) and what only 
 how long it would run. How a job becomes a workload of one rule set is told elsewhere.
 """
 
-from typing import Final
-
 import msgspec
-
-KEEPS_ALL: Final = 0
-"""A checkpoint interval of which an eviction takes nothing: the work done so far is never lost."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +26,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, int]
     priority: int = 0
     preemptible: bool = True
-    checkpoint_ms: int | None = None  # how often progress is made safe; None: never
+    checkpoint_ms: int | None = None  # between two of them with all pods; None: never, 0: always
     asked_ms: int | None = None  # the run time that its owner asked for, where one did
     node_labels: dict[str, str] = {}  # which nodes it may run on: those with all of these

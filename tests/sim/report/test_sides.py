@@ -41,6 +41,12 @@ def test_one_variant_can_be_chosen_and_another_is_refused(tmp_path: Path) -> Non
         sides_of("result", result.runs, "three")
 
 
+@pytest.mark.parametrize("variant", [None, "kai"])
+def test_a_result_without_runs_is_refused_as_such(variant: str | None) -> None:
+    with pytest.raises(ResultError, match=r"^result holds no run that can be compared: simulate "):
+        sides_of("result", [], variant)
+
+
 def test_two_runs_of_one_seed_are_refused(tmp_path: Path) -> None:
     twice = [changed(small_run(name), variant="kai") for name in ("one", "two")]
     result = write_result(tmp_path, *twice)

@@ -1,6 +1,7 @@
 """A scenario tells what is wrong with its traces before anything runs."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,18 @@ def test_a_cut_that_leaves_nothing_is_told(tmp_path: Path) -> None:
     assert finding.message == "found 1 rows, none of which gives a job"
 
 
+def test_the_cure_of_a_log_without_dates_can_be_followed(tmp_path: Path) -> None:
+    row = "1  0  5 3600 1 -1 -1 1 7200 -1 1 7 1 -1 1 1 -1 -1\n"
+    late = "2  7200  5 3600 1 -1 -1 1 7200 -1 1 7 1 -1 1 1 -1 -1\n"
+    cut = ', queues: {others: a}, fromTime: "2001-09-09T02:00:00Z"'
+    [finding] = traced(tmp_path, row + late, cut, "log.swf").findings
+    assert finding.message == "the trace does not tell its dates"
+    [line] = re.findall(r'"(;.*)"', finding.fix)
+    assert traced(tmp_path, f"{line}\n{row}{late}", cut, "log.swf").findings == ()
+    by_time = ", queues: {others: a}, from: 1h"
+    assert traced(tmp_path, row + late, by_time, "log.swf").findings == ()
+
+
 def test_of_many_queues_that_are_not_there_some_are_told(tmp_path: Path) -> None:
     rows = "".join(f"{at},{at},60,1,other-{at}\n" for at in range(30))
     found = told(traced(tmp_path, HEAD + rows), tmp_path)
@@ -119,6 +132,13 @@ def test_a_resource_that_no_node_has_is_told(tmp_path: Path) -> None:
     columns += "amounts: {tpu: {name: tpus}}}"
     [finding] = traced(tmp_path, log, f", columns: {columns}").findings
     assert finding.message == 'found "tpu" in job "log-1", which no node has'
+
+
+def test_a_product_beyond_all_amounts_is_told(tmp_path: Path) -> None:
+    """Eight GPUs with 2 EB each are 16 EB, and 2^63 - 1 bytes are 9.2 of them."""
+    result = traced(tmp_path, HEAD + "1,0,60,8,a\n", ", missing: {perGpu: {memory: 2E}}")
+    assert [(each.severity, each.code) for each in result.findings] == [("error", "out-of-range")]
+    assert 'found a pod with 1.6e+19 of "memory" in job "log-1"' in result.findings[0].message
 
 
 BESIDE = {

@@ -188,9 +188,6 @@ def test_the_jobs_of_a_trace_come_to_its_queues(tmp_path: Path) -> None:
     assert times(seen, Submitted, found.spec.start_ms) == [("log-1", 0), ("log-2", 1)]
     assert times(seen, Finished, found.spec.start_ms) == [("log-1", 2), ("log-2", 3)]
     assert [each.job.queue for each in seen if isinstance(each, Submitted)] == ["a", "b"]
-    prepared = prepare(found, found.variants[0])
-    prepared.simulation(lambda _: None).run()
-    assert {name: tally.given for name, tally in prepared.tallies.items()} == {"log": 2}
 
 
 def test_a_trace_that_is_not_there_is_told(tmp_path: Path) -> None:

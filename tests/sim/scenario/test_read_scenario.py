@@ -47,6 +47,16 @@ MISTAKES = {
         "  cluster: {nodes: [{name: node, capacity: {cpu: many}}]}\n" + QUEUES + WORK,
         "error 5 $.spec.cluster.nodes[0].capacity.cpu bad-quantity",
     ),
+    "a node has less than there can be": (
+        "  cluster: {nodes: [{name: node, capacity: {gpu: 9223372036854776}}]}\n" + QUEUES + WORK,
+        "error 5 $.spec.cluster.nodes[0].capacity.gpu out-of-range",
+    ),
+    "a pod asks for less than there can be": (
+        NODES
+        + QUEUES
+        + "  work: [{name: w, queue: a, jobs: [{requests: {cpu: 1e20}, run: 1h}]}]\n",
+        "error 7 $.spec.work[0].jobs[0].requests.cpu out-of-range",
+    ),
     "a policy must be known": (
         GOOD + "  policies: [kai, keue]\n",
         "error 8 $.spec.policies[1] bad-choice",
@@ -121,6 +131,18 @@ MISTAKES = {
         GOOD + "  manifests: ['']\n",
         "error 8 $.spec.manifests[0] missing-field",
     ),
+    "the start is not before 1970": (
+        GOOD + "  start: 1969-12-31T23:00:00Z\n",
+        "error 8 $.spec.start out-of-range",
+    ),
+    "the start is not after 2200": (
+        GOOD + "  start: 2201-01-01T00:00:00Z\n",
+        "error 8 $.spec.start out-of-range",
+    ),
+    "a window does not start after 2200": (
+        GOOD + "  usage: {window: {type: tumbling, start: '9999-12-31T23:59:59-12:00'}}\n",
+        "error 8 $.spec.usage.window.start out-of-range",
+    ),
     "the start is a full hour": (
         GOOD + "  start: 2026-01-05T00:30:00Z\n",
         "error 8 $.spec.start out-of-range",
@@ -128,6 +150,13 @@ MISTAKES = {
     "a cycle takes time": (
         GOOD + "  cycle: {every: 0s}\n",
         "error 8 $.spec.cycle.every out-of-range",
+    ),
+    "a load of what no node has is told where it is written": (
+        "  cluster: {nodes: [{name: node, capacity: {gpu: 0}}]}\n"
+        + QUEUES
+        + "  duration: 1h\n  work:\n    - {name: w, queue: a, shapes: [{requests: {}, run: 1h}],\n"
+        + "       arrivals: {poisson: {load: 1}}}\n",
+        "error 10 $.spec.work[0].arrivals.poisson.load missing-reference",
     ),
     "what the reader of an object refuses is told at its queue": (
         NODES + "  queues: [{name: a}, {name: b/c}]\n" + WORK,
@@ -149,6 +178,19 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: s
     result = read(tmp_path, spec)
     assert finding in told(result.findings)
     assert (result.scenario is None) == any(each.severity == "error" for each in result.findings)
+
+
+def test_of_a_node_that_is_told_twice_both_places_are_told(tmp_path: Path) -> None:
+    cluster = """
+        cluster:
+          nodes: [{name: x, capacity: {gpu: 1}}, {name: node, count: 3, capacity: {gpu: 1}}]
+          changes:
+            - at: 1h
+              add: {name: node-2, capacity: {gpu: 1}}
+    """
+    result = read(tmp_path, indented(cluster) + QUEUES + WORK)
+    assert told(result.findings) == ["error 9 $.spec.cluster.changes[0].add duplicate-object"]
+    assert f"the first is at {tmp_path / 'small.yaml'}:6 (" in result.findings[0].message
 
 
 NO_NAMES = {
@@ -176,6 +218,28 @@ def test_a_variant_has_a_name_that_a_folder_can_have_and_a_command_can_tell(
 def test_several_mistakes_are_told_in_one_run(tmp_path: Path) -> None:
     result = read(tmp_path, GOOD + "  seed: x\n  duration: y\n  start: z\n")
     assert [each.line for each in result.findings] == [8, 9, 10]
+
+
+def test_stages_are_told_one_after_the_other_each_as_a_whole(tmp_path: Path) -> None:
+    """As the reference says: fields, what they say together, objects, work, and its size."""
+    nodes = "  cluster: {nodes: [{name: node, capacity: {gpu: 4}}]}\n"
+    work = "  work: [{name: w, queue: QUEUE, shapes: [{requests: {RESOURCE: 1}, run: 1h}], "
+    work += "arrivals: {every: {interval: 1s, jobs: JOBS}}}]\n"
+    text = f"{nodes}  queues: [{{name: NAME}}, {{name: NAME}}]\n{work}  duration: LENGTH\n"
+    queue, requests = "$.spec.work[0].queue", "$.spec.work[0].shapes[0].requests"
+    stages: list[tuple[dict[str, str], list[str]]] = [
+        ({}, ["$.spec.duration", "$.spec.work[0].arrivals.every.jobs"]),
+        ({"LENGTH": "1d", "JOBS": "900000"}, ["$.spec.queues[1].name"]),
+        ({"{name: NAME}, {": "{name: b/c}, {"}, ["$.spec.queues[0]"]),
+        ({"b/c": "b", "NAME": "a"}, [queue, requests]),
+        ({"QUEUE": "a", "RESOURCE": "gpu"}, ["$.spec.work[0].arrivals"]),
+        ({"900000": "1"}, []),
+    ]
+    for mends, paths in stages:
+        for old, new in mends.items():
+            text = text.replace(old, new)
+        errors = [each for each in read(tmp_path, text).findings if each.severity == "error"]
+        assert sorted({each.path for each in errors}) == paths, text
 
 
 # Each row: what stands in the shape or the arrivals, and where the finding points.

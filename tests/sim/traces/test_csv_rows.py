@@ -30,10 +30,9 @@ def test_our_own_columns_are_read_in_base_units(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_part_of_a_gpu_is_told_in_thousandths() -> None:
-    assert TraceJob(id="a", submit_ms=0, run_ms=1, asks=((GPU, 460),)).gpu_fraction == 460
-    assert TraceJob(id="b", submit_ms=0, run_ms=1, asks=((GPU, 8000),)).gpu_fraction == 0
-    assert TraceJob(id="c", submit_ms=0, run_ms=1, asks=((CPU, 460),)).gpu_fraction == 0
+def test_a_part_of_a_gpu_is_told_in_thousandths(tmp_path: Path) -> None:
+    [row] = rows_of(written(tmp_path, "job_id,submit_s,run_s,gpus\nx,5,10,0.46\n"))
+    assert row.asks == ((GPU, 460),)
 
 
 def test_columns_that_may_be_missing_are_not_missed(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 import gzip
 from pathlib import Path
 from textwrap import dedent
+from zoneinfo import ZoneInfo
 
 from fairlead.sim.job import Job
-from fairlead.sim.traces.jobs_of_trace import jobs_of_trace, read_trace
+from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
+from fairlead.sim.traces.read_rows import read_rows
 from fairlead.sim.traces.tally import TraceTally
+from fairlead.sim.traces.tell_kind import row_reader_of
 from fairlead.sim.traces.trace_job import TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules
 
@@ -34,7 +37,10 @@ def own_csv(folder: Path, rows: str, name: str = "trace.csv") -> Path:
 def rows_of(
     file: Path, rules: TraceRules | None = None, tally: TraceTally | None = None
 ) -> list[TraceJob]:
-    return list(read_trace(file, rules, tally))
+    """Return all rows as they are; of *rules* those count that say how to read the file."""
+    rules = rules or TraceRules()
+    reader = row_reader_of(file, rules.kind, rules.columns, ZoneInfo(rules.time_zone))
+    return list(read_rows(file, reader, tally or TraceTally()).rows.in_order())
 
 
 def jobs_of(

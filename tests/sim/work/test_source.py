@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlead
-from fairlead.sim.job import KEEPS_ALL, Job
+from fairlead.sim.job import Job
 from fairlead.sim.work.arrivals import At, Bursts, Every, Poisson
 from fairlead.sim.work.description import ArrivingWork, WorkDescription
 from fairlead.sim.work.job_shape import JobShape
@@ -119,7 +119,7 @@ def test_a_job_is_what_its_shape_says() -> None:
         asked_ms=90_000,
         priority=7,
         preemptible=False,
-        checkpoint_ms=KEEPS_ALL,
+        checkpoint_ms=0,
         node_labels={"gpu": "a100"},
     )
     work = ArrivingWork(
@@ -138,7 +138,7 @@ def test_a_job_is_what_its_shape_says() -> None:
             requests={"gpu": 500, "cpu": 2_000},
             priority=7,
             preemptible=False,
-            checkpoint_ms=KEEPS_ALL,
+            checkpoint_ms=0,
             asked_ms=90_000,
             node_labels={"gpu": "a100"},
         )

@@ -37,8 +37,10 @@ def sides_of(place: str, runs: Sequence[StoredRun], variant: str | None = None) 
         if about.seed in seeds:
             raise ResultError(f"{place} has two runs of {name} with the seed {about.seed}")
         seeds[about.seed] = run
+    if not runs:
+        raise ResultError(f"{place} holds no run that can be compared: simulate again")
     if not found:
-        has = ", ".join(dict.fromkeys(run.about.variant for run in runs)) or "no run at all"
+        has = ", ".join(dict.fromkeys(run.about.variant for run in runs))
         raise ResultError(f"{place} has no variant {variant}: it has {has}")
     return [Side(about=_about(name, seeds), runs=seeds) for name, seeds in found.items()]
 

@@ -30,7 +30,7 @@ class _Stamp(msgspec.Struct):
 def read_result(folder: str | Path) -> StoredResult:
     """Return the result in *folder*, also one that was stopped before its end.
 
-    Raises `ResultError` for a folder that holds none, or one of a newer version, and for files that
+    Raises `ResultError` for a folder that holds none, or one of another version, and for files that
     are missing or damaged. The tables of a run are read when they are asked for.
     """
     path = Path(folder)

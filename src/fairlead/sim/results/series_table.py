@@ -26,7 +26,6 @@ COLUMNS: Final = (
     "capacity",
 )
 _OF_QUEUE: Final = ("allocated", "entitled", "fair_share", "usage_e9")
-_FIRST_NUMBER: Final = 3
 
 
 def write_series(path: Path, series: Series) -> None:

@@ -1,13 +1,15 @@
 """What in a scenario cannot be, before any of its objects is made."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.results.run_names import run_name_problem
 from fairlead.sim.scenario.node_groups import Tell
 from fairlead.sim.scenario.queue_tree import check_queues
-from fairlead.sim.scenario.scenario_form import PolicyForm, SpecForm
+from fairlead.sim.scenario.scenario_form import PolicyForm, SpecForm, UsageForm, WindowForm
 from fairlead.sim.work.week_pattern import HOUR_MS
+from fairlead.store.text.text_head import END_OF_TIME_MS
 
 _SPEC: Final[Path] = ("spec",)
 _SEPARATORS: Final = frozenset(",:")
@@ -18,6 +20,7 @@ def check_spec(spec: SpecForm, tell: Tell) -> None:
     if spec.start_ms % HOUR_MS:
         message = "found a start within an hour, expected a full one: patterns go by hours"
         tell((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
+    _check_years(spec, tell)
     _check_lengths(spec, tell)
     _check_cluster(spec, tell)
     check_queues(spec.queues, tell)
@@ -25,21 +28,35 @@ def check_spec(spec: SpecForm, tell: Tell) -> None:
     _check_policies(spec, tell)
 
 
-def _check_lengths(spec: SpecForm, tell: Tell) -> None:
-    usages = [(_SPEC, spec.usage)]
+def _check_years(spec: SpecForm, tell: Tell) -> None:
+    """Tell moments that no calendar of ours reaches, with the longest run that may follow."""
+    starts = [((*_SPEC, "start"), spec.start_ms)]
+    for path, usage in _usages(spec):
+        window = usage.window
+        if isinstance(window, WindowForm) and window.start_ms is not None:
+            starts.append(((*path, "window", "start"), window.start_ms))
+    for path, start_ms in starts:
+        if not 0 <= start_ms < END_OF_TIME_MS:
+            message = "found a start outside the years 1970 to 2200 (UTC), expected one within them"
+            tell(path, "out-of-range", message, "write such as 2026-01-05T00:00:00Z")
+
+
+def _usages(spec: SpecForm) -> Iterator[tuple[Path, UsageForm]]:
+    """Yield wherever something is said of past use."""
+    if spec.usage is not None:
+        yield (*_SPEC, "usage"), spec.usage
     for place, each in enumerate(spec.policies):
-        if isinstance(each, PolicyForm):
-            usages.append(((*_SPEC, "policies", place), each.usage))
+        if isinstance(each, PolicyForm) and each.usage is not None:
+            yield (*_SPEC, "policies", place, "usage"), each.usage
+
+
+def _check_lengths(spec: SpecForm, tell: Tell) -> None:
     lengths: list[tuple[Path, int | None]] = [
         ((*_SPEC, "duration"), spec.duration_ms),
         ((*_SPEC, "cycle", "atMostEvery"), spec.cycle.at_most_every_ms),
         ((*_SPEC, "cycle", "every"), spec.cycle.every_ms),
         ((*_SPEC, "cycle", "lookAgain"), spec.cycle.look_again_ms),
-        *(
-            ((*path, "usage", "fetchInterval"), usage.fetch_interval_ms)
-            for path, usage in usages
-            if usage is not None
-        ),
+        *(((*path, "fetchInterval"), usage.fetch_interval_ms) for path, usage in _usages(spec)),
     ]
     for path, length_ms in lengths:
         if length_ms == 0:

@@ -15,6 +15,7 @@ from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.job import Job
 from fairlead.sim.scenario.check_work import Offer
+from fairlead.sim.scenario.field_types import MORE_THAN_ANY, MOST_BASE_UNITS
 from fairlead.sim.scenario.job_names import JobNames
 from fairlead.sim.scenario.pod_room import WAITS, PodRoom
 from fairlead.sim.scenario.work_part import TraceWork
@@ -49,13 +50,14 @@ def trace_findings(
     except TraceError as refused:
         problem = refused.problem.removeprefix(f"{path}: ")
         return [_finding(path, "error", "unreadable", problem, refused.fix), *tally.findings]
-    if not asked.queues and work.jobs_at_most != 0:
+    is_empty = not asked.queues and work.jobs_at_most != 0
+    if is_empty:
         message = f"found {tally.rows:,} rows, none of which gives a job"
-        fix = "cut off less, or see below why they are dropped"
-        wrong.append(_finding(path, "error", "no-objects", message, fix))
+        wrong.append(_finding(path, "error", "no-objects", message, _fix_of_none(tally)))
+    wrong += _beyond_all(path, asked)
     if room is not None and not wrong:
         wrong += _too_large(path, asked, room)
-    return [*wrong, *tally.findings, *_left_out(tally)]
+    return [*wrong, *tally.findings, *_left_out(tally, "warning" if is_empty else "advice")]
 
 
 class _Asked(NamedTuple):
@@ -105,6 +107,21 @@ def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
     )
 
 
+def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:
+    """Tell the first pod of each resource that asks for more than there can be.
+
+    No row does, but what a trace does not tell may be counted for each GPU of a large job.
+    """
+    told: set[str] = set()
+    for requests, each in asked.pods.items():
+        for resource, amount in requests:
+            if amount > MOST_BASE_UNITS and resource not in told:
+                told.add(resource)
+                message = f"found a pod with {amount:.1e} of {quote(resource)} in {each}, "
+                fix = "write less in missing of the trace"
+                yield _finding(path, "error", "out-of-range", message + MORE_THAN_ANY, fix)
+
+
 def _too_large(path: Path, asked: _AskedFor, room: PodRoom) -> list[Finding]:
     """Tell the first pods that no node holds, and how many more there are of other sizes."""
     lacks = {each: room.lack(dict(requests), {}) for requests, each in asked.pods.items()}
@@ -146,7 +163,16 @@ def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iter
             return
 
 
-def _left_out(tally: TraceTally) -> Iterator[Finding]:
+def _fix_of_none(tally: TraceTally) -> str:
+    """Return what helps where no row gives a job: what is not cut off is told by itself."""
+    kinds = {why in CUT_OFF for why, count in tally.dropped.items() if count}
+    if kinds == {True} and not tally.broken:
+        return "cut off less"
+    see = "see below why they give none"
+    return f"cut off less, or {see}" if True in kinds else see
+
+
+def _left_out(tally: TraceTally, severity: Severity) -> Iterator[Finding]:
     path = Path(tally.file)
     if tally.broken > len(tally.findings):
         message = f"found {tally.broken:,} broken rows of {tally.rows:,}, which are left out"
@@ -154,7 +180,7 @@ def _left_out(tally: TraceTally) -> Iterator[Finding]:
     for why, count in sorted(tally.dropped.items()):
         if count and why not in CUT_OFF:
             message = f"found {count:,} of {tally.rows:,} rows that give no job: they {why}"
-            yield _finding(path, "advice", "dropped-rows", message, "see whether that is meant")
+            yield _finding(path, severity, "dropped-rows", message, "see whether that is meant")
 
 
 def _finding(

@@ -240,7 +240,10 @@ class WorkConverter:
         capacity = self._capacity.get(resource, 0)
         if capacity == 0:
             message = f"found a load of {quote(resource)}, of which the cluster has none"
-            self._tell((*path, "loadOf"), "missing-reference", message, "name what nodes have")
+            is_named = form.load_of is not None
+            fix = "name what nodes have" if is_named else "add loadOf, and name what nodes have"
+            field = (*path, "loadOf" if is_named else "load")
+            self._tell(field, "missing-reference", message, fix)
             return None
         return Load(load=form.load, resource=resource, capacity=capacity)
 

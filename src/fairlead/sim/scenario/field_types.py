@@ -16,6 +16,11 @@ FACTOR: Final = "factor"
 QUANTITIES: Final = "quantities"
 AS_WRITTEN: Final = "as-written"
 
+MOST_BASE_UNITS: Final = 2**63 - 1
+"""Of one amount: columns of tables that other programs read have 64 bits."""
+
+MORE_THAN_ANY: Final = "expected less than any cluster has: at most 2^63 - 1 base units"
+
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     DURATION: {"type": "string", "pattern": "^(0|([0-9]+(\\.[0-9]*)?(ms|s|m|h|d|w|y))+)$"},
     TIME: {"type": "string", "format": "date-time"},

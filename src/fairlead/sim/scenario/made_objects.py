@@ -15,6 +15,7 @@ from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, path_text
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+_NOWHERE: Final[Path] = ("spec",)
 _PLAIN_STEP: Final = re.compile(r"\.([A-Za-z0-9_-]+)")
 
 
@@ -41,7 +42,12 @@ def told_of_scenario(
     twice, because several objects come from one place, is told once.
     """
     told: dict[Finding, None] = {}
-    for finding in findings:
+    other_place = re.compile(re.escape(name) + ":([0-9]+)")
+    for found in findings:
+        message = other_place.sub(
+            lambda place: _place(objects[int(place[1]) - 1], source), found.message
+        )
+        finding = msgspec.structs.replace(found, message=message)
         if finding.file != name:
             told[finding] = None
             continue
@@ -51,12 +57,17 @@ def told_of_scenario(
     return list(told)
 
 
+def _place(made: MadeObject, source: Source) -> str:
+    """Say where in the scenario an object comes from, as findings about two objects do."""
+    return f"{source.file}:{source.locate(made.origin or _NOWHERE)}"
+
+
 def _is_written(finding: Finding, made: MadeObject) -> bool:
     return made.origin is not None and finding.path not in map(path_text, made.unwritten)
 
 
 def _moved(finding: Finding, made: MadeObject, source: Source) -> Finding:
-    origin = made.origin or ("spec",)
+    origin = made.origin or _NOWHERE
     start = path_text(made.below)
     kept = bool(made.below) and finding.path.startswith(start)
     rest = finding.path.removeprefix(start) if kept else ""

@@ -22,7 +22,7 @@ _PATH: Path = ("spec", "cluster")
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
-    """At one time nodes come or go; *at* says where it is written."""
+    """At one time nodes come or go; *place* says which of the changes it is."""
 
     at_ms: int
     come: tuple[str, ...] = ()

@@ -1,7 +1,5 @@
 """A scenario under one rule set and one seed, ready to run."""
 
-from collections.abc import Mapping
-
 from fairlead.errors import ManifestError
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
@@ -15,11 +13,9 @@ from fairlead.sim.scenario.load_variant import load_variant, settings_of, usage_
 from fairlead.sim.scenario.node_groups import node_changes, take_out_later_nodes
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.scenario_form import SpecForm
-from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.scenario.work_sources import source_of
 from fairlead.sim.simulation import Simulation, Watcher
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
-from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.work.all_work import AllWork
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import MINUTE_MS, PrometheusSource
@@ -39,7 +35,6 @@ class Prepared:
         rules: SimulationRules,
         node_changes: tuple[NodeChange, ...],
         past_use: PastUse | None,
-        tallies: Mapping[str, TraceTally],
     ) -> None:
         """Hold the parts; `prepare` makes them."""
         self.state = state
@@ -50,7 +45,6 @@ class Prepared:
         self.rules = rules
         self.node_changes = node_changes
         self.past_use = past_use
-        self.tallies = tallies  # of traces, by the name of the source
 
     def simulation(self, listener: Listener, watcher: Watcher | None = None) -> Simulation:
         """Return the simulation at its start; *watcher* is shown the state before time passes."""
@@ -85,11 +79,7 @@ def prepare(
     nodes = take_out_later_nodes(spec.cluster, state)
     settings = settings_of(loaded.assembled.settings, spec, variant.form, scenario.overrides)
     chosen = spec.seed if seed is None else seed
-    tallies = {part.name: TraceTally() for part in scenario.work if isinstance(part, TraceWork)}
-    sources = [
-        source_of(part, chosen, spec.start_ms, tallies.get(part.name, TraceTally()))
-        for part in scenario.work
-    ]
+    sources = [source_of(part, chosen, spec.start_ms) for part in scenario.work]
     return Prepared(
         state=state,
         settings=settings,
@@ -99,7 +89,6 @@ def prepare(
         rules=_rules(spec),
         node_changes=node_changes(spec.cluster, nodes, spec.start_ms),
         past_use=_past_use(scenario, variant, state, settings, history),
-        tallies=tallies,
     )
 
 

@@ -13,8 +13,17 @@ from msgspec import inspect
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.cursor import REQUIRED, Cursor
 from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.fields import FieldError, amount_of
 from fairlead.manifest.text.values import Mapping, Value, describe
-from fairlead.sim.scenario.field_types import AS_WRITTEN, DURATION, FACTOR, QUANTITIES, TIME
+from fairlead.sim.scenario.field_types import (
+    AS_WRITTEN,
+    DURATION,
+    FACTOR,
+    MORE_THAN_ANY,
+    MOST_BASE_UNITS,
+    QUANTITIES,
+    TIME,
+)
 
 Form = TypeVar("Form", bound=msgspec.Struct)
 
@@ -172,7 +181,14 @@ def _quantities(at: Cursor, written: Mapping, key: str, usual: Any) -> Any:
     if written.get(key) is None:
         at.mapping(key, required=usual is REQUIRED)
         return {} if usual is REQUIRED else usual
-    return at.quantities(key)
+    return at.quantities(key, _refuse_beyond_all)
+
+
+def _refuse_beyond_all(resource: str, value: Value) -> None:
+    amount, _ = amount_of(value, resource)
+    if amount > MOST_BASE_UNITS:
+        message = f"found {describe(value)}, {MORE_THAN_ANY}"
+        raise FieldError("out-of-range", message, "write a smaller amount")
 
 
 def _as_written(at: Cursor, written: Mapping, key: str, usual: Any) -> Any:

@@ -135,9 +135,9 @@ class PodsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 class SpecForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """What to simulate."""
 
-    start_ms: Annotated[TimeMs, says("A full hour; else Monday 2026-01-05T00:00:00Z.")] = (
-        FIRST_MONDAY_MS
-    )
+    start_ms: Annotated[
+        TimeMs, says("A full hour of 1970 to 2200; else Monday 2026-01-05T00:00:00Z.")
+    ] = FIRST_MONDAY_MS
     duration_ms: Annotated[DurationMs | None, says("Else until all work is done.")] = None
     seed: Annotated[Whole, says("Same seed, same results.")] = 0
     cluster: ClusterForm = ClusterForm()

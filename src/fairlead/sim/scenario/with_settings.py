@@ -36,7 +36,7 @@ _CHARGES: Final = {"all": "all", "over-quota": "over-quota"}
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be set by one name."""
+    """What can be set by one name; help shows the meaning beside it."""
 
     parse: Parse
     change: Change
@@ -181,45 +181,77 @@ def _setting(parse: Parse, change: Change, meaning: str) -> Setting:
 SETTABLE: Final[Mapping[str, Setting]] = MappingProxyType(
     {
         "seed": _setting(_whole, _in_spec("seed"), "what chance begins with"),
-        "duration": _setting(_positive_duration, _in_spec("duration_ms"), "how long"),
+        "duration": _setting(_positive_duration, _in_spec("duration_ms"), "how long it goes on"),
         "loadFactor": _setting(_positive_factor, _multiply_load, "2: twice as much work arrives"),
         "atMostEvery": _setting(
-            _positive_duration, _in_spec("cycle", "at_most_every_ms"), "between cycles"
+            _positive_duration,
+            _in_spec("cycle", "at_most_every_ms"),
+            "the least time between two cycles",
         ),
-        "every": _setting(_positive_duration, _in_spec("cycle", "every_ms"), "cycles at a period"),
+        "every": _setting(
+            _positive_duration, _in_spec("cycle", "every_ms"), "a fixed time between cycles instead"
+        ),
         "lookAgain": _setting(
-            _positive_duration, _in_spec("cycle", "look_again_ms"), "where time alone may decide"
+            _positive_duration,
+            _in_spec("cycle", "look_again_ms"),
+            "when to look again where time alone may decide",
         ),
-        "grace": _setting(_duration, _in_spec("pods", "grace_ms"), "until a pod has stopped"),
-        "startUp": _setting(_duration, _in_spec("pods", "start_up_ms"), "until a pod works"),
-        "restart": _setting(_duration, _in_spec("pods", "restart_ms"), "more, after an eviction"),
-        "kValue": _setting(_factor, _in_policy("k"), "kai: how much past use counts"),
+        "grace": _setting(
+            _duration,
+            _in_spec("pods", "grace_ms"),
+            "from being told to leave until a pod has stopped",
+        ),
+        "startUp": _setting(
+            _duration, _in_spec("pods", "start_up_ms"), "from getting its place until a job works"
+        ),
+        "restart": _setting(
+            _duration, _in_spec("pods", "restart_ms"), "in addition, after an eviction"
+        ),
+        "kValue": _setting(
+            _factor, _in_policy("k"), "kai: how much past use counts; 0: not at all"
+        ),
         "halfLife": _setting(
             _positive_duration, _in_policy("half_life_ms"), "kai: after it, use counts half"
         ),
-        "window": _setting(_positive_duration, _in_policy("window_ms"), "kai: which use counts"),
+        "window": _setting(
+            _positive_duration, _in_policy("window_ms"), "kai: how much of the past counts"
+        ),
         "charge": _setting(
-            lambda text: choice_of(text, _CHARGES), _in_policy("charge"), "kai: all or over-quota"
+            lambda text: choice_of(text, _CHARGES),
+            _in_policy("charge"),
+            "kai: which use counts, all or over-quota",
         ),
         "fetchInterval": _setting(
-            _positive_duration, _in_policy("fetch_interval_ms"), "kai: how often it asks"
+            _positive_duration,
+            _in_policy("fetch_interval_ms"),
+            "kai: how often past use is asked for",
         ),
-        "faithful": _setting(_word, _in_policy("faithful"), "as the namesake does"),
-        "fairSharing": _setting(_word, _in_policy("fair_sharing"), "kueue: by dominant share"),
+        "faithful": _setting(
+            _word, _in_policy("faithful"), "whether it decides as the namesake does"
+        ),
+        "fairSharing": _setting(
+            _word, _in_policy("fair_sharing"), "kueue: whether fair sharing is on"
+        ),
         "preventPreemptionLoops": _setting(
-            _word, _in_policy("no_preemption_loops"), "kueue: preemption comes to an end"
+            _word, _in_policy("no_preemption_loops"), "kueue: whether preemption comes to an end"
         ),
         "minRunTime": _setting(
-            _duration, _in_policy("min_run_time_ms"), "kueue: protects who began lately"
+            _duration,
+            _in_policy("min_run_time_ms"),
+            "kueue: how long nobody is evicted after its start",
         ),
         "preemptionDelay": _setting(
-            _duration, _in_policy("preemption_delay_ms"), "kueue: patience of who waits"
+            _duration,
+            _in_policy("preemption_delay_ms"),
+            "kueue: the wait before fair sharing evicts",
         ),
         "protectMin": _setting(
-            _word, _in_policy("protect_min"), "elastic-quota: nobody falls below its min"
+            _word, _in_policy("protect_min"), "elastic-quota: whether everybody keeps its min"
         ),
         "crossNodePreemption": _setting(
-            _word, _in_policy("cross_node_preemption"), "elastic-quota: victims on several nodes"
+            _word,
+            _in_policy("cross_node_preemption"),
+            "elastic-quota: may take victims on several nodes",
         ),
     }
 )

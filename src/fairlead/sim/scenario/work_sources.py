@@ -12,7 +12,6 @@ import msgspec
 from fairlead.sim.job import Job
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
-from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.work.source import WorkSource, make_source
 
 
@@ -36,10 +35,9 @@ class JobListSource(WorkSource):
 class TraceSource(WorkSource):
     """Submits the jobs of a log."""
 
-    def __init__(self, work: TraceWork, tally: TraceTally) -> None:
-        """Read nothing yet; *tally* gets the books."""
+    def __init__(self, work: TraceWork) -> None:
+        """Read nothing yet."""
         self._work = work
-        self._tally = tally
 
     @property
     def name(self) -> str:
@@ -48,7 +46,7 @@ class TraceSource(WorkSource):
 
     def jobs(self) -> Iterator[Job]:
         """Read the log anew. Raises `TraceError` if it cannot be used."""
-        jobs = jobs_of_trace(Path(self._work.path), self._work.rules, self._tally)
+        jobs = jobs_of_trace(Path(self._work.path), self._work.rules)
         return islice(jobs, self._work.jobs_at_most)
 
 
@@ -82,17 +80,14 @@ class LaterSource(WorkSource):
         return (replace(job, submit_ms=job.submit_ms + start_ms) for job in jobs)
 
 
-def source_of(part: WorkPart, seed: int, start_ms: int, tally: TraceTally) -> WorkSource:
-    """Return the source of *part*; only the arguments, and the log of a trace, decide.
-
-    *tally* gets the books of a trace.
-    """
+def source_of(part: WorkPart, seed: int, start_ms: int) -> WorkSource:
+    """Return the source of *part*; only the arguments, and the log of a trace, decide."""
     source: WorkSource
     match part:
         case JobList():
             source = JobListSource(part)
         case TraceWork():
-            source = TraceSource(part, tally)
+            source = TraceSource(part)
         case _:
             source = make_source(part, seed)
     return LaterSource(source, start_ms)

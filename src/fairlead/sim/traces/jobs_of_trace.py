@@ -11,7 +11,6 @@ from fairlead.sim.traces.read_rows import TraceRows, read_rows
 from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.traces.tell_kind import row_reader_of
 from fairlead.sim.traces.trace_error import TraceError
-from fairlead.sim.traces.trace_job import TraceJob
 from fairlead.sim.traces.trace_rules import TraceRules, check_rules
 from fairlead.sim.traces.trace_window import TraceWindow, trace_window
 
@@ -20,17 +19,6 @@ AFTER: Final = "came after the cut"
 BEYOND: Final = "came after as many jobs as were wanted"
 CUT_OFF: Final = frozenset({BEFORE, AFTER, BEYOND})
 """Why rows give no job that somebody wanted to give none."""
-
-
-def read_trace(
-    path: Path, rules: TraceRules | None = None, tally: TraceTally | None = None
-) -> Iterator[TraceJob]:
-    """Return all rows of a trace as they are, by the time at which the jobs came.
-
-    Of *rules* only those count that say how to read the file. Raises `TraceError` at once if it
-    cannot be used.
-    """
-    return _read(path, rules or TraceRules(), tally or TraceTally()).rows.in_order()
 
 
 def jobs_of_trace(

@@ -35,8 +35,3 @@ class TraceJob(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=Fa
     priority: int | None = None
     asked_ms: int | None = None  # the run time that its owner asked for
     wait_ms: int | None = None  # how long it really waited
-
-    @property
-    def gpu_fraction(self) -> int:
-        """Thousandths of the device that it shares with others; 0 if it takes whole ones."""
-        return dict(self.asks).get(GPU, 0) % WHOLE_GPU

@@ -41,6 +41,7 @@ def _known(zero_unix_ms: int | None) -> int:
     if zero_unix_ms is None:
         raise TraceError(
             "the trace does not tell its dates",
-            "cut it by time since its first job, or say when its clock showed 0",
+            "cut it by time since its first job (from, until); an SWF log tells its dates in a "
+            'line such as "; UnixStartTime: 1000000000"',
         )
     return zero_unix_ms

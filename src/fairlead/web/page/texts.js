@@ -72,15 +72,6 @@ function clockText(sinceMs) {
   return (days ? days + "d " : "") + clock + (seconds ? ":" + two(seconds) : "");
 }
 
-/** What stands at a mark of the time axis. */
-function tickText(atMs, stepMs, startMs) {
-  if (startMs < DAY_MS) return durationText(atMs - startMs);
-  const date = new Date(atMs);
-  const isMidnight = atMs % DAY_MS === 0;
-  if (stepMs >= DAY_MS || isMidnight) return date.getUTCDate() + " " + MONTHS[date.getUTCMonth()];
-  return clockText(((atMs % DAY_MS) + DAY_MS) % DAY_MS);
-}
-
 function plural(count, one, many) {
   return numberText(count) + " " + (count === 1 ? one : many || one + "s");
 }

@@ -6,13 +6,6 @@
 const LEFT = 46;
 const RIGHT = 10;
 const BELOW = 22; // where the texts of the time axis stand
-const STEPS_MS = [1, 2, 5, 10, 15, 30]
-  .map((each) => each * SECOND_MS)
-  .concat(
-    [1, 2, 5, 10, 15, 30].map((each) => each * MINUTE_MS),
-    [1, 2, 3, 6, 12].map((each) => each * HOUR_MS),
-    [1, 2, 7, 14, 28, 56, 91, 182, 364].map((each) => each * DAY_MS),
-  );
 const MOST_TABLE_ROWS = 24;
 
 class TimeView {
@@ -234,27 +227,12 @@ class TimeFrame {
   }
 
   timeAxis(bottom, hasTexts) {
-    const view = this.view;
-    const step =
-      STEPS_MS.find((each) => ((view.toMs - view.fromMs) / each) * 74 <= this.plotWidth) ||
-      STEPS_MS[STEPS_MS.length - 1];
-    const origin = view.startMs < DAY_MS ? view.startMs : 0;
     const parts = [];
-    for (
-      let at = origin + Math.ceil((view.fromMs - origin) / step) * step;
-      at <= view.toMs;
-      at += step
-    ) {
+    for (const [at, text] of timeMarks(this.view, this.plotWidth)) {
       const x = this.x(at).toFixed(1);
       parts.push(drawn("line", { class: "grid", x1: x, x2: x, y1: 0, y2: bottom }));
       if (hasTexts)
-        parts.push(
-          drawn(
-            "text",
-            { x, y: bottom + 15, "text-anchor": "middle" },
-            tickText(at, step, view.startMs),
-          ),
-        );
+        parts.push(drawn("text", { x, y: bottom + 15, "text-anchor": "middle" }, text));
     }
     return parts;
   }
@@ -286,9 +264,7 @@ class TimeFrame {
 /** Marks of an axis from 0 to about *top*: steps of 1, 2 or 5. */
 function niceTicks(top, most) {
   if (!(top > 0)) return [0, 1];
-  const rough = top / most;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((each) => each * power >= rough) * power;
+  const step = niceStep(top / most);
   const ticks = [];
   for (let at = 0; at <= Math.ceil(top / step - 1e-9); at += 1) ticks.push(at * step);
   return ticks;

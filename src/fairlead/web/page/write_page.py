@@ -22,6 +22,7 @@ _SHARED: Final = ("texts.js", "elements.js")
 _SCRIPTS: Final[dict[Kind, Sequence[str]]] = {
     "report": (
         *_SHARED,
+        "time_marks.js",
         "time_chart.js",
         "eviction_lanes.js",
         "shares_table.js",
