@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from fairlead.model.axes import WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.sim.happenings import (
+    CapacityChanged,
     Finished,
     Happening,
     Started,
@@ -174,7 +175,7 @@ def test_what_was_held_is_what_was_lost_and_the_work_itself(
 
 
 @some
-@given(documents(), policies)
+@given(documents(), st.sampled_from(["kai", "elastic-quota"]))
 def test_a_lost_node_stops_only_who_was_there(document: Document, policy: str) -> None:
     lost_at: dict[int, set[str]] = {}
     for change in document["spec"]["cluster"]["changes"]:
@@ -197,3 +198,16 @@ def test_a_lost_node_stops_only_who_was_there(document: Document, policy: str) -
             assert happening.pods == len(placed)
 
     run(document, policy, watch)
+
+
+@some
+@given(documents())
+def test_under_kueue_a_lost_node_stops_nobody(document: Document) -> None:
+    """There jobs hold quota and no node, and quotas stay as they are."""
+    steady = {**document["spec"]["cluster"], "changes": []}
+    calm = {**document, "spec": {**document["spec"], "cluster": steady}}
+
+    def jobs(seen: list[Happening]) -> list[Happening]:
+        return [each for each in seen if not isinstance(each, CapacityChanged)]
+
+    assert jobs(run(document, "kueue")) == jobs(run(calm, "kueue"))
