@@ -13,7 +13,7 @@ def file_or_exit(asked: Asked) -> SimulationFile:
     """Read the file, show its warnings, and leave with every error if there is one."""
     if asked.scenario == "-":
         raise click.UsageError("name a file: a scenario names others, seen from its folder")
-    read = read_simulation(asked.scenario, rule_sets(asked.policies))
+    read = read_simulation(asked.scenario, rule_sets(asked.policies), asked.policies)
     is_refused = read.scenario is None and read.kai_simulation is None
     shown = "error" if is_refused else "warning"
     show_findings([finding for finding in read.findings if finding.severity == shown])

@@ -20,7 +20,9 @@ from fairlead.sim.scenario.check_spec import check_spec, policy_forms
 from fairlead.sim.scenario.check_trace import trace_findings
 from fairlead.sim.scenario.check_work import Offer, PodsAsked, check_work, pods_of, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
+from fairlead.sim.scenario.doubt import Doubt
 from fairlead.sim.scenario.job_names import RENAME, JobNames
+from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.made_objects import told_of_scenario
 from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
@@ -60,13 +62,21 @@ def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
 
 
 def scenario_of(
-    documents: list[Document], path: str, also: Sequence[PolicyName], findings: Findings
+    documents: list[Document],
+    path: str,
+    also: Sequence[PolicyName],
+    findings: Findings,
+    asked: Sequence[str] = (),
 ) -> ScenarioResult:
-    """Return the scenario in *documents*, which were read from *path* with these *findings*."""
+    """Return the scenario in *documents*, which were read from *path* with these *findings*.
+
+    Where *asked* names variants or rule sets, only of those is told how they would mislead.
+    """
     document = _only_scenario(documents, path, findings)
     if document is None or findings.has_errors:
         return ScenarioResult(scenario=None, findings=tuple(findings))
-    reading = _Reading(document, str(FilePath(path).parent), tuple(also), findings)
+    folder = str(FilePath(path).parent)
+    reading = _Reading(document, folder, tuple(also), findings, frozenset(asked))
     scenario = reading.scenario()
     told = (*findings, *reading.of_objects)
     has_errors = any(finding.severity == "error" for finding in told)
@@ -104,13 +114,19 @@ class _Reading:
     """One file on its way to a scenario."""
 
     def __init__(
-        self, document: Document, folder: str, also: tuple[PolicyName, ...], findings: Findings
+        self,
+        document: Document,
+        folder: str,
+        also: tuple[PolicyName, ...],
+        findings: Findings,
+        asked: frozenset[str],
     ) -> None:
         self._document = document
         self._source = document.source
         self._folder = folder
         self._also = also
         self._findings = findings
+        self._asked = asked
         self.of_objects: list[Finding] = []  # about its objects and its traces
 
     def scenario(self) -> Scenario | None:
@@ -162,6 +178,8 @@ class _Reading:
             state = assembled.state
             nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
+            if found.policy == "kueue" and self._is_asked_for(found):
+                self._warn(unseen_by_kueue(spec, state))
             loaded.append(_Loaded(found, state, nodes))
         if spec.usage is not None and not _has(loaded, "kai"):
             message = "found usage and no policy that looks at past use"
@@ -251,6 +269,13 @@ class _Reading:
             message = f"found {lack}: {WAITS}"
             fix = "ask for less in each pod, or add a node that holds it"
             self._report("warning", pods.path, "unusable", message, fix)
+
+    def _is_asked_for(self, variant: Variant) -> bool:
+        return not self._asked or bool(self._asked & {variant.name, variant.policy})
+
+    def _warn(self, doubts: Iterable[Doubt]) -> None:
+        for path, code, message, fix in doubts:
+            self._report("warning", path, code, message, fix)
 
     @property
     def _tell(self) -> Tell:
