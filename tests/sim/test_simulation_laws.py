@@ -211,3 +211,26 @@ def test_under_kueue_a_lost_node_stops_nobody(document: Document) -> None:
         return [each for each in seen if not isinstance(each, CapacityChanged)]
 
     assert jobs(run(document, "kueue")) == jobs(run(calm, "kueue"))
+
+
+def with_kept_jobs(document: Document) -> Document:
+    """Let every other job be there first, and kept from those who would be worth more.
+
+    All are in one queue, which is guaranteed the whole cluster: else such jobs do not begin.
+    """
+    spec = document["spec"]
+    whole = sum(node["capacity"]["gpu"] for node in spec["cluster"]["nodes"])
+    jobs = [{**job, "queue": "b1", "preemptible": True} for job in spec["work"][0]["jobs"]]
+    jobs[::2] = [{**job, "preemptible": False, "at": "0s", "priority": 0} for job in jobs[::2]]
+    queues = [*spec["queues"][:-1], {"name": "b1", "guaranteed": {"gpu": whole}}]
+    work = [{"name": "j", "jobs": jobs}]
+    return {**document, "spec": {**spec, "queues": queues, "work": work}}
+
+
+@some
+@given(documents().map(with_kept_jobs))
+def test_under_kai_nobody_evicts_or_moves_who_is_not_preemptible(document: Document) -> None:
+    """Only with their nodes do such jobs lose places."""
+    for each in run(document, "kai"):
+        if isinstance(each, ToldToLeave | Stopped) and not each.job.preemptible:
+            assert each.cause == "node-lost"
