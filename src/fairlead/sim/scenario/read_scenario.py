@@ -39,6 +39,7 @@ from fairlead.sim.scenario.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
+from fairlead.sim.scenario.work_advice import evicted_all_the_same
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
 
@@ -178,8 +179,7 @@ class _Reading:
             state = assembled.state
             nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
-            if found.policy == "kueue" and self._is_asked_for(found):
-                self._warn(unseen_by_kueue(spec, state))
+            self._doubt(spec, state, found)
             loaded.append(_Loaded(found, state, nodes))
         if spec.usage is not None and not _has(loaded, "kai"):
             message = "found usage and no policy that looks at past use"
@@ -270,8 +270,12 @@ class _Reading:
             fix = "ask for less in each pod, or add a node that holds it"
             self._report("warning", pods.path, "unusable", message, fix)
 
-    def _is_asked_for(self, variant: Variant) -> bool:
-        return not self._asked or bool(self._asked & {variant.name, variant.policy})
+    def _doubt(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
+        """Tell what the results of *variant* would not show as it is meant, if they are wanted."""
+        if not self._asked or self._asked & {variant.name, variant.policy}:
+            if variant.policy == "kueue":
+                self._warn(unseen_by_kueue(spec, state))
+            self._warn(evicted_all_the_same(spec.work, variant.policy))
 
     def _warn(self, doubts: Iterable[Doubt]) -> None:
         for path, code, message, fix in doubts:
