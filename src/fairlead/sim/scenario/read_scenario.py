@@ -15,6 +15,7 @@ from fairlead.model.duration import format_duration
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
+from fairlead.sim.scenario.check_resources import pods_of_nothing, quotas_of_nothing
 from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
 from fairlead.sim.scenario.check_trace import trace_findings
@@ -146,10 +147,12 @@ class _Reading:
             check_spec(spec, self._tell)
         if self._findings.has_errors:
             return None
+        self._warn(quotas_of_nothing(spec))
         loaded = self._load_all(spec)
         if not loaded:
             return None
         variants = tuple(each.variant for each in loaded)
+        self._warn(pods_of_nothing(spec.work, _resources_of_nodes(loaded[0])))
         work = self._work(spec, loaded)
         if spec.duration_ms is None and any(map(is_endless, work)):
             message = "found work without end and no duration, expected one"
@@ -309,6 +312,15 @@ class _Reading:
 
     def _report(self, severity: Severity, path: Path, code: str, message: str, fix: str) -> None:
         self._source.report(self._findings, severity, code, path, message, fix)
+
+
+def _resources_of_nodes(loaded: _Loaded) -> set[str]:
+    """Return what some node has, of all that ever are; they are the same under all rules."""
+    resources = loaded.state.resources
+    amounts = (node.allocatable for node in loaded.nodes.values())
+    return {
+        name for each in amounts for name, amount in zip(resources, each, strict=True) if amount
+    }
 
 
 def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:
