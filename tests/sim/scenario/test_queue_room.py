@@ -60,6 +60,16 @@ def test_what_a_queue_may_not_hold_is_told_with_the_rules_that_say_so(
         assert findings(tmp_path, policies, queues, fits) == ()
 
 
+def test_kai_guarantees_what_it_may_not_take_back(tmp_path: Path) -> None:
+    job = "pods: 3, requests: {gpu: 1}, preemptible: false"
+    (found,) = findings(tmp_path, "[kai]", "[{name: a, guaranteed: {gpu: 2}}]", job)
+    assert found.message == (
+        'found a gang of 3 pods with nvidia.com/gpu 3 together, where queue "a" may hold no more '
+        "than nvidia.com/gpu 2 in jobs that are not preemptible: under kai it waits for ever"
+    )
+    assert findings(tmp_path, "[kai]", "[{name: a, guaranteed: {gpu: 3}}]", job) == ()
+
+
 def test_kueue_alone_tells_what_is_above_all_quota(tmp_path: Path) -> None:
     found = findings(tmp_path, "[kueue]", "[{name: a}]", "pods: 9, requests: {gpu: 1}")
     assert "may hold no more than nvidia.com/gpu 8: under kueue it waits" in found[0].message
@@ -82,6 +92,12 @@ def test_the_first_queue_of_several_that_is_too_small_is_told(tmp_path: Path) ->
 def test_jobs_of_a_log_are_told_by_their_queues(tmp_path: Path) -> None:
     text = "job_id,submit_s,run_s,gpus,queue\n1,0,60,3,a\n2,1,60,3,b\n3,2,60,3,a\n"
     (tmp_path / "log.csv").write_text(text, encoding="utf-8")
+    kept = """
+        queues: [{name: a, guaranteed: {gpu: 2}}, {name: b, guaranteed: {gpu: 3}}]
+        work: [{name: log, trace: {path: log.csv, podAtMost: {gpu: 1}, preemptible: false}}]
+    """
+    (finding,) = read(tmp_path, NODES + indented(kept)).findings
+    assert "gpu 2 in jobs that are not preemptible in job" in finding.message
     spec = """
         queues: [{name: a, limit: {gpu: 2}}, {name: b}]
         work: [{name: log, trace: {path: log.csv, podAtMost: {gpu: 1}}}]
@@ -107,7 +123,7 @@ def lonely_jobs(draw: st.DrawFn) -> Document:
         each |= {} if limit is None else {"limit": {"gpu": limit}}
     pods = draw(st.integers(1, 5))
     job = {"requests": {"gpu": draw(few)}, "run": "10s", "pods": pods}
-    job["minPods"] = draw(st.integers(1, pods))
+    job |= {"minPods": draw(st.integers(1, pods)), "preemptible": draw(st.booleans())}
     spec = {
         "duration": "60s",
         "cluster": {

@@ -7,7 +7,6 @@ import pytest
 from fairlead.sim.happenings import ToldToLeave
 from tests.sim.scenario.scenario_files import (
     NODES,
-    QUEUES,
     happenings,
     indented,
     read,
@@ -15,6 +14,7 @@ from tests.sim.scenario.scenario_files import (
     told,
 )
 
+QUEUES = "  queues: [{name: a, guaranteed: {gpu: 4}}, {name: b, guaranteed: {gpu: 4}}]\n"
 WORK = """
     work:
       - name: plain

@@ -64,7 +64,7 @@ def trace_findings(
         fix = "cut off less, or see below why they are dropped"
         wrong.append(_finding(path, "error", "no-objects", message, fix))
     if not wrong:
-        wrong += _too_large(path, asked, room)
+        wrong += _too_large(work, asked, room)
     return [*wrong, *tally.findings, *_left_out(tally)]
 
 
@@ -124,11 +124,13 @@ def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
     )
 
 
-def _too_large(path: Path, asked: _AskedFor, room: Room) -> Iterator[Finding]:
+def _too_large(work: TraceWork, asked: _AskedFor, room: Room) -> Iterator[Finding]:
     """Tell the first that can never run, and how many more there are of other sizes."""
+    path, preemptible = Path(work.path), work.rules.preemptible
     lacking: dict[Lack, _Asked] = {}
     for size, each in asked.sizes.items():
-        for lack in room.lacks(Gang(dict(size.requests), size.pods), [size.queue]):
+        gang = Gang(dict(size.requests), size.pods, preemptible=preemptible)
+        for lack in room.lacks(gang, [size.queue]):
             _add(lacking, lack, each)
     for kind, fix in LOG_FIXES.items():
         found = [(lack, each) for lack, each in lacking.items() if lack.kind == kind]

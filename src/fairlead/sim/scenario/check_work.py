@@ -85,7 +85,9 @@ def gangs_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iter
             return
         case JobList(jobs=jobs):
             for job in jobs:
-                gang = Gang(job.requests, job.min_pods, job.node_labels)
+                gang = Gang(
+                    job.requests, job.min_pods, job.node_labels, preemptible=job.preemptible
+                )
                 yield GangAsked(job_places[job.name], (job.queue,), gang)
         case _:
             queues = tuple(_each(part.queue))
@@ -94,10 +96,13 @@ def gangs_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iter
 
 
 def _largest_gang(shape: JobShape) -> Gang:
-    if shape.min_pods is not None:
-        return Gang(shape.requests, shape.min_pods, shape.node_labels)
-    is_drawn = not isinstance(shape.pods, int)
-    return Gang(shape.requests, highest_draw(shape.pods), shape.node_labels, is_drawn)
+    return Gang(
+        shape.requests,
+        highest_draw(shape.pods) if shape.min_pods is None else shape.min_pods,
+        shape.node_labels,
+        is_drawn=shape.min_pods is None and not isinstance(shape.pods, int),
+        preemptible=shape.preemptible,
+    )
 
 
 def _each(names: Names) -> list[str]:

@@ -13,6 +13,7 @@ class Gang(NamedTuple):
     pods: int = 1
     node_labels: Mapping[str, str] = {}
     is_drawn: bool = False  # then there are no more pods than that
+    preemptible: bool = True
 
     def __str__(self) -> str:
         up_to = "up to " if self.is_drawn else ""
