@@ -451,3 +451,20 @@ def test_a_run_that_was_told_to_ignore_ctrl_c_goes_on(tmp_path: Path) -> None:
         signal.signal(signal.SIGINT, before)
     assert ran.exit_code == 0
     assert read_result("out").about.complete
+
+
+def test_what_would_mislead_is_told_by_all_who_simulate(tmp_path: Path) -> None:
+    """Only as calm does it run under kueue, which looks at no nodes."""
+    changed = NODES.replace("]}", "], changes: [{at: 1m, lose: [node-1]}]}")
+    file = Path(write_scenario(tmp_path, "policies: [kai, {name: calm, policy: kueue}]"))
+    text = file.read_text(encoding="utf-8").replace(NODES, changed)
+    Path("lost.yaml").write_text(text, encoding="utf-8")
+    found = "lost.yaml:5: warning: $.spec.cluster.changes: found changes of nodes: under kueue jobs"
+    short = ("--set", "duration=2m")
+    assert run_cli("simulate", "lost.yaml", "--policy", "kai", *short).err == ""
+    for policies in ("kueue", "calm", "kai,calm"):
+        assert run_cli("simulate", "lost.yaml", "--policy", policies, *short).err.startswith(found)
+    swept = run_cli("sweep", "lost.yaml", "--policy", "kueue", "--over", "seed=1,2", *short)
+    assert (swept.exit_code, swept.err[: len(found)]) == (0, found)
+    for more in ((), ("--policy", "kai")):
+        assert run_cli("validate", "lost.yaml", *more).out.startswith(found)

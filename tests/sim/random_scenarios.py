@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.sim.happenings import Happening
 from fairlead.sim.scenario.prepare import Prepared, prepare
-from fairlead.sim.scenario.read_scenario import read_scenario
+from fairlead.sim.scenario.read_scenario import ScenarioResult, read_scenario
 from fairlead.sim.scenario.scenario import Scenario
 
 Document: TypeAlias = dict[str, Any]
@@ -92,13 +92,18 @@ def _losses(draw: st.DrawFn, nodes: int) -> list[Document]:
     ]
 
 
-def read(document: Document, policy: str) -> Scenario:
+def result_of(document: Document, policy: str) -> ScenarioResult:
     """Read a document, through a file as any other scenario, to be run under one rule set."""
     spec = {**document["spec"], "policies": [policy]}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "random.yaml"
         file.write_bytes(msgspec.json.encode({**document, "spec": spec}))
-        result = read_scenario(str(file))
+        return read_scenario(str(file))
+
+
+def read(document: Document, policy: str) -> Scenario:
+    """Read a document in which nothing is wrong."""
+    result = result_of(document, policy)
     assert result.scenario is not None, "\n".join(map(str, result.findings))
     return result.scenario
 

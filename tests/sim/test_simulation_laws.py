@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from fairlead.model.axes import WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.sim.happenings import (
+    CapacityChanged,
     Finished,
     Happening,
     Started,
@@ -174,7 +175,7 @@ def test_what_was_held_is_what_was_lost_and_the_work_itself(
 
 
 @some
-@given(documents(), policies)
+@given(documents(), st.sampled_from(["kai", "elastic-quota"]))
 def test_a_lost_node_stops_only_who_was_there(document: Document, policy: str) -> None:
     lost_at: dict[int, set[str]] = {}
     for change in document["spec"]["cluster"]["changes"]:
@@ -197,3 +198,39 @@ def test_a_lost_node_stops_only_who_was_there(document: Document, policy: str) -
             assert happening.pods == len(placed)
 
     run(document, policy, watch)
+
+
+@some
+@given(documents())
+def test_under_kueue_a_lost_node_stops_nobody(document: Document) -> None:
+    """There jobs hold quota and no node, and quotas stay as they are."""
+    steady = {**document["spec"]["cluster"], "changes": []}
+    calm = {**document, "spec": {**document["spec"], "cluster": steady}}
+
+    def jobs(seen: list[Happening]) -> list[Happening]:
+        return [each for each in seen if not isinstance(each, CapacityChanged)]
+
+    assert jobs(run(document, "kueue")) == jobs(run(calm, "kueue"))
+
+
+def with_kept_jobs(document: Document) -> Document:
+    """Let every other job be there first, and kept from those who would be worth more.
+
+    All are in one queue, which is guaranteed the whole cluster: else such jobs do not begin.
+    """
+    spec = document["spec"]
+    whole = sum(node["capacity"]["gpu"] for node in spec["cluster"]["nodes"])
+    jobs = [{**job, "queue": "b1", "preemptible": True} for job in spec["work"][0]["jobs"]]
+    jobs[::2] = [{**job, "preemptible": False, "at": "0s", "priority": 0} for job in jobs[::2]]
+    queues = [*spec["queues"][:-1], {"name": "b1", "guaranteed": {"gpu": whole}}]
+    work = [{"name": "j", "jobs": jobs}]
+    return {**document, "spec": {**spec, "queues": queues, "work": work}}
+
+
+@some
+@given(documents().map(with_kept_jobs))
+def test_under_kai_nobody_evicts_or_moves_who_is_not_preemptible(document: Document) -> None:
+    """Only with their nodes do such jobs lose places."""
+    for each in run(document, "kai"):
+        if isinstance(each, ToldToLeave | Stopped) and not each.job.preemptible:
+            assert each.cause == "node-lost"

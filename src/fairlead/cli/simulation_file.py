@@ -16,7 +16,7 @@ def file_or_exit(asked: Asked) -> SimulationFile:
     """
     if asked.scenario == "-":
         raise click.UsageError("name a file: a scenario names others, seen from its folder")
-    read = read_simulation(asked.scenario, rule_sets(asked.policies))
+    read = read_simulation(asked.scenario, rule_sets(asked.policies), asked.policies)
     show_findings([finding for finding in read.findings if finding.severity != "advice"])
     if read.scenario is None and read.kai_simulation is None:
         raise click.exceptions.Exit(1)

@@ -24,11 +24,13 @@ class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def read_simulation(path: str, also: Sequence[PolicyName] = ()) -> SimulationFile:
+def read_simulation(
+    path: str, also: Sequence[PolicyName] = (), asked: Sequence[str] = ()
+) -> SimulationFile:
     """Read the file at *path*, whichever of the two it is: what it holds tells.
 
-    *also* is as for `read_scenario`. Never raises for what a file holds. It is read once, so it may
-    be a pipe.
+    *also* is as for `read_scenario`, and *asked* as for `scenario_of`. Never raises for what a file
+    holds. It is read once, so it may be a pipe.
     """
     findings = Findings()
     if Path(path).is_dir():
@@ -37,11 +39,12 @@ def read_simulation(path: str, also: Sequence[PolicyName] = ()) -> SimulationFil
         return SimulationFile(findings=tuple(findings))
     documents = read_documents([path], findings)
     if len(documents) == 1 and is_kai_simulation(documents[0]):
-        asked = read_kai_simulation(documents[0], findings)
+        kai_simulation = read_kai_simulation(documents[0], findings)
         return SimulationFile(
-            kai_simulation=None if findings.has_errors else asked, findings=tuple(findings)
+            kai_simulation=None if findings.has_errors else kai_simulation,
+            findings=tuple(findings),
         )
-    result = scenario_of(documents, path, also, findings)
+    result = scenario_of(documents, path, also, findings, asked)
     told = tuple(_told_of_one(each) if each.file == path else each for each in result.findings)
     return SimulationFile(scenario=result.scenario, findings=told)
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeVar
 
 from fairlead.errors import Finding, Severity
 from fairlead.manifest.text.path import quote
@@ -16,13 +16,16 @@ from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.sim.job import Job
 from fairlead.sim.scenario.check_work import Offer
 from fairlead.sim.scenario.field_types import MORE_THAN_ANY, MOST_BASE_UNITS
+from fairlead.sim.scenario.gang import Gang
 from fairlead.sim.scenario.job_names import JobNames
-from fairlead.sim.scenario.pod_room import WAITS, PodRoom
+from fairlead.sim.scenario.room import Kind, Lack, Room
 from fairlead.sim.scenario.work_part import TraceWork
 from fairlead.sim.traces.first_lines import first_lines
 from fairlead.sim.traces.jobs_of_trace import CUT_OFF, jobs_of_trace
 from fairlead.sim.traces.tally import BROKEN_ROW, TraceTally
 from fairlead.sim.traces.trace_error import TraceError
+
+_Key = TypeVar("_Key")
 
 MOST_QUEUES: Final = 20
 """Queues beyond these are only counted: they mostly have one cause."""
@@ -30,17 +33,24 @@ MOST_QUEUES: Final = 20
 MOST_SIZES: Final = 3
 """Sizes of pods beyond these are only counted, for the same reason."""
 
-LOG_FIX: Final = (
-    "split such jobs into smaller pods with podAtMost of the trace, or add a larger node"
-)
+LOG_FIXES: Final[Mapping[Kind, str]] = {
+    "pod": "split such jobs into smaller pods with podAtMost of the trace, or add a larger node",
+    "gang": "let such jobs begin with fewer pods by gang: false of the trace, or add nodes",
+    "queue": "let the queue and those above it hold more, or send such jobs to another one",
+}
+_BEYOND: Final[Mapping[Kind, str]] = {
+    "pod": "sizes of pods that no node holds",
+    "gang": "sizes of gangs that all nodes together do not hold",
+    "queue": "sizes of jobs that their queues may not hold",
+}
 
 
 def trace_findings(
-    work: TraceWork, offers: Sequence[Offer], room: PodRoom | None, names: JobNames
+    work: TraceWork, offers: Sequence[Offer], room: Room, names: JobNames
 ) -> list[Finding]:
     """Return all that is wrong or doubtful about the log of *work*, and about its jobs.
 
-    Without *room* nodes bound nothing. *names* takes notice of every job. Cost: reading it.
+    *room* is what bounds jobs. *names* takes notice of every job. Cost: reading it.
     """
     path, tally = Path(work.path), TraceTally()
     try:
@@ -55,8 +65,8 @@ def trace_findings(
         message = f"found {tally.rows:,} rows, none of which gives a job"
         wrong.append(_finding(path, "error", "no-objects", message, _fix_of_none(tally)))
     wrong += _beyond_all(path, asked)
-    if room is not None and not wrong:
-        wrong += _too_large(path, asked, room)
+    if not wrong:
+        wrong += _too_large(work, asked, room)
     return [*wrong, *tally.findings, *_left_out(tally, "warning" if is_empty else "advice")]
 
 
@@ -71,39 +81,48 @@ class _Asked(NamedTuple):
         return f"job {quote(self.first)}{more}"
 
 
-_Requests: TypeAlias = tuple[tuple[str, int], ...]
+class _Size(NamedTuple):
+    """What decides whether a job can run; its gang is ``pods`` of ``requests`` each."""
+
+    queue: str
+    pods: int
+    requests: tuple[tuple[str, int], ...]
 
 
 class _AskedFor(NamedTuple):
     queues: Mapping[str, _Asked]
-    pods: Mapping[_Requests, _Asked]
+    sizes: Mapping[_Size, _Asked]
 
     def resources(self) -> dict[str, _Asked]:
         """Return who asks for each resource."""
         found: dict[str, _Asked] = {}
-        for requests, asked in self.pods.items():
-            for resource, _ in requests:
-                before = found.get(resource)
-                jobs = asked.jobs + (0 if before is None else before.jobs)
-                found[resource] = _Asked((before or asked).first, jobs)
+        for size, asked in self.sizes.items():
+            for resource, _ in size.requests:
+                _add(found, resource, asked)
         return found
+
+
+def _add(found: dict[_Key, _Asked], key: _Key, asked: _Asked) -> None:
+    before = found.get(key)
+    jobs = asked.jobs + (0 if before is None else before.jobs)
+    found[key] = _Asked((before or asked).first, jobs)
 
 
 def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
     first_in: dict[str, str] = {}
-    first_of: dict[_Requests, str] = {}
+    first_of: dict[_Size, str] = {}
     in_queues: Counter[str] = Counter()
-    of_pods: Counter[_Requests] = Counter()
+    of_size: Counter[_Size] = Counter()
     for job in jobs:
         notice(job.name)
         first_in.setdefault(job.queue, job.name)
         in_queues[job.queue] += 1
-        requests = tuple(job.requests.items())
-        first_of.setdefault(requests, job.name)
-        of_pods[requests] += 1
+        size = _Size(job.queue, job.min_pods, tuple(job.requests.items()))
+        first_of.setdefault(size, job.name)
+        of_size[size] += 1
     return _AskedFor(
         {name: _Asked(first, in_queues[name]) for name, first in first_in.items()},
-        {requests: _Asked(first, of_pods[requests]) for requests, first in first_of.items()},
+        {size: _Asked(first, of_size[size]) for size, first in first_of.items()},
     )
 
 
@@ -113,8 +132,8 @@ def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:
     No row does, but what a trace does not tell may be counted for each GPU of a large job.
     """
     told: set[str] = set()
-    for requests, each in asked.pods.items():
-        for resource, amount in requests:
+    for size, each in asked.sizes.items():
+        for resource, amount in size.requests:
             if amount > MOST_BASE_UNITS and resource not in told:
                 told.add(resource)
                 message = f"found a pod with {amount:.1e} of {quote(resource)} in {each}, "
@@ -122,19 +141,22 @@ def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:
                 yield _finding(path, "error", "out-of-range", message + MORE_THAN_ANY, fix)
 
 
-def _too_large(path: Path, asked: _AskedFor, room: PodRoom) -> list[Finding]:
-    """Tell the first pods that no node holds, and how many more there are of other sizes."""
-    lacks = {each: room.lack(dict(requests), {}) for requests, each in asked.pods.items()}
-    found = [
-        _finding(path, "warning", "unusable", f"found {lack} in {each}: {WAITS}", LOG_FIX)
-        for each, lack in lacks.items()
-        if lack is not None
-    ]
-    if len(found) > MOST_SIZES:
-        message = f"found {len(found) - MOST_SIZES:,} more sizes of pods that no node holds"
-        more = _finding(path, "warning", "unusable", message, "see those above")
-        return [*found[:MOST_SIZES], more]
-    return found
+def _too_large(work: TraceWork, asked: _AskedFor, room: Room) -> Iterator[Finding]:
+    """Tell the first that can never run, and how many more there are of other sizes."""
+    path, preemptible = Path(work.path), work.rules.preemptible
+    lacking: dict[Lack, _Asked] = {}
+    for size, each in asked.sizes.items():
+        gang = Gang(dict(size.requests), size.pods, preemptible=preemptible)
+        for lack in room.lacks(gang, [size.queue]):
+            _add(lacking, lack, each)
+    for kind, fix in LOG_FIXES.items():
+        found = [(lack, each) for lack, each in lacking.items() if lack.kind == kind]
+        for lack, each in found[:MOST_SIZES]:
+            message = f"found {lack.what} in {each}: {lack.waits}"
+            yield _finding(path, "warning", "unusable", message, fix)
+        if len(found) > MOST_SIZES:
+            message = f"found {len(found) - MOST_SIZES:,} more {_BEYOND[kind]}"
+            yield _finding(path, "warning", "unusable", message, "see those above")
 
 
 def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iterator[Finding]:

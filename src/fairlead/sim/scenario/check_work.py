@@ -7,9 +7,12 @@ from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
+from fairlead.sim.scenario.gang import Gang
 from fairlead.sim.scenario.node_groups import Tell
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
+from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.name_pick import Drawn, InTurn, Names
+from fairlead.sim.work.number import highest_draw
 
 
 def queues_for_jobs(state: ClusterState, policy: PolicyName) -> set[str]:
@@ -41,8 +44,8 @@ def check_work(
             hint = did_you_mean(name, offer.queues) or "name a queue with none below it"
             tell(place, "missing-reference", message, hint)
     known = offer.resources
-    for each in pods_of(part, path, job_places):
-        for resource in each.requests:
+    for each in gangs_of(part, path, job_places):
+        for resource in each.gang.requests:
             if resource not in known:
                 message = f"found {quote(resource)}, which no node has"
                 hint = did_you_mean(resource, known) or f"ask for {', '.join(known)}"
@@ -64,25 +67,42 @@ def _queues(
                 yield name, (*path, "queue")
 
 
-class PodsAsked(NamedTuple):
-    """What each pod of a job or a shape asks for, and where that stands."""
+class GangAsked(NamedTuple):
+    """The gang of a job or a shape, where it stands, and the queues that it may be for."""
 
     path: Path
-    requests: Mapping[str, int]
-    node_labels: Mapping[str, str]
+    queues: tuple[str, ...]
+    gang: Gang
 
 
-def pods_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iterator[PodsAsked]:
-    """Yield the pods that are told in the file under *path*: none of a log."""
+def gangs_of(part: WorkPart, path: Path, job_places: Mapping[str, Path]) -> Iterator[GangAsked]:
+    """Yield the gangs that are told in the file under *path*: none of a log.
+
+    Of a shape it is the largest that may be drawn.
+    """
     match part:
         case TraceWork():
             return
         case JobList(jobs=jobs):
             for job in jobs:
-                yield PodsAsked(job_places[job.name], job.requests, job.node_labels)
+                gang = Gang(
+                    job.requests, job.min_pods, job.node_labels, preemptible=job.preemptible
+                )
+                yield GangAsked(job_places[job.name], (job.queue,), gang)
         case _:
+            queues = tuple(_each(part.queue))
             for place, shape in enumerate(part.shapes):
-                yield PodsAsked((*path, "shapes", place), shape.requests, shape.node_labels)
+                yield GangAsked((*path, "shapes", place), queues, _largest_gang(shape))
+
+
+def _largest_gang(shape: JobShape) -> Gang:
+    return Gang(
+        shape.requests,
+        highest_draw(shape.pods) if shape.min_pods is None else shape.min_pods,
+        shape.node_labels,
+        is_drawn=shape.min_pods is None and not isinstance(shape.pods, int),
+        preemptible=shape.preemptible,
+    )
 
 
 def _each(names: Names) -> list[str]:

@@ -39,7 +39,7 @@ def node_names(group: NodeGroupForm) -> list[str]:
 
 def node_objects(cluster: ClusterForm) -> Iterator[MadeObject]:
     """Yield all nodes that ever are, as objects."""
-    for origin, group in _groups(cluster):
+    for origin, group in node_groups(cluster):
         capacity = {
             resource: format_amount(resource, amount)
             for resource, amount in full_names(group.capacity).items()
@@ -63,7 +63,7 @@ def first_capacity(cluster: ClusterForm) -> dict[str, int]:
 
 def most_capacity(cluster: ClusterForm) -> dict[str, int]:
     """Return what all nodes that ever are have together."""
-    return added_up(_whole_capacity(group) for _, group in _groups(cluster))
+    return added_up(_whole_capacity(group) for _, group in node_groups(cluster))
 
 
 def take_out_later_nodes(cluster: ClusterForm, state: ClusterState) -> dict[str, Node]:
@@ -135,7 +135,8 @@ def _steps(cluster: ClusterForm, groups: Mapping[str, Sequence[str]]) -> list[_S
     return sorted(steps, key=lambda step: (step.at_ms, bool(step.go)))
 
 
-def _groups(cluster: ClusterForm) -> Iterator[tuple[Path, NodeGroupForm]]:
+def node_groups(cluster: ClusterForm) -> Iterator[tuple[Path, NodeGroupForm]]:
+    """Yield the groups of all nodes that ever are, each with where it is written."""
     for place, group in enumerate(cluster.nodes):
         yield (*_PATH, "nodes", place), group
     for place, change in enumerate(cluster.changes):
@@ -144,7 +145,7 @@ def _groups(cluster: ClusterForm) -> Iterator[tuple[Path, NodeGroupForm]]:
 
 
 def _names_by_group(cluster: ClusterForm) -> dict[str, list[str]]:
-    return {group.name: node_names(group) for _, group in _groups(cluster)}
+    return {group.name: node_names(group) for _, group in node_groups(cluster)}
 
 
 def _whole_capacity(group: NodeGroupForm) -> dict[str, int]:

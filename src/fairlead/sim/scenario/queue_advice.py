@@ -45,10 +45,11 @@ def _inner_queues(tree: QueueTree) -> Iterator[tuple[Path, str]]:
 
 
 def _other_resources(tree: QueueTree) -> Iterator[tuple[Path, str]]:
-    """Tell that KAI's queues have cpu, memory and GPUs only."""
+    """Tell that KAI's queues have cpu, memory and GPUs only; not of what no node has."""
     for queue in tree.queues:
-        for name in {**full_names(queue.guaranteed), **full_names(queue.limit)}:
-            if name not in ("cpu", "memory") and not is_gpu(name):
+        fields = (queue.guaranteed, queue.limit, queue.borrow_limit)
+        for name in (name for amounts in fields for name in full_names(amounts)):
+            if name in tree.most and name not in ("cpu", "memory") and not is_gpu(name):
                 yield tree.path(queue), f"found {name}, which queues under kai have no quota of"
                 return
 

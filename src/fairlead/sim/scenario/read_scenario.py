@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -15,20 +15,25 @@ from fairlead.model.duration import format_duration
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.names import PolicyName
+from fairlead.sim.scenario.check_resources import pods_of_nothing, quotas_of_nothing
 from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
 from fairlead.sim.scenario.check_trace import trace_findings
-from fairlead.sim.scenario.check_work import Offer, PodsAsked, check_work, pods_of, queues_for_jobs
+from fairlead.sim.scenario.check_work import Offer, check_work, gangs_of, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
+from fairlead.sim.scenario.doubt import Doubt
 from fairlead.sim.scenario.job_names import RENAME, JobNames
+from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.made_objects import told_of_scenario
 from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
-from fairlead.sim.scenario.pod_room import WAITS, PodRoom
+from fairlead.sim.scenario.pod_room import PodRoom
 from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.queue_advice import inexpressible
+from fairlead.sim.scenario.queue_room import QueueRoom
 from fairlead.sim.scenario.queue_tree import QueueTree
 from fairlead.sim.scenario.read_form import read_form
+from fairlead.sim.scenario.room import Kind, Room
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.scenario_form import (
     API_VERSION,
@@ -37,7 +42,14 @@ from fairlead.sim.scenario.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
+from fairlead.sim.scenario.work_advice import evicted_all_the_same
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
+
+_ROOM: Final[Mapping[Kind, str]] = {
+    "pod": "ask for less in each pod, or add a node that holds it",
+    "gang": "ask for fewer pods or less in each, or add nodes",
+    "queue": "ask for less, or let the queue and those above it hold more",
+}
 
 
 class ScenarioResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,13 +72,21 @@ def read_scenario(path: str, also: Sequence[PolicyName] = ()) -> ScenarioResult:
 
 
 def scenario_of(
-    documents: list[Document], path: str, also: Sequence[PolicyName], findings: Findings
+    documents: list[Document],
+    path: str,
+    also: Sequence[PolicyName],
+    findings: Findings,
+    asked: Sequence[str] = (),
 ) -> ScenarioResult:
-    """Return the scenario in *documents*, which were read from *path* with these *findings*."""
+    """Return the scenario in *documents*, which were read from *path* with these *findings*.
+
+    Where *asked* names variants or rule sets, only of those is told how they would mislead.
+    """
     document = _only_scenario(documents, path, findings)
     if document is None or findings.has_errors:
         return ScenarioResult(scenario=None, findings=tuple(findings))
-    reading = _Reading(document, str(FilePath(path).parent), tuple(also), findings)
+    folder = str(FilePath(path).parent)
+    reading = _Reading(document, folder, tuple(also), findings, frozenset(asked))
     scenario = reading.scenario()
     told = (*findings, *reading.of_objects)
     has_errors = any(finding.severity == "error" for finding in told)
@@ -104,13 +124,19 @@ class _Reading:
     """One file on its way to a scenario."""
 
     def __init__(
-        self, document: Document, folder: str, also: tuple[PolicyName, ...], findings: Findings
+        self,
+        document: Document,
+        folder: str,
+        also: tuple[PolicyName, ...],
+        findings: Findings,
+        asked: frozenset[str],
     ) -> None:
         self._document = document
         self._source = document.source
         self._folder = folder
         self._also = also
         self._findings = findings
+        self._asked = asked
         self.of_objects: list[Finding] = []  # about its objects and its traces
 
     def scenario(self) -> Scenario | None:
@@ -121,10 +147,12 @@ class _Reading:
             check_spec(spec, self._tell)
         if self._findings.has_errors:
             return None
+        self._warn(quotas_of_nothing(spec))
         loaded = self._load_all(spec)
         if not loaded:
             return None
         variants = tuple(each.variant for each in loaded)
+        self._warn(pods_of_nothing(spec.work, _resources_of_nodes(loaded[0])))
         work = self._work(spec, loaded)
         if spec.duration_ms is None and any(map(is_endless, work)):
             message = "found work without end and no duration, expected one"
@@ -162,6 +190,7 @@ class _Reading:
             state = assembled.state
             nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
+            self._doubt(spec, state, found)
             loaded.append(_Loaded(found, state, nodes))
         if spec.usage is not None and not _has(loaded, "kai"):
             message = "found usage and no policy that looks at past use"
@@ -231,7 +260,7 @@ class _Reading:
             Offer(queues_for_jobs(state, variant.policy), state.resources)
             for variant, state, _ in loaded
         ]
-        room = _room(loaded)
+        room = self._room(loaded)
         for path, part in parts.items():
             if isinstance(part, TraceWork):
                 self.of_objects += trace_findings(part, offers, room, names)
@@ -242,15 +271,40 @@ class _Reading:
                 if len(self._findings) > before:
                     break  # the other rule sets would say the same
             else:
-                for each in pods_of(part, path, job_places):
-                    self._check_room(each, room)
+                for each in gangs_of(part, path, job_places):
+                    for lack in room.lacks(each.gang, each.queues):
+                        message = f"found {lack.what}: {lack.waits}"
+                        self._report("warning", each.path, "unusable", message, _ROOM[lack.kind])
 
-    def _check_room(self, pods: PodsAsked, room: PodRoom | None) -> None:
-        lack = room.lack(pods.requests, pods.node_labels) if room is not None else None
-        if lack is not None:
-            message = f"found {lack}: {WAITS}"
-            fix = "ask for less in each pod, or add a node that holds it"
-            self._report("warning", pods.path, "unusable", message, fix)
+    def _room(self, loaded: Sequence[_Loaded]) -> Room:
+        """Return what bounds gangs; nodes are the same under all rules, but Kueue sees none."""
+        nodes = next(
+            (
+                PodRoom(each.nodes.values(), each.state.resources)
+                for each in loaded
+                if each.variant.policy != "kueue"
+            ),
+            None,
+        )
+        queues: dict[PolicyName, QueueRoom] = {}
+        for variant, state, _ in loaded:
+            if variant.policy not in queues and self._is_asked_for(variant):
+                queues[variant.policy] = QueueRoom(state, variant.policy)
+        return Room(nodes, queues)
+
+    def _doubt(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
+        """Tell what the results of *variant* would not show as it is meant, if they are wanted."""
+        if self._is_asked_for(variant):
+            if variant.policy == "kueue":
+                self._warn(unseen_by_kueue(spec, state))
+            self._warn(evicted_all_the_same(spec.work, variant.policy))
+
+    def _is_asked_for(self, variant: Variant) -> bool:
+        return not self._asked or bool(self._asked & {variant.name, variant.policy})
+
+    def _warn(self, doubts: Iterable[Doubt]) -> None:
+        for path, code, message, fix in doubts:
+            self._report("warning", path, code, message, fix)
 
     @property
     def _tell(self) -> Tell:
@@ -260,12 +314,13 @@ class _Reading:
         self._source.report(self._findings, severity, code, path, message, fix)
 
 
-def _room(loaded: Sequence[_Loaded]) -> PodRoom | None:
-    """Return the nodes that bound pods, which are the same under all rules; Kueue sees none."""
-    for variant, state, nodes in loaded:
-        if variant.policy != "kueue":
-            return PodRoom(nodes.values(), state.resources)
-    return None
+def _resources_of_nodes(loaded: _Loaded) -> set[str]:
+    """Return what some node has, of all that ever are; they are the same under all rules."""
+    resources = loaded.state.resources
+    amounts = (node.allocatable for node in loaded.nodes.values())
+    return {
+        name for each in amounts for name, amount in zip(resources, each, strict=True) if amount
+    }
 
 
 def _has(loaded: Sequence[_Loaded], policy: PolicyName) -> bool:

@@ -16,6 +16,12 @@ def full_name(resource: str) -> str:
     return GPU if resource == "gpu" else resource
 
 
+def as_written(known: Iterable[str]) -> set[str]:
+    """Return the names by which a scenario may call what is *known*."""
+    names = set(known)
+    return names | {"gpu"} if GPU in names else names
+
+
 def added_up(several: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Return the sum of *several*, by resource."""
     total: dict[str, int] = {}

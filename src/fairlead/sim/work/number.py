@@ -123,6 +123,18 @@ def count_defects(number: Number, field: str, *, lowest: int) -> Iterator[WorkEr
             )
 
 
+def highest_draw(count: Number) -> int:
+    """Return the most that may be drawn of a number of pods or jobs that has no defects."""
+    match count:
+        case int():
+            return count
+        case Empirical(values=values):
+            return max(value for value, weight in values if weight)
+        case _:
+            assert count.at_most is not None, "a count has a bound"
+            return count.at_most
+
+
 def _order_defects(at_least: int, at_most: int | None, field: str) -> Iterator[WorkError]:
     if at_most is not None:
         lowest = max(at_least, 0)
