@@ -248,6 +248,8 @@ class Sleepers:
                 if group.took_any or (is_less and self._falls(group, cohort)):
                     self._stirred |= group.kinds
             self._stir_beside(side, cohort, max(before, after))
+        if any(amount < 0 for cohort in path[1:] for amount in self._tree.available(cohort)):
+            self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
 
     def _falls(self, group: _Group, cohort: QueueName) -> bool:
         """Let a group stand where it belongs; return whether there is one beside it as high."""
@@ -263,18 +265,27 @@ class Sleepers:
     def _is_concerned(self, kind: Kind, priority: int) -> bool:
         """Return whether *kind* may ask in its own queue now, has its own quota, or lacks more."""
         assert kind.nomination is not None, "known of those who sleep"
-        assignment, queue, tree = kind.nomination.assignment, kind.queue, self._tree
+        assignment, queue = kind.nomination.assignment, kind.queue
         if assignment is None:
             return False
         within = self._snapshot.rules[queue].preemption.within_cluster_queue
         if within != "Never" and kind.first().priority > priority:
             return True
-        over = [
-            axis
-            for axis, amount in assignment.usage
-            if tree.charged_on(queue, axis) + amount > tree.subtree_on(queue, axis)
-        ]
-        return assignment.need.isdisjoint(over) or not assignment.need.issuperset(over)
+        need = assignment.need
+        if self._snapshot.covers(queue, assignment.usage, need):
+            return True
+        return not all(
+            self._is_own(queue, *each) for each in assignment.usage if each[0] not in need
+        )
+
+    def _may_lack_more(self, kind: Kind) -> bool:
+        """Return whether *kind* sleeps and counts on what its queue may not have any more."""
+        assert kind.nomination is not None, "known of those who sleep"
+        assignment = kind.nomination.assignment
+        if assignment is None:
+            return False
+        others = [each for each in assignment.usage if each[0] not in assignment.need]
+        return not all(self._is_own(kind.queue, *each) for each in others)
 
     def _stir_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
         """Stir those beside *side* who can take from it, or could before it changed."""
@@ -318,11 +329,18 @@ class Sleepers:
                     tree.borrow_limit_on(name, axis) is not None for name in path
                 ):
                     return False
-            else:
-                own = min(tree.retained_on(queue, axis), tree.subtree_on(queue, axis))
-                if tree.charged_on(queue, axis) + amount > own:
-                    return False
+            elif not self._is_own(queue, axis, amount):
+                return False
         return True
+
+    def _is_own(self, queue: QueueName, axis: int, amount: int) -> bool:
+        """Return whether a queue has *amount* of what it keeps for its own, whatever others do.
+
+        Not so where more is used above it than there is: then it may lack even that.
+        """
+        tree, above = self._tree, self._snapshot.parents[queue]
+        has_own = tree.charged_on(queue, axis) + amount <= tree.retained_on(queue, axis)
+        return has_own and (above is None or tree.available_on(above, axis) >= 0)
 
     def _has_room(self, kind: Kind) -> bool:
         assert kind.nomination is not None, "known of those who sleep"
