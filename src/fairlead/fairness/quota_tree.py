@@ -321,19 +321,17 @@ class QuotaTree:
         return rank
 
     def rank_by(self, name: str, axis: int, less: int) -> Rank:
-        """The rank that the node would have at least if it used *less* of an axis.
+        """The rank that the node has at least if it uses *less* of an axis.
 
-        Whatever it used of other resources, and with only that flavor less. Cost: O(flavors).
+        Whatever it uses of other resources then, and of other flavors. Cost: O(1).
         """
         node, column = self._index[name], self._axes[axis]
         parent = self._parents[node]
-        if parent == NOBODY:
+        over = column.usage[node] - less - column.subtree[node]
+        if parent == NOBODY or over <= 0 or not column.listed[node]:
             return LEAST_RANK
-        resource = self._resources[self._resource_at[axis]]
-        column.usage[node] -= less
-        ratio = borrowing_ratio(resource.over(node), resource.lendable[parent])
-        column.usage[node] += less
-        return rank_of(ratio, self._float_weights[node])
+        lendable = self._resources[self._resource_at[axis]].lendable[parent]
+        return rank_of(borrowing_ratio(over, lendable), self._float_weights[node])
 
     def most_to_lose(self, name: str, axis: int, rank: Rank) -> int | None:
         """How much less of an axis the node can use at most and still stand at *rank* or above.
