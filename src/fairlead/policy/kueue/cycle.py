@@ -79,19 +79,23 @@ class KueueCycle:
             if each.name not in known:
                 known[each.name] = nominator.nominate(each)
             nominations[each.name] = known[each.name]
-        order = self._line_up(list(nominations.values()), preempting)
+        yield from self.turns(list(nominations.values()), preempting)
+
+    def turns(
+        self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName] = ()
+    ) -> Iterator[Turn]:
+        """Yield the turn of each head that is nominated already, in the order of turns."""
+        by_name = {each.waiting.name: each for each in nominations}
+        order = self._line_up(nominations, preempting)
         while (name := order.pop()) is not None:
-            turn = self._take_turn(nominations[name])
+            turn = self._take_turn(by_name[name])
             order.changed(turn.nomination.waiting.queue)
             yield turn
 
     def _line_up(
         self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
     ) -> Order:
-        heads = [
-            each.head()._replace(is_preempting=each.waiting.name in preempting)
-            for each in nominations
-        ]
+        heads = [each.head(is_preempting=each.waiting.name in preempting) for each in nominations]
         gates = order_gates(self._settings.feature_gates)
         if self._settings.fair_sharing:
             return Tournament(self._snapshot, heads, gates)
@@ -118,7 +122,7 @@ class KueueCycle:
             if self._snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
                 return Turn(nomination, "nocandidates")
             return self._keep(nomination, "nocandidates", self._reserved(queue, assignment))
-        if not self._fits(nomination, assignment.usage):
+        if not fits_once_left(self._without_victims(), nomination):
             return Turn(nomination, "skipped")
         if nomination.targets and self._later is None:
             self._later = self._snapshot.copy()
@@ -127,16 +131,6 @@ class KueueCycle:
             self._without_victims().let_leave(target.holder)
         outcome: Outcome = "preempting" if nomination.targets else "admitted"
         return self._keep(nomination, outcome, assignment.usage)
-
-    def _fits(self, nomination: Nomination, usage: Usage) -> bool:
-        """Return whether a head fits once its victims and all those before have left."""
-        later = self._without_victims()
-        for target in nomination.targets:
-            later.discharge(target.holder.queue, target.holder.usage)
-        fits = later.fits(nomination.waiting.queue, usage)
-        for target in nomination.targets:
-            later.charge(target.holder.queue, target.holder.usage)
-        return fits
 
     def _without_victims(self) -> Snapshot:
         """Return the snapshot in which all victims so far are gone."""
@@ -169,3 +163,14 @@ class KueueCycle:
             kept = amount if room is None else min(amount, room)
             reserved.append((axis, kept if is_borrowing else max(0, kept)))
         return tuple(reserved)
+
+
+def fits_once_left(snapshot: Snapshot, nomination: Nomination) -> bool:
+    """Return whether a head that has flavors fits in *snapshot* once its victims have left."""
+    assert nomination.assignment is not None, "who has no flavors fits nowhere"
+    for target in nomination.targets:
+        snapshot.discharge(target.holder.queue, target.holder.usage)
+    fits = snapshot.fits(nomination.waiting.queue, nomination.assignment.usage)
+    for target in nomination.targets:
+        snapshot.charge(target.holder.queue, target.holder.usage)
+    return fits

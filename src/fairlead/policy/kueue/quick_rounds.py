@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
-from fairlead.policy.kueue.cycle import KueueCycle, Turn
+from fairlead.policy.kueue.cycle import KueueCycle, Turn, fits_once_left
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
@@ -94,15 +94,22 @@ class QuickRounds(TreeRounds):
         nominations = [self._nominate(head) for head in heads.values()]
         able = [each for each in nominations if each.can_proceed()]
         turns = [_refused(each) for each in nominations if not each.can_proceed()]
-        if len(able) == 1 and able[0].mode() is Mode.FIT:
-            return [*turns, _admitted(able[0])]
-        if len(able) > 1:
-            refused = [each for each in nominations if not each.can_proceed()]
-            refused += [kind.refused() for kind in self._heads(cycle, heads)]
-            nominations = [*able, *self._beside(able, refused)]
-        else:
-            nominations = able
-        return [*turns, *self._compete(nominations, able)] if able else turns
+        if len(able) == 1:
+            return [*turns, self._alone(able[0])]
+        if not able:
+            return turns
+        refused = [turn.nomination for turn in turns]
+        refused += [kind.refused() for kind in self._heads(cycle, heads)]
+        return [*turns, *self._compete([*able, *self._beside(able, refused)], able)]
+
+    def _alone(self, able: Nomination) -> Turn:
+        """Return the turn of the only one who can proceed: nobody takes anything before it."""
+        assert able.assignment is not None, "who can proceed has flavors"
+        if able.mode() is Mode.FIT:
+            return Turn(able, "admitted", able.assignment.usage)
+        if fits_once_left(self.snapshot, able):
+            return Turn(able, "preempting", able.assignment.usage)
+        return Turn(able, "skipped")  # others were admitted since it chose
 
     def _beside(
         self, able: Sequence[Nomination], refused: Iterable[Nomination]
@@ -124,16 +131,16 @@ class QuickRounds(TreeRounds):
         Once none of those who are left has room, the rest of the cycle changes nothing.
         """
         cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
-        known = {each.waiting.name: each for each in nominations}
         left = {each.waiting.name: each for each in able}
+        is_quick = all(each.mode() is Mode.FIT for each in able)
         turns = []
-        for turn in cycle.run([each.waiting for each in nominations], (), known):
+        for turn in cycle.turns(nominations):
             if left.pop(turn.nomination.waiting.name, None) is None:
                 continue
             turns.append(turn)
             if not left or (
                 turn.outcome == "admitted"
-                and all(each.mode() is Mode.FIT for each in able)
+                and is_quick
                 and not any(map(cycle.still_fits, left.values()))
             ):
                 break
@@ -207,8 +214,3 @@ class QuickRounds(TreeRounds):
 
 def _refused(nomination: Nomination) -> Turn:
     return Turn(nomination, "nofit" if nomination.assignment is None else "nocandidates")
-
-
-def _admitted(nomination: Nomination) -> Turn:
-    assert nomination.assignment is not None, "who has room has flavors"
-    return Turn(nomination, "admitted", nomination.assignment.usage)
