@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fairlead.fairness.dominant_share import Rank
 from fairlead.policy.kueue.holder import Claimant
 from fairlead.policy.kueue.most_freed import most_freed
-from fairlead.policy.kueue.preemption_policy import Candidates, asking_by_shares
+from fairlead.policy.kueue.preemption_policy import asked_within, asking_by_shares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 
@@ -35,9 +35,9 @@ def failure_in_sight(
     tree, queue = snapshot.tree, claimant.queue
     if settings.options.priority_override or snapshot.covers(queue, claimant.usage, claimant.need):
         return None
-    asking = asking_by_shares(snapshot, claimant, settings.options)
-    if Candidates(snapshot, claimant, asking).of(queue):
+    if asked_within(snapshot, claimant):
         return None
+    asking = asking_by_shares(snapshot, claimant, settings.options)
     for axis, amount in claimant.usage:
         lacking = amount - tree.available_on(queue, axis)
         bound = most_freed(snapshot, claimant, asking, axis) if lacking > 0 else None

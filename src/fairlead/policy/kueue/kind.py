@@ -60,7 +60,8 @@ class Kind:
     def refused(self) -> Nomination:
         """Return the first one with what was found out: it cannot be admitted, nobody gives way."""
         assert self.nomination is not None, "known of those alone who were looked at"
-        return self.nomination._replace(waiting=self.first())
+        _, counts, assignment, targets = self.nomination
+        return Nomination(self.first(), counts, assignment, targets)
 
     def nominated(self, waiting: Waiting, snapshot: Snapshot) -> Nomination:
         """Return one of them, who has room in *snapshot* or is refused as the others were."""
