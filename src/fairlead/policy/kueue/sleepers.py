@@ -87,6 +87,8 @@ class Sleepers:
         self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
         self._stirred: dict[Kind, None] = {}
         self._count = 0
+        self._hopeful: list[Kind] | None = None  # as it was last told; None: it may be others now
+        self._ways_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
         self._ranks = {name: self._tree.rank(name) for name in snapshot.parents}
         self._groups: dict[QueueName, dict[Hashable, _Group]] = {}  # by side
@@ -104,6 +106,7 @@ class Sleepers:
 
     def forget(self, kind: Kind) -> None:
         """Let *kind* be neither asleep nor awake."""
+        self._hopeful = None
         self._awake.pop(kind, None)
         self._stirred.pop(kind, None)
         sleeper = self._asleep.pop(kind, None)
@@ -178,18 +181,22 @@ class Sleepers:
     def hopeful(self) -> list[Kind]:
         """Return who may be met as things stand: all who are awake, and who sleeps and has room.
 
-        Cost: those who were stirred since, and those for whom the root has room.
+        Not to be changed. Cost: those who were stirred since, and those for whom the root has room;
+        nothing if nothing happened since.
         """
-        for kind, sleeper in self._with_room_at_root():
-            if sleeper.took_any:
-                self._stirred[kind] = None
-        self._settle()
-        roomy = [
-            kind
-            for kind, sleeper in self._with_room_at_root()
-            if not sleeper.took_any and self._has_room(kind)
-        ]
-        return roomy + list(self._awake)
+        if self._hopeful is None:
+            roomy = list(self._with_room_at_root())
+            for kind, sleeper in roomy:
+                if sleeper.took_any:
+                    self._stirred[kind] = None
+            if self._stirred:
+                self._settle()
+                roomy = list(self._with_room_at_root())
+            self._hopeful = [
+                kind for kind, sleeper in roomy if not sleeper.took_any and self._has_room(kind)
+            ]
+            self._hopeful += self._awake
+        return self._hopeful
 
     def _with_room_at_root(self) -> Iterator[tuple[Kind, _Sleeper]]:
         for axis, rooms in self._rooms.items():
@@ -204,8 +211,7 @@ class Sleepers:
     def _settle(self) -> None:
         """Let those who were stirred sleep on if they are plainly refused again, else wake."""
         stirred, self._stirred = self._stirred, {}
-        if stirred:
-            self._snapshot.standing.catch_up()
+        self._snapshot.standing.catch_up()
         for kind in stirred:
             again = self._refuse_again(kind.refused())
             if again is None or not self._sleeps_on(kind, *again):
@@ -213,6 +219,7 @@ class Sleepers:
 
     def _sleeps_on(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> bool:
         """Let *kind* sleep on as it is refused now; return whether it may."""
+        self._hopeful = None
         sleeper, assignment = self._asleep[kind], nomination.assignment
         assert sleeper is not None, "who waits for nothing is not stirred"
         assert found is not None, "a search was in vain"
@@ -236,20 +243,21 @@ class Sleepers:
         *is_less*: it uses nothing any more. Cost: the kinds of claims that come through the queue,
         and those that can be met by it now.
         """
+        self._hopeful = None
         path = self._snapshot.path(queue)
-        for group in list(self._groups.get(queue, {}).values()):
-            for kind in list(group.kinds):
+        for group in self._groups.get(queue, {}).values():
+            for kind in group.kinds:
                 if self._is_concerned(kind, priority):
                     self._stirred[kind] = None
         for side, cohort in pairwise(path):
             before, after = self._ranks[side], self._tree.rank(side)
             self._ranks[side] = after
-            for group in list(self._groups.get(side, {}).values()):
+            for group in self._groups.get(side, {}).values():
                 if group.took_any or (is_less and self._falls(group, cohort)):
                     self._stirred |= group.kinds
             self._stir_beside(side, cohort, max(before, after))
-        if any(amount < 0 for cohort in path[1:] for amount in self._tree.available(cohort)):
-            self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
+            if min(self._tree.available(cohort), default=0) < 0:
+                self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
 
     def _falls(self, group: _Group, cohort: QueueName) -> bool:
         """Let a group stand where it belongs; return whether there is one beside it as high."""
@@ -318,20 +326,29 @@ class Sleepers:
         own, or has a limit and others were taken. Nor where more than one axis is lacking, or may
         come to be because it is not the queue's own: whom a claim may ask depends on which are.
         """
-        tree, path = self._tree, self._snapshot.path(queue)[:-1]
         if found.is_owed or not found.lacking or len(assignment.need) != 1:
             return False
         for axis, amount in assignment.usage:
             if axis in assignment.need:
-                if any(tree.retained_on(name, axis) for name in path):
-                    return False
-                if found.took_any and any(
-                    tree.borrow_limit_on(name, axis) is not None for name in path
-                ):
+                keeps_nothing, has_no_limit = self._way_up(queue, axis)
+                if not keeps_nothing or (found.took_any and not has_no_limit):
                     return False
             elif not self._is_own(queue, axis, amount):
                 return False
         return True
+
+    def _way_up(self, queue: QueueName, axis: int) -> tuple[bool, bool]:
+        """Return whether no node below the root keeps something for its own, and none has a limit.
+
+        As the tree was made, so it is found out once.
+        """
+        found = self._ways_up.get((queue, axis))
+        if found is None:
+            tree, path = self._tree, self._snapshot.path(queue)[:-1]
+            keeps_nothing = not any(tree.retained_on(name, axis) for name in path)
+            has_no_limit = all(tree.borrow_limit_on(name, axis) is None for name in path)
+            found = self._ways_up[queue, axis] = keeps_nothing, has_no_limit
+        return found
 
     def _is_own(self, queue: QueueName, axis: int, amount: int) -> bool:
         """Return whether a queue has *amount* of what it keeps for its own, whatever others do.
