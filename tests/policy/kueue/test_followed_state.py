@@ -225,9 +225,11 @@ def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
     looked_at: list[str] = []
     nominate = QuickNominator.nominate
 
-    def listen(self: QuickNominator, waiting: Waiting, shape: Hashable) -> QuickNomination:
+    def listen(
+        self: QuickNominator, waiting: Waiting, shape: Hashable, *, is_in_doubt: bool
+    ) -> QuickNomination:
         looked_at.append(waiting.name)
-        return nominate(self, waiting, shape)
+        return nominate(self, waiting, shape, is_in_doubt=is_in_doubt)
 
     monkeypatch.setattr(QuickNominator, "nominate", listen)
     add(state, {"name": "late", "queue": "q0", "asks": "1", "created": "3"})

@@ -6,7 +6,7 @@ they have left, which counts in the order of turns; but whoever comes later must
 victims so far were gone. So two snapshots are kept once there are any: with them, and without.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
@@ -23,6 +23,10 @@ from fairlead.policy.kueue.tournament import Tournament
 Outcome: TypeAlias = Literal[
     "admitted", "preempting", "skipped", "nofit", "nocandidates", "deferred"
 ]
+
+
+LookAgain: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
+"""Returns what a nominated head needs, with the same flavors, in a snapshot without the victims."""
 
 
 class Turn(NamedTuple):
@@ -51,12 +55,22 @@ class Order(Protocol):
 class KueueCycle:
     """The turns of one cycle."""
 
-    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
-        """Prepare a cycle on *snapshot*, which will hold what the turns come to."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        look_again: LookAgain | None = None,
+    ) -> None:
+        """Prepare a cycle on *snapshot*, which will hold what the turns come to.
+
+        *look_again* nominates those anew of whose victims some went to others; None: in full.
+        """
         self._snapshot = snapshot
         self._axes = axes
         self._settings = settings
         gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
+        self._look_again = look_again or self._nominate_again
         self._looks_again = dict(settings.feature_gates).get(gate, True)
         self._later: Snapshot | None = None  # without the victims; None: there are none yet
         self._victims: set[WorkloadName] = set()  # of all turns so far
@@ -107,13 +121,17 @@ class KueueCycle:
         if any(target.holder.name in self._victims for target in nomination.targets):
             if not self._looks_again:
                 return Turn(nomination, "skipped")
-            again = Nominator(self._without_victims(), self._axes, self._settings)
-            nomination = again.nominate(nomination.waiting, nomination.assignment.flavors)
+            nomination = self._look_again(self._without_victims(), nomination)
             if nomination.assignment is not None and nomination.mode() is Mode.FIT:
                 return self._keep(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
         return self._settle(nomination, nomination.assignment)
+
+    def _nominate_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+        assert nominated.assignment is not None, "who asked others to give way has flavors"
+        again = Nominator(snapshot, self._axes, self._settings)
+        return again.nominate(nominated.waiting, nominated.assignment.flavors)
 
     def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
         """Let a head that could be met have what it needs, if that is still there."""

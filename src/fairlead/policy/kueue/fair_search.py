@@ -33,16 +33,18 @@ def fair_targets(
     claimant: Claimant,
     settings: KueueSettings,
     in_vain: Callable[[FailedSearch], None] | None = None,
+    *,
+    looks_ahead: bool = True,
 ) -> list[Target]:
     """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
     How a search ends that is *in_vain* is told. Cost: grows with the queues asked and the victims
     taken; a side of the tree that borrows less than the claimant's is not looked into, and where
-    all others have too little, nobody is asked.
+    all others have too little, nobody is asked, if it *looks_ahead*.
     """
     snapshot.standing.catch_up()
-    failed = failure_in_sight(snapshot, claimant, settings)
+    failed = failure_in_sight(snapshot, claimant, settings) if looks_ahead else None
     if failed is not None:
         if in_vain is not None:
             in_vain(failed)

@@ -6,7 +6,7 @@ one resource alone. From which height in the tree quota is borrowed is not told:
 and where everybody may reclaim, nothing depends on it.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, QuotaAxes
@@ -35,13 +35,18 @@ class QuickNominator:
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
         """Know nobody yet."""
         self._snapshot = snapshot
+        self._axes = axes
         self._settings = settings
         self._plain = Nominator(snapshot, axes, settings)
         self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
         self._known: dict[tuple[QueueName, Hashable], Assignment | None] = {}
 
-    def nominate(self, head: Waiting, shape: Hashable) -> QuickNomination:
+    def nominate(
+        self, head: Waiting, shape: Hashable, *, is_in_doubt: bool = False
+    ) -> QuickNomination:
         """Return what *head* needs, who asks as *shape* says.
+
+        If it *is_in_doubt* whether it is plainly refused, that need not be found out again.
 
         Law: but for the height from which it borrows, the nomination is that of `Nominator`.
         """
@@ -55,7 +60,8 @@ class QuickNominator:
         if not lacking:
             return QuickNomination(Nomination(head, counts, assignment))
         assignment = assignment._replace(mode=Mode.NO_CANDIDATES, need=lacking)
-        targets, failed = self._search(head.claimant(assignment.usage, lacking))
+        claimant = head.claimant(assignment.usage, lacking)
+        targets, failed = self._search(claimant, looks_ahead=not is_in_doubt)
         return QuickNomination(Nomination(head, counts, assignment, targets), failed)
 
     def _assignment(self, head: Waiting, shape: Hashable) -> Assignment | None:
@@ -87,10 +93,33 @@ class QuickNominator:
             refused = refused._replace(assignment=assignment._replace(need=need))
         return QuickNomination(refused, failed)
 
-    def _search(self, claimant: Claimant) -> tuple[tuple[Target, ...], FailedSearch | None]:
+    def look_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+        """Return what a head needs in *snapshot*, a later one of the same tree.
+
+        Law: but for the height from which it borrows, that is what `Nominator` finds there.
+        """
+        head, assignment = nominated.waiting, nominated.assignment
+        assert assignment is not None, "who asked others to give way has flavors"
+        if head.may_shrink():
+            again = Nominator(snapshot, self._axes, self._settings)
+            return again.nominate(head, assignment.flavors)
+        lacking = snapshot.lacking(head.queue, assignment.usage)
+        mode = Mode.NO_CANDIDATES if lacking else Mode.FIT
+        assignment = assignment._replace(mode=mode, need=lacking)
+        targets: Sequence[Target] = ()
+        if lacking:
+            claimant = head.claimant(assignment.usage, lacking)
+            targets = fair_targets(snapshot, claimant, self._settings)
+        return Nomination(head, nominated.counts, assignment, tuple(targets))
+
+    def _search(
+        self, claimant: Claimant, *, looks_ahead: bool
+    ) -> tuple[tuple[Target, ...], FailedSearch | None]:
         """Return who gives way; if nobody does, how the search ended."""
         failed: list[FailedSearch] = []
-        targets = fair_targets(self._snapshot, claimant, self._settings, failed.append)
+        targets = fair_targets(
+            self._snapshot, claimant, self._settings, failed.append, looks_ahead=looks_ahead
+        )
         return tuple(targets), failed[0] if failed else None
 
 

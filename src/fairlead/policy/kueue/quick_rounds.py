@@ -130,7 +130,9 @@ class QuickRounds(TreeRounds):
 
         Once none of those who are left has room, the rest of the cycle changes nothing.
         """
-        cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
+        cycle = KueueCycle(
+            self.snapshot.copy(), self._axes, self._settings, self._view.nominator.look_again
+        )
         left = {each.waiting.name: each for each in able}
         is_quick = all(each.mode() is Mode.FIT for each in able)
         turns = []

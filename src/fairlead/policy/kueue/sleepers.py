@@ -87,6 +87,8 @@ class Sleepers:
         self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
         self._stirred: dict[Kind, None] = {}
         self._count = 0
+        self._changes = 0  # so far
+        self._in_doubt: dict[Kind, int] = {}  # after how many changes those woke who were stirred
         self._hopeful: list[Kind] | None = None  # as it was last told; None: it may be others now
         self._ways_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
@@ -99,6 +101,10 @@ class Sleepers:
         """Return whether *kind* was refused and nothing changed that it waits for but room."""
         return kind in self._asleep and kind not in self._stirred
 
+    def is_in_doubt(self, kind: Kind) -> bool:
+        """Return whether it is known that *kind*, as things stand, is not plainly refused."""
+        return self._in_doubt.get(kind) == self._changes
+
     def wake(self, kind: Kind) -> None:
         """Let *kind* be looked at."""
         self.forget(kind)
@@ -107,6 +113,7 @@ class Sleepers:
     def forget(self, kind: Kind) -> None:
         """Let *kind* be neither asleep nor awake."""
         self._hopeful = None
+        self._in_doubt.pop(kind, None)
         self._awake.pop(kind, None)
         self._stirred.pop(kind, None)
         sleeper = self._asleep.pop(kind, None)
@@ -216,6 +223,7 @@ class Sleepers:
             again = self._refuse_again(kind.refused())
             if again is None or not self._sleeps_on(kind, *again):
                 self.wake(kind)
+                self._in_doubt[kind] = self._changes
 
     def _sleeps_on(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> bool:
         """Let *kind* sleep on as it is refused now; return whether it may."""
@@ -244,6 +252,7 @@ class Sleepers:
         and those that can be met by it now.
         """
         self._hopeful = None
+        self._changes += 1
         path = self._snapshot.path(queue)
         for group in self._groups.get(queue, {}).values():
             for kind in group.kinds:

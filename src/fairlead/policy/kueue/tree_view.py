@@ -36,12 +36,12 @@ class TreeView:
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
         """Begin with *snapshot*, in which nobody has quota."""
         self.snapshot = snapshot
-        self._nominator = QuickNominator(snapshot, axes, settings)
+        self.nominator = QuickNominator(snapshot, axes, settings)
         self.lines = {name: QueueLine(name) for name in snapshot.rules}
         self.waited_for: dict[QueueName, QueueLine] = {}  # those in which somebody waits
         self.preempting: dict[QueueName, QueueLine] = {}  # in which somebody stays the head
         self.tops = {name: snapshot.path(name)[-2:][0] for name in snapshot.rules}  # below the root
-        self.sleepers = Sleepers(snapshot, self._nominator.refuse_again)
+        self.sleepers = Sleepers(snapshot, self.nominator.refuse_again)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
         self._shapes: dict[WorkloadName, Hashable] = {}
@@ -82,7 +82,9 @@ class TreeView:
         kind = self.kind_of(waiting)
         if self.sleepers.is_asleep(kind):
             return kind.nominated(waiting, self.snapshot)
-        found, failed = self._nominator.nominate(waiting, self._shapes[waiting.name])
+        found, failed = self.nominator.nominate(
+            waiting, self._shapes[waiting.name], is_in_doubt=self.sleepers.is_in_doubt(kind)
+        )
         if not found.can_proceed():
             self.sleepers.refuse(kind, found, failed)
         return found
