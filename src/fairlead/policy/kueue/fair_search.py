@@ -7,7 +7,7 @@ What the first round refused is asked once more under the second strategy, one w
 If all that fails, the search may begin anew with an option by which importance overrules shares.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
@@ -162,8 +162,8 @@ class FairSearch:
             order.refresh(queue)
         return False
 
-    def _standing(self, cohort: QueueName, besides: QueueName | None) -> Sequence[Entry]:
-        """Return the order below *cohort*, to which the search has not led yet."""
+    def _standing(self, cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
+        """Return the order at rest below *cohort*; those *besides* are not at rest."""
         return self._snapshot.standing.below(cohort, self._candidates.asking_others, besides)
 
     def _ask_again(self) -> bool:
@@ -179,9 +179,10 @@ class FairSearch:
             return [each for each in self._candidates.of(queue) if each.name not in gone]
 
         (strategy,) = self._second
-        # As long as nobody was taken, all stand as they stood before the first round.
-        standing = None if self.choices else self._standing
-        order = FairOrder(self._snapshot, self._path, refused, standing)
+        # Where nobody was taken, all stand as they stood before the first round.
+        losing = {choice.holder.queue for choice in self.choices}
+        moved = {name for queue in losing for name in self._snapshot.path(queue)}
+        order = FairOrder(self._snapshot, self._path, refused, self._standing, moved)
         hopeless = self._hopeless(strategy)
         while (queue := order.next(hopeless)) is not None:
             sides = self._sides(queue, strategy)
