@@ -29,14 +29,14 @@ class QueueLine:
         """Return the kind of workloads of *shape*."""
         found = self._kinds.get(shape)
         if found is None:
-            found = self._kinds[shape] = Kind(self.queue)
+            found = self._kinds[shape] = Kind(self.queue, shape)
         return found
 
-    def changed(self, shape: Hashable) -> None:
-        """Take in that somebody of *shape* came or went."""
+    def changed(self, kind: Kind) -> None:
+        """Take in that somebody of *kind* came or went."""
         self._order = None
-        if not self._kinds[shape]:
-            del self._kinds[shape]
+        if not kind:
+            del self._kinds[kind.shape]
 
     def order(self) -> list[Kind]:
         """Return the kinds in the order of their first; not to be changed."""

@@ -29,6 +29,14 @@ class QuickNomination(NamedTuple):
     failed: FailedSearch | None = None
 
 
+class _Facts(NamedTuple):
+    """What does not depend on what others use."""
+
+    may_shrink: bool
+    counts: tuple[int, ...]
+    assignment: Assignment | None  # as if it fitted; None: it never does
+
+
 class QuickNominator:
     """Nominates on one snapshot, as it is when asked, from plan to plan."""
 
@@ -39,7 +47,7 @@ class QuickNominator:
         self._settings = settings
         self._plain = Nominator(snapshot, axes, settings)
         self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
-        self._known: dict[tuple[QueueName, Hashable], Assignment | None] = {}
+        self._known: dict[tuple[QueueName, Hashable], _Facts] = {}
 
     def nominate(
         self, head: Waiting, shape: Hashable, *, is_in_doubt: bool = False
@@ -50,10 +58,9 @@ class QuickNominator:
 
         Law: but for the height from which it borrows, the nomination is that of `Nominator`.
         """
-        if head.may_shrink():
+        may_shrink, counts, assignment = self._facts(head, shape)
+        if may_shrink:
             return QuickNomination(self._plain.nominate(head))
-        assignment = self._assignment(head, shape)
-        counts = head.counts()
         if assignment is None:
             return QuickNomination(Nomination(head, counts, None))
         lacking = self._snapshot.lacking(head.queue, assignment.usage)
@@ -64,18 +71,18 @@ class QuickNominator:
         targets, failed = self._search(claimant, looks_ahead=not is_in_doubt)
         return QuickNomination(Nomination(head, counts, assignment, targets), failed)
 
-    def _assignment(self, head: Waiting, shape: Hashable) -> Assignment | None:
-        """Return the flavors of *head* as if it fitted; None if it never does."""
+    def _facts(self, head: Waiting, shape: Hashable) -> _Facts:
+        """Return what all have in common who ask as *head*."""
         key = (head.queue, shape)
-        if key in self._known:
-            return self._known[key]
-        found = self._assigner.assign(head)
-        if found is not None:
-            found = found._replace(mode=Mode.FIT, need=frozenset(), borrow=0)
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[key] = found
-        return found
+        facts = self._known.get(key)
+        if facts is None:
+            found = self._assigner.assign(head)
+            if found is not None:
+                found = found._replace(mode=Mode.FIT, need=frozenset(), borrow=0)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
+        return facts
 
     def refuse_again(self, refused: Nomination) -> QuickNomination | None:
         """Return what one who was refused needs now if it plainly still is; None: to be looked at.

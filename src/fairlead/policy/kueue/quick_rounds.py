@@ -92,8 +92,13 @@ class QuickRounds(TreeRounds):
             elif not line.is_asked_again and line.left:
                 heads[queue] = line.left[0].first()
         nominations = [self._nominate(head) for head in heads.values()]
-        able = [each for each in nominations if each.can_proceed()]
-        turns = [_refused(each) for each in nominations if not each.can_proceed()]
+        able: list[Nomination] = []
+        turns: list[Turn] = []
+        for each in nominations:
+            if each.can_proceed():
+                able.append(each)
+            else:
+                turns.append(_refused(each))
         if len(able) == 1:
             return [*turns, self._alone(able[0])]
         if not able:

@@ -4,7 +4,6 @@ What a plan decides is done here at once, as if it were carried out. If it was n
 of the state puts it right: whoever was decided about is read again.
 """
 
-from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
@@ -44,7 +43,7 @@ class TreeView:
         self.sleepers = Sleepers(snapshot, self.nominator.refuse_again)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
-        self._shapes: dict[WorkloadName, Hashable] = {}
+        self._kinds: dict[WorkloadName, Kind] = {}  # of those who wait
 
     def read(self, name: WorkloadName, now: Known | None) -> None:
         """Take in what *name* is now; None: of no matter here. Cost: what that changes."""
@@ -75,7 +74,7 @@ class TreeView:
 
     def kind_of(self, waiting: Waiting) -> Kind:
         """Return the kind of one who waits."""
-        return self.lines[waiting.queue].kind(self._shapes[waiting.name])
+        return self._kinds[waiting.name]
 
     def nominate(self, waiting: Waiting) -> Nomination:
         """Nominate one who waits, and let its kind sleep if it is refused."""
@@ -83,7 +82,7 @@ class TreeView:
         if self.sleepers.is_asleep(kind):
             return kind.nominated(waiting, self.snapshot)
         found, failed = self.nominator.nominate(
-            waiting, self._shapes[waiting.name], is_in_doubt=self.sleepers.is_in_doubt(kind)
+            waiting, kind.shape, is_in_doubt=self.sleepers.is_in_doubt(kind)
         )
         if not found.can_proceed():
             self.sleepers.refuse(kind, found, failed)
@@ -112,25 +111,24 @@ class TreeView:
         waiting = now.waiting
         line = self.lines[waiting.queue]
         shape = shape_of(waiting, self.snapshot.rules[waiting.queue].preemption)
-        self._known[waiting.name] = now
-        self._shapes[waiting.name] = shape
         kind = line.kind(shape)
+        self._known[waiting.name] = now
+        self._kinds[waiting.name] = kind
         if not kind:
             self.sleepers.wake(kind)
         kind.add(waiting)
-        line.changed(shape)
+        line.changed(kind)
         self.waited_for[waiting.queue] = line
         if now.is_preempting:
             line.preempting[waiting.name] = waiting
             self.preempting[waiting.queue] = line
 
     def _drop(self, waiting: Waiting) -> None:
-        line, shape = self.lines[waiting.queue], self._shapes.pop(waiting.name)
-        kind = line.kind(shape)
+        line, kind = self.lines[waiting.queue], self._kinds.pop(waiting.name)
         kind.drop(waiting)
         if not kind:
             self.sleepers.forget(kind)
-        line.changed(shape)
+        line.changed(kind)
         if not line:
             del self.waited_for[waiting.queue]
         if line.preempting.pop(waiting.name, None) and not line.preempting:
