@@ -133,24 +133,28 @@ class QuickRounds(TreeRounds):
     def _compete(self, nominations: Sequence[Nomination], able: Sequence[Nomination]) -> list[Turn]:
         """Return the turns of those *able* to proceed, among all who have been nominated.
 
-        Once none of those who are left has room, the rest of the cycle changes nothing.
+        Once none of those who are left has room, the rest of the cycle changes nothing. What the
+        turns keep is charged while they last: copying the snapshot would cost more than all that.
         """
         cycle = KueueCycle(
-            self.snapshot.copy(), self._axes, self._settings, self._view.nominator.look_again
+            self.snapshot, self._axes, self._settings, self._view.nominator.look_again
         )
         left = {each.waiting.name: each for each in able}
-        is_quick = all(each.mode() is Mode.FIT for each in able)
+        all_fit = all(each.mode() is Mode.FIT for each in able)
         turns = []
         for turn in cycle.turns(nominations):
             if left.pop(turn.nomination.waiting.name, None) is None:
+                assert not turn.kept, "who is refused keeps nothing where it may always reclaim"
                 continue
             turns.append(turn)
             if not left or (
                 turn.outcome == "admitted"
-                and is_quick
+                and all_fit
                 and not any(map(cycle.still_fits, left.values()))
             ):
                 break
+        for turn in turns:
+            self.snapshot.discharge(turn.nomination.waiting.queue, turn.kept)
         return [*turns, *[Turn(each, "skipped") for each in left.values()]]
 
     def _nominate(self, head: Waiting) -> Nomination:
