@@ -138,9 +138,11 @@ class QuotaAxis:
                 before[node] = used
                 self.ranks.before.setdefault(node, ranks[node])
             ranks[node] = None
-            noticed = self.noticed(node, amount) if retained[node] else amount
-            usage[node] = used + amount
-            amount, node = noticed, parents[node]
+            later = usage[node] = used + amount
+            kept = retained[node]
+            if kept:  # only what exceeds it is noticed, now and later
+                amount = max(later, kept) - max(used, kept)
+            node = parents[node]
 
     def changes(self) -> set[int]:
         """The nodes whose usage is not what it was when last asked. Cost: those touched since."""

@@ -138,7 +138,8 @@ class FairSearch:
     def fits(self) -> bool:
         """Tell whether the claimant, which is charged already, has room."""
         tree, queue = self._tree, self._claimant.queue
-        return all(tree.available_on(queue, axis) >= 0 for axis, _ in self._claimant.usage)
+        left = [tree.available_on(queue, axis) for axis, _ in self._claimant.usage]
+        return min(left, default=0) >= 0
 
     def _asking_others(self) -> Asking:
         """Return how other queues are asked: options bind only who goes beyond its own quota."""
