@@ -81,7 +81,11 @@ class LineInPlan:
         if self.preempting is None:
             del self.left[: cycle - self._begin]
 
-    def goes_on(self, cycle: int) -> None:
-        """Let whoever is first now be the head in the next cycle after *cycle*."""
-        self.left = sorted((kind for kind in self.left if kind), key=Kind.place)
+    def goes_on(self, cycle: int, *, is_shorter: bool) -> None:
+        """Let whoever is first now be the head in the next cycle after *cycle*.
+
+        *is_shorter*: somebody was admitted in it, so that others may be the first of their kind.
+        """
+        if is_shorter:
+            self.left = sorted([kind for kind in self.left if kind], key=Kind.place)
         self._begin = cycle + 1

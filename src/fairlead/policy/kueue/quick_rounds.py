@@ -220,7 +220,7 @@ class QuickRounds(TreeRounds):
                 line.preempting = None
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed
-        line.goes_on(cycle)
+        line.goes_on(cycle, is_shorter=turn.outcome == "admitted")
 
 
 def _refused(nomination: Nomination) -> Turn:
