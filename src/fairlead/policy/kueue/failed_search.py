@@ -22,6 +22,7 @@ class FailedSearch(NamedTuple):
     lacking: tuple[tuple[int, int], ...]  # by axis, in the end
     took_any: bool  # or might have
     is_owed: bool  # within its own quota: shares do not count
+    is_counted: bool = False  # not searched: in whichever order others are asked, it fails
 
 
 def failure_in_sight(
@@ -43,5 +44,5 @@ def failure_in_sight(
         bound = most_freed(snapshot, claimant, asking, axis) if lacking > 0 else None
         if bound is not None and bound.amount < lacking:
             left = ((axis, lacking - bound.amount),)
-            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False)
+            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False, is_counted=True)
     return None

@@ -60,15 +60,14 @@ class _Group:
 class _Sleeper:
     """Where a kind is listed while it sleeps."""
 
-    __slots__ = ("groups", "number", "ranks", "room", "took_any")
+    __slots__ = ("groups", "is_counted", "number", "ranks", "room", "took_any")
 
-    def __init__(
-        self, number: int, room: tuple[int, int], ranks: tuple[Rank, ...], *, took_any: bool
-    ) -> None:
+    def __init__(self, number: int, room: tuple[int, int], found: FailedSearch) -> None:
         self.number = number
         self.room = room  # an axis, and how much has to be available there
-        self.ranks = ranks
-        self.took_any = took_any
+        self.ranks = found.ranks
+        self.took_any = found.took_any
+        self.is_counted = found.is_counted
         self.groups: list[_Group] = []
 
 
@@ -146,7 +145,7 @@ class Sleepers:
             return
         self._count += 1
         room = self._room_for(kind, found)
-        sleeper = _Sleeper(self._count, room, found.ranks, took_any=found.took_any)
+        sleeper = _Sleeper(self._count, room, found)
         self._asleep[kind] = sleeper
         self._wait_for_room(kind, sleeper)
         self._group(kind, sleeper, assignment.usage, found)
@@ -238,6 +237,7 @@ class Sleepers:
             self.refuse(kind, nomination, found)
             return True
         kind.nomination = nomination
+        sleeper.is_counted = found.is_counted
         room = self._room_for(kind, found)
         if room != sleeper.room:
             self._give_up_room(sleeper)
@@ -245,8 +245,23 @@ class Sleepers:
             self._wait_for_room(kind, sleeper)
         return True
 
+    def told(self, queue: QueueName, priority: int) -> None:
+        """Take in that a holder of *queue* with *priority* was told to leave, and uses what it did.
+
+        It is asked before others now. That is nothing to those of whom it was counted that all
+        together are too few. Cost: as for any change.
+        """
+        before, self._stirred = self._stirred, {}
+        self.changed(queue, priority, is_less=False)
+        searched = [kind for kind in self._stirred if not self._is_counted(kind)]
+        self._stirred = before | dict.fromkeys(searched)
+
+    def _is_counted(self, kind: Kind) -> bool:
+        sleeper = self._asleep[kind]
+        return sleeper is not None and sleeper.is_counted
+
     def changed(self, queue: QueueName, priority: int, *, is_less: bool) -> None:
-        """Take in that a holder of *queue* with *priority* came, was told to leave, or has left.
+        """Take in that a holder of *queue* with *priority* came, is seen anew, or has left.
 
         *is_less*: it uses nothing any more. Cost: the kinds of claims that come through the queue,
         and those that can be met by it now.

@@ -105,7 +105,7 @@ class TreeView:
         """Note that one who has quota was told to leave; the snapshot knows it already."""
         self._known[holder.name] = holder._replace(is_evicted=True)
         self.decided.add(holder.name)
-        self.sleepers.changed(holder.queue, holder.priority, is_less=False)
+        self.sleepers.told(holder.queue, holder.priority)
 
     def _add(self, now: InLine) -> None:
         waiting = now.waiting
