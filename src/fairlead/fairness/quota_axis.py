@@ -39,6 +39,7 @@ class QuotaAxis:
         "subtree",
         "usage",
         "usage_before",
+        "ways",
     )
 
     def __init__(
@@ -65,6 +66,7 @@ class QuotaAxis:
         self.usage = usage
         self.usage_before: dict[int, int] = {}  # of nodes touched since `changes`
         self._gather(families)
+        self.ways = self._ways()
         self.lendable: dict[int, int] = {}  # the potential of each node that has children
         for parent, _ in families:
             self.lendable[parent] = self.potential(parent)
@@ -74,7 +76,7 @@ class QuotaAxis:
         twin = QuotaAxis.__new__(QuotaAxis)  # field by field: `copy` takes four times as long
         twin.number, twin.nodes, twin.parents = self.number, self.nodes, self.parents
         twin.subtree, twin.retained, twin.listed = self.subtree, self.retained, self.listed
-        twin.lendable, twin.borrow_limits = self.lendable, self.borrow_limits
+        twin.lendable, twin.borrow_limits, twin.ways = self.lendable, self.borrow_limits, self.ways
         twin.usage = self.usage.copy()
         twin.usage_before = {}
         twin.ranks = ranks
@@ -101,6 +103,18 @@ class QuotaAxis:
             if limit is not None:
                 retained[parent] = max(0, subtree[parent] - limit)
 
+    def _ways(self) -> list[tuple[int, ...]]:
+        """From each node upward, those that retain something or have a limit, then the root."""
+        ways: list[tuple[int, ...]] = []
+        for node, parent in enumerate(self.parents):
+            if parent == NOBODY:
+                ways.append((node,))
+            elif self.retained[node] or self.borrow_limits[node] is not None:
+                ways.append((node, *ways[parent]))
+            else:
+                ways.append(ways[parent])
+        return ways
+
     def potential(self, node: int) -> int:
         """What the node could use at most; its ancestors' values must be known."""
         parent = self.parents[node]
@@ -124,9 +138,11 @@ class QuotaAxis:
                 before[node] = used
                 self.ranks.before.setdefault(node, ranks[node])
             ranks[node] = None
-            noticed = self.noticed(node, amount) if retained[node] else amount
-            usage[node] = used + amount
-            amount, node = noticed, parents[node]
+            later = usage[node] = used + amount
+            kept = retained[node]
+            if kept:  # only what exceeds it is noticed, now and later
+                amount = max(later, kept) - max(used, kept)
+            node = parents[node]
 
     def changes(self) -> set[int]:
         """The nodes whose usage is not what it was when last asked. Cost: those touched since."""
@@ -160,21 +176,25 @@ class QuotaAxis:
         """What the node can still use; may be negative.
 
         Seen from the node, each borrowing limit on the way to the root bounds the sum of the
-        unused retained quota met so far and the room under that limit.
+        unused retained quota met so far and the room under that limit. Cost: the nodes on the way
+        that retain something or have a limit.
         """
+        way = self.ways[node]
+        root = way[-1]
+        reach = self.subtree[root] - self.usage[root]
+        if len(way) == 1:
+            return reach
         slack = 0
         bound: int | None = None
-        parents, limits = self.parents, self.borrow_limits
-        while (parent := parents[node]) != NOBODY:
-            retained, limit = self.retained[node], limits[node]
-            if retained or limit is not None:  # so for few nodes
-                beyond = self.usage[node] - retained
-                slack += max(0, -beyond)
-                if limit is not None:
-                    room = slack + self.subtree[node] - retained - max(0, beyond) + limit
-                    bound = room if bound is None else min(bound, room)
-            node = parent
-        reach = slack + self.subtree[node] - self.usage[node]
+        for node in way[:-1]:
+            retained, limit = self.retained[node], self.borrow_limits[node]
+            beyond = self.usage[node] - retained
+            if beyond < 0:
+                slack -= beyond
+            if limit is not None:
+                room = slack + self.subtree[node] - retained - max(0, beyond) + limit
+                bound = room if bound is None else min(bound, room)
+        reach += slack
         return reach if bound is None else min(bound, reach)
 
     def ends_at(self, node: int, *, of_potential: bool) -> int:

@@ -88,6 +88,8 @@ class QuotaTree:
             for name in names
         ]
         self._resource_at = [names.index(name) for name in axis_resources]
+        self._columns = _columns(self._resources)
+        self._is_plain = len(self._resources) == len(self._axes)  # one flavor of each resource
 
     def copy(self) -> "QuotaTree":
         """A tree of the same quota and usage, whose usage changes on its own from now on."""
@@ -95,7 +97,7 @@ class QuotaTree:
         axes = {id(axis): axis.copy(ranks) for axis in self._axes}
         resources = [resource.on(axes) for resource in self._resources]
         own = {"_ranks": ranks, "_axes": list(axes.values()), "_resources": resources}
-        vars(twin).update(vars(self) | own)
+        vars(twin).update(vars(self) | own | {"_columns": _columns(resources)})
         return twin
 
     def charge(self, name: str, amounts: Sequence[int]) -> None:
@@ -174,6 +176,15 @@ class QuotaTree:
             amount <= 0 or amount <= axis.available(node)
             for axis, amount in zip(self._axes, request, strict=True)
         )
+
+    def lacking(self, name: str, request: Iterable[tuple[int, int]]) -> list[int]:
+        """The axes of which more is requested than is available, if anything. Cost: as `fits`."""
+        node, axes = self._index[name], self._axes
+        return [
+            number
+            for number, amount in request
+            if amount > 0 and amount > axes[number].available(node)
+        ]
 
     def available_on(self, name: str, axis: int) -> int:
         """What the node can still use now of one axis. Cost: O(depth)."""
@@ -321,19 +332,17 @@ class QuotaTree:
         return rank
 
     def rank_by(self, name: str, axis: int, less: int) -> Rank:
-        """The rank that the node would have at least if it used *less* of an axis.
+        """The rank that the node has at least if it uses *less* of an axis.
 
-        Whatever it used of other resources, and with only that flavor less. Cost: O(flavors).
+        Whatever it uses of other resources then, and of other flavors. Cost: O(1).
         """
         node, column = self._index[name], self._axes[axis]
         parent = self._parents[node]
-        if parent == NOBODY:
+        over = column.usage[node] - less - column.subtree[node]
+        if parent == NOBODY or over <= 0 or not column.listed[node]:
             return LEAST_RANK
-        resource = self._resources[self._resource_at[axis]]
-        column.usage[node] -= less
-        ratio = borrowing_ratio(resource.over(node), resource.lendable[parent])
-        column.usage[node] += less
-        return rank_of(ratio, self._float_weights[node])
+        lendable = self._resources[self._resource_at[axis]].lendable[parent]
+        return rank_of(borrowing_ratio(over, lendable), self._float_weights[node])
 
     def most_to_lose(self, name: str, axis: int, rank: Rank) -> int | None:
         """How much less of an axis the node can use at most and still stand at *rank* or above.
@@ -363,25 +372,43 @@ class QuotaTree:
         return max(0, over - max(0, kept))
 
     def prospect(self, name: str, more: Sequence[tuple[int, int]]) -> Prospect:
-        """How the node would stand if it used *more*, by axis; its usage stays as it is.
+        """How the node would stand if it used *more*, none below 0, by axis; its usage stays.
 
         What its parent would notice leads to the parent's prospect, and so on upward, as if the
         lowest of them were charged. A root borrows nothing, whatever it uses. Cost: O(axes).
         """
         node, axes = self._index[name], self._axes
-        if self._parents[node] == NOBODY:
+        parent = self._parents[node]
+        if parent == NOBODY:
             return OF_A_ROOT
+        # Nothing is used less, so it stands at least as high as now, or higher by what it uses.
+        rank = self._ranks.now[node] or self.rank(name)
         noticed, borrows = [], False
         for number, amount in more:
             axis = axes[number]
-            noticed.append((number, axis.noticed(node, amount) if axis.retained[node] else amount))
-            axis.usage[node] += amount
-            if axis.usage[node] > axis.subtree[node] and axis.listed[node]:
+            used, retained = axis.usage[node], axis.retained[node]
+            later = used + amount
+            over = later - axis.subtree[node]
+            if over > 0 and axis.listed[node]:
                 borrows = True
+                if self._is_plain:
+                    ratio = borrowing_ratio(over, axis.lendable[parent])
+                    rank = max(rank, rank_of(ratio, self._float_weights[node]))
+            if retained:  # only what exceeds it is noticed, now and later
+                amount = max(later, retained) - max(used, retained)
+            noticed.append((number, amount))
+        if not self._is_plain:
+            rank = self._rank_with(node, more)
+        return Prospect(borrows, rank, tuple(noticed))
+
+    def _rank_with(self, node: int, more: Sequence[tuple[int, int]]) -> Rank:
+        """The rank of a node if it used *more*."""
+        for number, amount in more:
+            self._axes[number].usage[node] += amount
         rank = self._rank(node)
         for number, amount in more:
-            axes[number].usage[node] -= amount
-        return Prospect(borrows, rank, tuple(noticed))
+            self._axes[number].usage[node] -= amount
+        return rank
 
     def dominant_shares(self) -> dict[str, DominantShare]:
         """The share of every node: ``dominant_share`` for all, at a fraction of the cost.
@@ -412,14 +439,14 @@ class QuotaTree:
         if parent == NOBODY:
             return LEAST_RANK
         worst = 0.0
-        for resource in self._resources:
+        for columns, lendable in self._columns:
             over = 0
-            for axis in resource.axes:
-                beyond = axis.usage[node] - axis.subtree[node]
-                if beyond > 0 and axis.listed[node]:
+            for usage, subtree, listed in columns:
+                beyond = usage[node] - subtree[node]
+                if beyond > 0 and listed[node]:
                     over += beyond
             if over:
-                worst = max(worst, borrowing_ratio(over, resource.lendable[parent]))
+                worst = max(worst, borrowing_ratio(over, lendable[parent]))
         return rank_of(worst, self._float_weights[node])
 
     def _worst(self, node: int) -> tuple[float, str | None, bool]:
@@ -451,3 +478,13 @@ class QuotaTree:
         node = self._index[name]
         assert node not in self._inner, f"{name} has children: usage is charged at leaves"
         return node
+
+
+def _columns(
+    resources: Sequence[ResourceAxes],
+) -> list[tuple[list[tuple[list[int], list[int], list[bool]]], dict[int, int]]]:
+    """By resource: usage, quota and where it is listed for each flavor; and what can be lent."""
+    return [
+        ([(axis.usage, axis.subtree, axis.listed) for axis in each.axes], each.lendable)
+        for each in resources
+    ]

@@ -40,7 +40,7 @@ class Run(msgspec.Struct, kw_only=True):
 
     def started_ms(self) -> int | None:
         """Return when the first of the pods that run now started; None if none runs yet."""
-        started = (at.started_ms for at in self.pods.values() if at.phase != "reserved")
+        started = [at.started_ms for at in self.pods.values() if at.phase != "reserved"]
         return min(started, default=None)
 
     def has_nodes(self) -> bool:

@@ -7,6 +7,7 @@ from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.pending_line import shape_of
 from fairlead.policy.kueue.quick_nomination import QuickNominator
+from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.snapshots import snapshots
 from tests.policy.kueue.test_followed_state import STEPS, History
 
@@ -34,7 +35,22 @@ def compare(history: History) -> list[Nomination]:
                 is_in_vain = expected.assignment is not None and not expected.can_proceed()
                 assert (failed is not None) == (is_in_vain and not waiting.may_shrink())
                 found.append(nomination)
+        compare_again(snapshot, history, found)
     return found
+
+
+def compare_again(snapshot: Snapshot, history: History, found: list[Nomination]) -> None:
+    """Nominate those both ways who preempt, as if the first of their victims had left."""
+    axes, chosen = history.state.axes, history.settings
+    for nomination in found:
+        if nomination.targets and nomination.waiting.queue in snapshot.rules:
+            assert nomination.assignment is not None
+            later = snapshot.copy()
+            later.let_leave(nomination.targets[0].holder)
+            again = QuickNominator(snapshot, axes, chosen).look_again(later, nomination)
+            plain = Nominator(later, axes, chosen)
+            expected = plain.nominate(nomination.waiting, nomination.assignment.flavors)
+            assert told(again) == told(expected)
 
 
 @settings(max_examples=10, deadline=None)

@@ -6,7 +6,7 @@ they have left, which counts in the order of turns; but whoever comes later must
 victims so far were gone. So two snapshots are kept once there are any: with them, and without.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
@@ -23,6 +23,10 @@ from fairlead.policy.kueue.tournament import Tournament
 Outcome: TypeAlias = Literal[
     "admitted", "preempting", "skipped", "nofit", "nocandidates", "deferred"
 ]
+
+
+LookAgain: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
+"""Returns what a nominated head needs, with the same flavors, in a snapshot without the victims."""
 
 
 class Turn(NamedTuple):
@@ -51,12 +55,22 @@ class Order(Protocol):
 class KueueCycle:
     """The turns of one cycle."""
 
-    def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
-        """Prepare a cycle on *snapshot*, which will hold what the turns come to."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        look_again: LookAgain | None = None,
+    ) -> None:
+        """Prepare a cycle on *snapshot*, which will hold what the turns come to.
+
+        *look_again* nominates those anew of whose victims some went to others; None: in full.
+        """
         self._snapshot = snapshot
         self._axes = axes
         self._settings = settings
         gate = "RecomputeAssignmentUponPreemptionTargetsOverlap"
+        self._look_again = look_again or self._nominate_again
         self._looks_again = dict(settings.feature_gates).get(gate, True)
         self._later: Snapshot | None = None  # without the victims; None: there are none yet
         self._victims: set[WorkloadName] = set()  # of all turns so far
@@ -79,19 +93,23 @@ class KueueCycle:
             if each.name not in known:
                 known[each.name] = nominator.nominate(each)
             nominations[each.name] = known[each.name]
-        order = self._line_up(list(nominations.values()), preempting)
+        yield from self.turns(list(nominations.values()), preempting)
+
+    def turns(
+        self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName] = ()
+    ) -> Iterator[Turn]:
+        """Yield the turn of each head that is nominated already, in the order of turns."""
+        by_name = {each.waiting.name: each for each in nominations}
+        order = self._line_up(nominations, preempting)
         while (name := order.pop()) is not None:
-            turn = self._take_turn(nominations[name])
+            turn = self._take_turn(by_name[name])
             order.changed(turn.nomination.waiting.queue)
             yield turn
 
     def _line_up(
         self, nominations: Sequence[Nomination], preempting: Collection[WorkloadName]
     ) -> Order:
-        heads = [
-            each.head()._replace(is_preempting=each.waiting.name in preempting)
-            for each in nominations
-        ]
+        heads = [each.head(is_preempting=each.waiting.name in preempting) for each in nominations]
         gates = order_gates(self._settings.feature_gates)
         if self._settings.fair_sharing:
             return Tournament(self._snapshot, heads, gates)
@@ -103,13 +121,17 @@ class KueueCycle:
         if any(target.holder.name in self._victims for target in nomination.targets):
             if not self._looks_again:
                 return Turn(nomination, "skipped")
-            again = Nominator(self._without_victims(), self._axes, self._settings)
-            nomination = again.nominate(nomination.waiting, nomination.assignment.flavors)
+            nomination = self._look_again(self._without_victims(), nomination)
             if nomination.assignment is not None and nomination.mode() is Mode.FIT:
                 return self._keep(nomination, "deferred", nomination.assignment.usage)
         if nomination.assignment is None:
             return Turn(nomination, "nofit")
         return self._settle(nomination, nomination.assignment)
+
+    def _nominate_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+        assert nominated.assignment is not None, "who asked others to give way has flavors"
+        again = Nominator(snapshot, self._axes, self._settings)
+        return again.nominate(nominated.waiting, nominated.assignment.flavors)
 
     def _settle(self, nomination: Nomination, assignment: Assignment) -> Turn:
         """Let a head that could be met have what it needs, if that is still there."""
@@ -118,7 +140,7 @@ class KueueCycle:
             if self._snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
                 return Turn(nomination, "nocandidates")
             return self._keep(nomination, "nocandidates", self._reserved(queue, assignment))
-        if not self._fits(nomination, assignment.usage):
+        if not fits_once_left(self._without_victims(), nomination):
             return Turn(nomination, "skipped")
         if nomination.targets and self._later is None:
             self._later = self._snapshot.copy()
@@ -127,16 +149,6 @@ class KueueCycle:
             self._without_victims().let_leave(target.holder)
         outcome: Outcome = "preempting" if nomination.targets else "admitted"
         return self._keep(nomination, outcome, assignment.usage)
-
-    def _fits(self, nomination: Nomination, usage: Usage) -> bool:
-        """Return whether a head fits once its victims and all those before have left."""
-        later = self._without_victims()
-        for target in nomination.targets:
-            later.discharge(target.holder.queue, target.holder.usage)
-        fits = later.fits(nomination.waiting.queue, usage)
-        for target in nomination.targets:
-            later.charge(target.holder.queue, target.holder.usage)
-        return fits
 
     def _without_victims(self) -> Snapshot:
         """Return the snapshot in which all victims so far are gone."""
@@ -169,3 +181,14 @@ class KueueCycle:
             kept = amount if room is None else min(amount, room)
             reserved.append((axis, kept if is_borrowing else max(0, kept)))
         return tuple(reserved)
+
+
+def fits_once_left(snapshot: Snapshot, nomination: Nomination) -> bool:
+    """Return whether a head that has flavors fits in *snapshot* once its victims have left."""
+    assert nomination.assignment is not None, "who has no flavors fits nowhere"
+    for target in nomination.targets:
+        snapshot.discharge(target.holder.queue, target.holder.usage)
+    fits = snapshot.fits(nomination.waiting.queue, nomination.assignment.usage)
+    for target in nomination.targets:
+        snapshot.charge(target.holder.queue, target.holder.usage)
+    return fits

@@ -1,6 +1,7 @@
 """Who may not even queue up, and why: before any quota is looked at."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from fairlead.model.axes import QueueName
@@ -23,29 +24,35 @@ class Door:
     """Looks at workloads of one state at one moment."""
 
     def __init__(self, state: ClusterState, now_ms: int) -> None:
-        """Look at nothing yet."""
+        """Look at nothing yet; queues and catalogue stay as they are, *now_ms* may be set later."""
         self._state = state
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         self.looked_at_the_clock = False  # somebody may queue up later, with nothing else changed
+        self._known: dict[tuple[QueueName, str, str], Reason | None] = {}  # by what it came through
 
     def refusal(self, workload: Workload) -> Reason | None:
-        """Return why *workload* is kept out; None if it may queue up."""
-        return next(self._refusals(workload), None)
+        """Return why *workload* is kept out; None if it may queue up.
 
-    def _refusals(self, workload: Workload) -> Iterator[Reason]:
-        """Yield what speaks against it: its owner, then its queues, then what it asks for."""
+        What speaks against it: its owner, then its queues, then what it asks for.
+        """
         if not workload.active:
-            yield Reason(code=DEACTIVATED)
+            return Reason(code=DEACTIVATED)
         extension = workload.extension
         assert isinstance(extension, KueueWorkload), workload.name
-        yield from self._of_local_queue(workload, extension)
-        yield from self._of_cluster_queue(workload)
-        yield from self._of_time(extension)
-        unsupported = {
-            name for pod_set in workload.pod_sets for name in pod_set.constraints.unsupported
-        }
-        if _TOPOLOGY in unsupported:  # the others are about nodes, which Kueue does not choose
-            yield Reason(code=UNSUPPORTED, names=(_TOPOLOGY,))
+        return (
+            self._of_queues(workload, extension)
+            or self._of_time(extension)
+            or _of_constraints(workload)
+        )
+
+    def _of_queues(self, workload: Workload, extension: KueueWorkload) -> Reason | None:
+        key = workload.queue, workload.namespace, extension.local_queue
+        if key not in self._known:
+            refusals = chain(
+                self._of_local_queue(workload, extension), self._of_cluster_queue(workload)
+            )
+            self._known[key] = next(refusals, None)
+        return self._known[key]
 
     def _of_local_queue(self, workload: Workload, extension: KueueWorkload) -> Iterator[Reason]:
         local = self.local_queue(workload)
@@ -80,11 +87,19 @@ class Door:
                 f"ClusterQueue {workload.queue} does not select namespace {workload.namespace}"
             )
 
-    def _of_time(self, extension: KueueWorkload) -> Iterator[Reason]:
+    def _of_time(self, extension: KueueWorkload) -> Reason | None:
         until_ms = extension.back_off_until_ms
-        if until_ms is not None and until_ms > self._now_ms:
-            self.looked_at_the_clock = True
-            yield Reason(code=BACK_OFF, remaining_ms=until_ms - self._now_ms)
+        if until_ms is None or until_ms <= self.now_ms:
+            return None
+        self.looked_at_the_clock = True
+        return Reason(code=BACK_OFF, remaining_ms=until_ms - self.now_ms)
+
+
+def _of_constraints(workload: Workload) -> Reason | None:
+    for pod_set in workload.pod_sets:
+        if _TOPOLOGY in pod_set.constraints.unsupported:
+            return Reason(code=UNSUPPORTED, names=(_TOPOLOGY,))
+    return None  # the others are about nodes, which Kueue does not choose
 
 
 def is_active(state: ClusterState, rules: ClusterQueue) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fairlead.fairness.dominant_share import Rank
 from fairlead.policy.kueue.holder import Claimant
 from fairlead.policy.kueue.most_freed import most_freed
-from fairlead.policy.kueue.preemption_policy import Candidates, asking_by_shares
+from fairlead.policy.kueue.preemption_policy import asked_within, asking_by_shares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 
@@ -22,6 +22,7 @@ class FailedSearch(NamedTuple):
     lacking: tuple[tuple[int, int], ...]  # by axis, in the end
     took_any: bool  # or might have
     is_owed: bool  # within its own quota: shares do not count
+    is_counted: bool = False  # not searched: in whichever order others are asked, it fails
 
 
 def failure_in_sight(
@@ -35,13 +36,13 @@ def failure_in_sight(
     tree, queue = snapshot.tree, claimant.queue
     if settings.options.priority_override or snapshot.covers(queue, claimant.usage, claimant.need):
         return None
-    asking = asking_by_shares(snapshot, claimant, settings.options)
-    if Candidates(snapshot, claimant, asking).of(queue):
+    if asked_within(snapshot, claimant):
         return None
+    asking = asking_by_shares(snapshot, claimant, settings.options)
     for axis, amount in claimant.usage:
         lacking = amount - tree.available_on(queue, axis)
         bound = most_freed(snapshot, claimant, asking, axis) if lacking > 0 else None
         if bound is not None and bound.amount < lacking:
             left = ((axis, lacking - bound.amount),)
-            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False)
+            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False, is_counted=True)
     return None

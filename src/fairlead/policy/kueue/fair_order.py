@@ -7,7 +7,7 @@ the search; what the search changes stands in a heap beside them. A victim chang
 cohort above it, so finding the next queue costs the depth and not the breadth of the tree.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import TypeAlias
 
@@ -20,8 +20,8 @@ from fairlead.policy.kueue.standing_order import Entry, cohort_entry, queue_entr
 Hopeless: TypeAlias = Callable[[QueueName, QueueName], bool]
 """Of two siblings, the one above the claimant first: can nobody below the other be a victim?"""
 
-Standing: TypeAlias = Callable[[QueueName, QueueName | None], Sequence[Entry]]
-"""Returns the children of a cohort in their order; that of the second name does not count."""
+Standing: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[Entry]]
+"""Returns the children of a cohort in their order; those of the other names do not count."""
 
 
 class FairOrder:
@@ -33,15 +33,18 @@ class FairOrder:
         path: list[QueueName],
         candidates: Callable[[QueueName], Sequence[Holder]],
         standing: Standing | None = None,
+        moved: Iterable[QueueName] = (),
     ) -> None:
         """Begin with nobody asked; *path* leads from the claimant's queue up to the root.
 
-        Without a *standing* order, that of each cohort is found when the way first leads there.
+        Without a *standing* order, that of each cohort is found when the way first leads there;
+        else those on the path, and those that have *moved*, stand elsewhere than it says.
         """
         self._snapshot = snapshot
         self._candidates = candidates
         self._standing = standing or self._sorted_children
         self._path = frozenset(path)
+        self._moved = self._path.union(moved)
         self._queue, self._root = path[0], path[-1]
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
         self._lines: dict[QueueName, list[Holder]] = {}
@@ -112,10 +115,10 @@ class FairOrder:
         return min(heap[0], entries[position]) if heap else entries[position]
 
     def _open(self, cohort: QueueName) -> "_Opened":
-        on_path = self._below.get(cohort)
-        opened = self._opened[cohort] = _Opened(self._standing(cohort, on_path))
-        if on_path is not None:
-            self._change(on_path, cohort)
+        opened = self._opened[cohort] = _Opened(self._standing(cohort, self._moved))
+        for name in self._moved:
+            if self._snapshot.parents[name] == cohort:
+                self._change(name, cohort)
         return opened
 
     def _change(self, name: QueueName, parent: QueueName) -> None:
@@ -124,9 +127,9 @@ class FairOrder:
         if entry is not None:
             heappush(self._opened[parent].heap, entry)
 
-    def _sorted_children(self, cohort: QueueName, besides: QueueName | None) -> list[Entry]:
+    def _sorted_children(self, cohort: QueueName, besides: Collection[QueueName]) -> list[Entry]:
         names = self._snapshot.children.get(cohort, ())
-        entries = [self._entry(name) for name in names if name != besides]
+        entries = [self._entry(name) for name in names if name not in besides]
         return sorted(entry for entry in entries if entry is not None)
 
     def _entry(self, name: QueueName) -> Entry | None:

@@ -7,7 +7,7 @@ What the first round refused is asked once more under the second strategy, one w
 If all that fails, the search may begin anew with an option by which importance overrules shares.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
@@ -33,16 +33,18 @@ def fair_targets(
     claimant: Claimant,
     settings: KueueSettings,
     in_vain: Callable[[FailedSearch], None] | None = None,
+    *,
+    looks_ahead: bool = True,
 ) -> list[Target]:
     """Return who gives way so that *claimant* fits, in the order of choosing; nobody if it cannot.
 
     No target can stay if those chosen after it go or stay as they do. *snapshot* is left as it was.
     How a search ends that is *in_vain* is told. Cost: grows with the queues asked and the victims
     taken; a side of the tree that borrows less than the claimant's is not looked into, and where
-    all others have too little, nobody is asked.
+    all others have too little, nobody is asked, if it *looks_ahead*.
     """
     snapshot.standing.catch_up()
-    failed = failure_in_sight(snapshot, claimant, settings)
+    failed = failure_in_sight(snapshot, claimant, settings) if looks_ahead else None
     if failed is not None:
         if in_vain is not None:
             in_vain(failed)
@@ -136,7 +138,8 @@ class FairSearch:
     def fits(self) -> bool:
         """Tell whether the claimant, which is charged already, has room."""
         tree, queue = self._tree, self._claimant.queue
-        return all(tree.available_on(queue, axis) >= 0 for axis, _ in self._claimant.usage)
+        left = [tree.available_on(queue, axis) for axis, _ in self._claimant.usage]
+        return min(left, default=0) >= 0
 
     def _asking_others(self) -> Asking:
         """Return how other queues are asked: options bind only who goes beyond its own quota."""
@@ -160,8 +163,8 @@ class FairSearch:
             order.refresh(queue)
         return False
 
-    def _standing(self, cohort: QueueName, besides: QueueName | None) -> Sequence[Entry]:
-        """Return the order below *cohort*, to which the search has not led yet."""
+    def _standing(self, cohort: QueueName, besides: Collection[QueueName]) -> Sequence[Entry]:
+        """Return the order at rest below *cohort*; those *besides* are not at rest."""
         return self._snapshot.standing.below(cohort, self._candidates.asking_others, besides)
 
     def _ask_again(self) -> bool:
@@ -177,9 +180,10 @@ class FairSearch:
             return [each for each in self._candidates.of(queue) if each.name not in gone]
 
         (strategy,) = self._second
-        # As long as nobody was taken, all stand as they stood before the first round.
-        standing = None if self.choices else self._standing
-        order = FairOrder(self._snapshot, self._path, refused, standing)
+        # Where nobody was taken, all stand as they stood before the first round.
+        losing = {choice.holder.queue for choice in self.choices}
+        moved = {name for queue in losing for name in self._snapshot.path(queue)}
+        order = FairOrder(self._snapshot, self._path, refused, self._standing, moved)
         hopeless = self._hopeless(strategy)
         while (queue := order.next(hopeless)) is not None:
             sides = self._sides(queue, strategy)

@@ -58,6 +58,7 @@ class FollowedState:
         self._layout = state.layout.moment
         self._moment: int | None = None  # up to which the changes were read
         self._demands = DemandReader(state, settings)
+        self._door = Door(state, now_ms=0)
         self._views = [
             TreeView(empty_snapshot(state, names), state.axes, settings)
             for names in trees_of(state)
@@ -107,11 +108,11 @@ class FollowedState:
         while self._protected and self._protected[0][0] <= now_ms:
             names.add(heappop(self._protected)[1])
         self._moment = state.touched.moment
-        door = Door(state, now_ms)
+        self._door.now_ms = now_ms
         for name in sorted(names):
-            self._read(name, door, now_ms)
+            self._read(name, now_ms)
 
-    def _read(self, name: WorkloadName, door: Door, now_ms: int) -> None:
+    def _read(self, name: WorkloadName, now_ms: int) -> None:
         self._backing_off.discard(name)
         self._told_off.discard(name)
         workload = self._state.workloads.get(name)
@@ -120,12 +121,12 @@ class FollowedState:
         if before is not None and before is not view:
             before.read(name, None)
         if workload is not None and view is not None:
-            view.read(name, self._known(workload, door, now_ms))
+            view.read(name, self._known(workload, now_ms))
             self._seen_in[name] = view
 
-    def _known(self, workload: Workload, door: Door, now_ms: int) -> Known | None:
+    def _known(self, workload: Workload, now_ms: int) -> Known | None:
         """Return what *workload* is now in its tree; None if it may not even queue up."""
-        name = workload.name
+        name, door = workload.name, self._door
         if name in self._state.runs:
             if not workload.active:
                 self._told_off.add(name)

@@ -5,12 +5,16 @@ the way of asking alone, so each answer is kept as long as the line stands: a li
 and one without somebody is another line.
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import WorkloadName
-from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.holder import Holder, HolderKey, Usage
+
+_Sort: TypeAlias = tuple[int, Usage, bool]
+"""Priority, use and whether it is protected: who is alike in these is mostly asked alike."""
 
 
 class Asking(NamedTuple):
@@ -33,37 +37,50 @@ class Asked(NamedTuple):
 class HolderLine:
     """Holders in the order of giving way."""
 
-    __slots__ = ("_asked", "holders")
+    __slots__ = ("_asked", "_keys", "_sorts", "holders")
 
-    def __init__(self, holders: Iterable[Holder]) -> None:
-        """Line up *holders*. Cost: sorting them."""
-        self.holders = sorted(holders, key=Holder.key)
+    def __init__(
+        self, holders: list[Holder], keys: list[HolderKey], sorts: dict[_Sort, int]
+    ) -> None:
+        """Take over *holders* in their order, their *keys*, and how many there are of each sort."""
+        self.holders = holders
+        self._keys = keys
+        self._sorts = sorts
         self._asked: dict[Asking, Asked] = {}
 
     def with_one(self, holder: Holder) -> "HolderLine":
         """Return the line in which one more stands. Cost: a copy of it."""
-        line = self.holders.copy()
-        insort(line, holder, key=Holder.key)
-        return _in_order(line)
+        holders, keys, sorts = self.holders.copy(), self._keys.copy(), self._sorts.copy()
+        key, sort = holder.key(), _sort_of(holder)
+        at = bisect_left(keys, key)
+        keys.insert(at, key)
+        holders.insert(at, holder)
+        sorts[sort] = sorts.get(sort, 0) + 1
+        return HolderLine(holders, keys, sorts)
 
     def without(self, holder: Holder) -> "HolderLine":
         """Return the line that is left when *holder*, told to leave or not, has gone.
 
         Cost: a copy of it.
         """
-        line = self.holders.copy()
-        for told in (holder.is_evicted, not holder.is_evicted):
-            key = holder._replace(is_evicted=told).key()
-            at = bisect_left(line, key, key=Holder.key)
-            if at < len(line) and line[at].name == holder.name:
-                del line[at]
+        holders, keys, sorts = self.holders.copy(), self._keys.copy(), self._sorts.copy()
+        told, *rest = holder.key()
+        for key in ((told, *rest), (not told, *rest)):
+            at = bisect_left(keys, key)
+            if at < len(keys) and keys[at] == key:
+                sort = _sort_of(holders[at])
+                sorts[sort] -= 1
+                if not sorts[sort]:
+                    del sorts[sort]
+                del keys[at], holders[at]
                 break
-        return _in_order(line)
+        return HolderLine(holders, keys, sorts)
 
     def whom(self, asking: Asking) -> Asked:
         """Return who may be asked and uses something of what is needed; not to be changed.
 
-        Cost: the holders, once for each way of asking.
+        Cost: the sorts of holders, once for each way of asking; where it tells them apart, the
+        holders.
         """
         asked = self._asked.get(asking)
         if asked is None:
@@ -71,24 +88,37 @@ class HolderLine:
         return asked
 
     def _find(self, asking: Asking) -> Asked:
-        line = self.holders
-        if asking.policy == "Never":
-            line = []
-        if asking.policy == "LowerPriority":
-            line = [holder for holder in line if holder.priority < asking.priority]
-        if asking.unprotected_only:
-            line = [holder for holder in line if not holder.is_protected]
+        sorts = [sort for sort in self._sorts if _is_asked(sort, asking)]
+        usages = list(dict.fromkeys([usage for _, usage, _ in sorts]))
+        if not sorts:
+            return Asked([], usages)
+        if len(sorts) == len(self._sorts) and not asking.spared:
+            return Asked(self.holders, usages)
+        line = [
+            holder
+            for holder in self.holders
+            if _sort_of(holder) in sorts and holder.name not in asking.spared
+        ]
         if asking.spared:
-            line = [holder for holder in line if holder.name not in asking.spared]
-        usages = dict.fromkeys(holder.usage for holder in line)
-        helping = [each for each in usages if any(axis in asking.need for axis, _ in each)]
-        if len(helping) < len(usages):
-            line = [holder for holder in line if holder.usage in helping]
-        return Asked(line, helping)
+            usages = list(dict.fromkeys([holder.usage for holder in line]))
+        return Asked(line, usages)
 
 
-def _in_order(holders: list[Holder]) -> HolderLine:
-    """Return a line of *holders*, which stand in their order already."""
-    line = HolderLine(())
-    line.holders = holders
-    return line
+def line_up(holders: Iterable[Holder]) -> HolderLine:
+    """Return the line of *holders*. Cost: sorting them."""
+    line = sorted(holders, key=Holder.key)
+    return HolderLine(line, list(map(Holder.key, line)), dict(Counter(map(_sort_of, line))))
+
+
+def _sort_of(holder: Holder) -> _Sort:
+    return holder.priority, holder.usage, holder.is_protected
+
+
+def _is_asked(sort: _Sort, asking: Asking) -> bool:
+    """Return whether *asking* concerns all of a sort who are not spared by name."""
+    priority, usage, is_protected = sort
+    if asking.policy == "Never" or (is_protected and asking.unprotected_only):
+        return False
+    if asking.policy == "LowerPriority" and priority >= asking.priority:
+        return False
+    return any(axis in asking.need for axis, _ in usage)

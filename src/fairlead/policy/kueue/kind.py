@@ -4,6 +4,7 @@ What was found out about one of them holds for all, so it is kept here and not w
 """
 
 from bisect import bisect_left, insort
+from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -28,11 +29,12 @@ class _Member(NamedTuple):
 class Kind:
     """Workloads that are alike, in the order in which they wait."""
 
-    __slots__ = ("_members", "nomination", "queue")
+    __slots__ = ("_members", "nomination", "queue", "shape")
 
-    def __init__(self, queue: QueueName) -> None:
-        """Begin with nobody."""
+    def __init__(self, queue: QueueName, shape: Hashable) -> None:
+        """Begin with nobody; *shape* is what those have in common who are of this kind."""
         self.queue = queue
+        self.shape = shape
         self.nomination: Nomination | None = None  # of one who could not be admitted
         self._members: list[_Member] = []
 
@@ -60,7 +62,8 @@ class Kind:
     def refused(self) -> Nomination:
         """Return the first one with what was found out: it cannot be admitted, nobody gives way."""
         assert self.nomination is not None, "known of those alone who were looked at"
-        return self.nomination._replace(waiting=self.first())
+        _, counts, assignment, targets = self.nomination
+        return Nomination(self.first(), counts, assignment, targets)
 
     def nominated(self, waiting: Waiting, snapshot: Snapshot) -> Nomination:
         """Return one of them, who has room in *snapshot* or is refused as the others were."""

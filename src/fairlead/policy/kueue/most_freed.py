@@ -42,7 +42,7 @@ def most_freed(
             rank = tree.rank_by(ours, axis, freed - dict(usage)[axis])
         usage = noticed
         ranks.append(rank)
-        for weighty, share, _, _, theirs in standing.below(cohort, asking, ours):
+        for weighty, share, _, _, theirs in standing.below(cohort, asking, (ours,)):
             if theirs == ours:
                 continue  # as it stood before the claim
             if (not weighty, -share) < rank:

@@ -44,7 +44,7 @@ class Nomination(NamedTuple):
             return Mode.NO_FIT
         return Mode.FIT if self.assignment.mode is Mode.FIT else Mode.PREEMPT
 
-    def head(self) -> Head:
+    def head(self, *, is_preempting: bool) -> Head:
         """Return it as the order of turns sees it."""
         waiting, assignment = self.waiting, self.assignment
         return Head(
@@ -54,6 +54,7 @@ class Nomination(NamedTuple):
             queued_ms=waiting.queued_ms,
             usage=() if assignment is None else assignment.usage,
             borrow_level=0 if assignment is None else assignment.borrow,
+            is_preempting=is_preempting,
         )
 
 

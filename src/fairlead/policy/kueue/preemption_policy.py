@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import BorrowWithinCohort
 from fairlead.policy.kueue.holder import Claimant, Holder
-from fairlead.policy.kueue.holder_line import Asking, HolderLine
+from fairlead.policy.kueue.holder_line import Asking
 from fairlead.policy.kueue.settings import KueueOptions
 from fairlead.policy.kueue.snapshot import Snapshot
 
@@ -49,9 +49,10 @@ def asking_others(
 
     Whom it must spare depends on whether it stays within its own quota (*is_owed*).
     """
-    asking = _asking(snapshot.rules[claimant.queue].preemption.reclaim_within_cohort, claimant)
+    policy = snapshot.rules[claimant.queue].preemption.reclaim_within_cohort
+    priority = claimant.priority if policy == "LowerPriority" else 0
     spared = claimant.spared_if_owed if is_owed else claimant.spared
-    return asking._replace(spared=spared, unprotected_only=unprotected_only)
+    return Asking(policy, priority, claimant.need, spared, unprotected_only)
 
 
 def asking_by_shares(snapshot: Snapshot, claimant: Claimant, options: KueueOptions) -> Asking:
@@ -68,6 +69,16 @@ def _asking(policy: Literal["Never", "LowerPriority", "Any"], claimant: Claimant
     return Asking(policy, claimant.priority if policy == "LowerPriority" else 0, claimant.need)
 
 
+def asked_within(snapshot: Snapshot, claimant: Claimant) -> list[Holder]:
+    """Return who of its own queue may be asked by *claimant*, in their line; not to be changed."""
+    line = snapshot.line(claimant.queue)
+    policy = snapshot.rules[claimant.queue].preemption.within_cluster_queue
+    if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
+        anybody = line.whom(_asking("Any", claimant)).holders
+        return [holder for holder in anybody if allows(policy, claimant, holder)]
+    return line.whom(_asking(policy, claimant)).holders
+
+
 class Candidates:
     """Whom a claimant may ask, queue by queue, found when a queue is first asked about.
 
@@ -80,7 +91,6 @@ class Candidates:
         self._snapshot = snapshot
         self._claimant = claimant
         self._lines: dict[QueueName, list[Holder]] = {}
-        self._within = snapshot.rules[claimant.queue].preemption.within_cluster_queue
         self.asking_others = others
 
     def of(self, queue: QueueName) -> list[Holder]:
@@ -96,19 +106,11 @@ class Candidates:
 
     def _find(self, queue: QueueName) -> list[Holder]:
         claimant, snapshot = self._claimant, self._snapshot
-        line = snapshot.line(queue)
         if queue != claimant.queue:
             if not snapshot.tree.borrows_any(queue, claimant.need):
                 return []
-            return line.whom(self.asking_others).holders
-        return self._by_use(self._own(line))
-
-    def _own(self, line: HolderLine) -> list[Holder]:
-        claimant, policy = self._claimant, self._within
-        if policy == "LowerOrNewerEqualPriority":  # age differs from claim to claim
-            anybody = line.whom(_asking("Any", claimant)).holders
-            return [holder for holder in anybody if allows(policy, claimant, holder)]
-        return line.whom(_asking(policy, claimant)).holders
+            return snapshot.line(queue).whom(self.asking_others).holders
+        return self._by_use(asked_within(snapshot, claimant))
 
     def _by_use(self, own: list[Holder]) -> list[Holder]:
         """Return those of the claimant's queue with those first whose LocalQueue used more.

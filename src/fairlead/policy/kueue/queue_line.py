@@ -29,14 +29,14 @@ class QueueLine:
         """Return the kind of workloads of *shape*."""
         found = self._kinds.get(shape)
         if found is None:
-            found = self._kinds[shape] = Kind(self.queue)
+            found = self._kinds[shape] = Kind(self.queue, shape)
         return found
 
-    def changed(self, shape: Hashable) -> None:
-        """Take in that somebody of *shape* came or went."""
+    def changed(self, kind: Kind) -> None:
+        """Take in that somebody of *kind* came or went."""
         self._order = None
-        if not self._kinds[shape]:
-            del self._kinds[shape]
+        if not kind:
+            del self._kinds[kind.shape]
 
     def order(self) -> list[Kind]:
         """Return the kinds in the order of their first; not to be changed."""
@@ -81,7 +81,11 @@ class LineInPlan:
         if self.preempting is None:
             del self.left[: cycle - self._begin]
 
-    def goes_on(self, cycle: int) -> None:
-        """Let whoever is first now be the head in the next cycle after *cycle*."""
-        self.left = sorted((kind for kind in self.left if kind), key=Kind.place)
+    def goes_on(self, cycle: int, *, is_shorter: bool) -> None:
+        """Let whoever is first now be the head in the next cycle after *cycle*.
+
+        *is_shorter*: somebody was admitted in it, so that others may be the first of their kind.
+        """
+        if is_shorter:
+            self.left = sorted([kind for kind in self.left if kind], key=Kind.place)
         self._begin = cycle + 1

@@ -6,7 +6,7 @@ one resource alone. From which height in the tree quota is borrowed is not told:
 and where everybody may reclaim, nothing depends on it.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, QuotaAxes
@@ -29,47 +29,60 @@ class QuickNomination(NamedTuple):
     failed: FailedSearch | None = None
 
 
+class _Facts(NamedTuple):
+    """What does not depend on what others use."""
+
+    may_shrink: bool
+    counts: tuple[int, ...]
+    assignment: Assignment | None  # as if it fitted; None: it never does
+
+
 class QuickNominator:
     """Nominates on one snapshot, as it is when asked, from plan to plan."""
 
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
         """Know nobody yet."""
         self._snapshot = snapshot
+        self._axes = axes
         self._settings = settings
         self._plain = Nominator(snapshot, axes, settings)
         self._assigner = FlavorAssigner(snapshot, axes, _nobody, fair_sharing=True)
-        self._known: dict[tuple[QueueName, Hashable], Assignment | None] = {}
+        self._known: dict[tuple[QueueName, Hashable], _Facts] = {}
 
-    def nominate(self, head: Waiting, shape: Hashable) -> QuickNomination:
+    def nominate(
+        self, head: Waiting, shape: Hashable, *, is_in_doubt: bool = False
+    ) -> QuickNomination:
         """Return what *head* needs, who asks as *shape* says.
+
+        If it *is_in_doubt* whether it is plainly refused, that need not be found out again.
 
         Law: but for the height from which it borrows, the nomination is that of `Nominator`.
         """
-        if head.may_shrink():
+        may_shrink, counts, assignment = self._facts(head, shape)
+        if may_shrink:
             return QuickNomination(self._plain.nominate(head))
-        assignment = self._assignment(head, shape)
-        counts = head.counts()
         if assignment is None:
             return QuickNomination(Nomination(head, counts, None))
         lacking = self._snapshot.lacking(head.queue, assignment.usage)
         if not lacking:
             return QuickNomination(Nomination(head, counts, assignment))
         assignment = assignment._replace(mode=Mode.NO_CANDIDATES, need=lacking)
-        targets, failed = self._search(head.claimant(assignment.usage, lacking))
+        claimant = head.claimant(assignment.usage, lacking)
+        targets, failed = self._search(claimant, looks_ahead=not is_in_doubt)
         return QuickNomination(Nomination(head, counts, assignment, targets), failed)
 
-    def _assignment(self, head: Waiting, shape: Hashable) -> Assignment | None:
-        """Return the flavors of *head* as if it fitted; None if it never does."""
+    def _facts(self, head: Waiting, shape: Hashable) -> _Facts:
+        """Return what all have in common who ask as *head*."""
         key = (head.queue, shape)
-        if key in self._known:
-            return self._known[key]
-        found = self._assigner.assign(head)
-        if found is not None:
-            found = found._replace(mode=Mode.FIT, need=frozenset(), borrow=0)
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[key] = found
-        return found
+        facts = self._known.get(key)
+        if facts is None:
+            found = self._assigner.assign(head)
+            if found is not None:
+                found = found._replace(mode=Mode.FIT, need=frozenset(), borrow=0)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
+        return facts
 
     def refuse_again(self, refused: Nomination) -> QuickNomination | None:
         """Return what one who was refused needs now if it plainly still is; None: to be looked at.
@@ -87,10 +100,33 @@ class QuickNominator:
             refused = refused._replace(assignment=assignment._replace(need=need))
         return QuickNomination(refused, failed)
 
-    def _search(self, claimant: Claimant) -> tuple[tuple[Target, ...], FailedSearch | None]:
+    def look_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
+        """Return what a head needs in *snapshot*, a later one of the same tree.
+
+        Law: but for the height from which it borrows, that is what `Nominator` finds there.
+        """
+        head, assignment = nominated.waiting, nominated.assignment
+        assert assignment is not None, "who asked others to give way has flavors"
+        if head.may_shrink():
+            again = Nominator(snapshot, self._axes, self._settings)
+            return again.nominate(head, assignment.flavors)
+        lacking = snapshot.lacking(head.queue, assignment.usage)
+        mode = Mode.NO_CANDIDATES if lacking else Mode.FIT
+        assignment = assignment._replace(mode=mode, need=lacking)
+        targets: Sequence[Target] = ()
+        if lacking:
+            claimant = head.claimant(assignment.usage, lacking)
+            targets = fair_targets(snapshot, claimant, self._settings)
+        return Nomination(head, nominated.counts, assignment, tuple(targets))
+
+    def _search(
+        self, claimant: Claimant, *, looks_ahead: bool
+    ) -> tuple[tuple[Target, ...], FailedSearch | None]:
         """Return who gives way; if nobody does, how the search ended."""
         failed: list[FailedSearch] = []
-        targets = fair_targets(self._snapshot, claimant, self._settings, failed.append)
+        targets = fair_targets(
+            self._snapshot, claimant, self._settings, failed.append, looks_ahead=looks_ahead
+        )
         return tuple(targets), failed[0] if failed else None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
-from fairlead.policy.kueue.cycle import KueueCycle, Turn
+from fairlead.policy.kueue.cycle import KueueCycle, Turn, fits_once_left
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
@@ -92,17 +92,29 @@ class QuickRounds(TreeRounds):
             elif not line.is_asked_again and line.left:
                 heads[queue] = line.left[0].first()
         nominations = [self._nominate(head) for head in heads.values()]
-        able = [each for each in nominations if each.can_proceed()]
-        turns = [_refused(each) for each in nominations if not each.can_proceed()]
-        if len(able) == 1 and able[0].mode() is Mode.FIT:
-            return [*turns, _admitted(able[0])]
-        if len(able) > 1:
-            refused = [each for each in nominations if not each.can_proceed()]
-            refused += [kind.refused() for kind in self._heads(cycle, heads)]
-            nominations = [*able, *self._beside(able, refused)]
-        else:
-            nominations = able
-        return [*turns, *self._compete(nominations, able)] if able else turns
+        able: list[Nomination] = []
+        turns: list[Turn] = []
+        for each in nominations:
+            if each.can_proceed():
+                able.append(each)
+            else:
+                turns.append(_refused(each))
+        if len(able) == 1:
+            return [*turns, self._alone(able[0])]
+        if not able:
+            return turns
+        refused = [turn.nomination for turn in turns]
+        refused += [kind.refused() for kind in self._heads(cycle, heads)]
+        return [*turns, *self._compete([*able, *self._beside(able, refused)], able)]
+
+    def _alone(self, able: Nomination) -> Turn:
+        """Return the turn of the only one who can proceed: nobody takes anything before it."""
+        assert able.assignment is not None, "who can proceed has flavors"
+        if able.mode() is Mode.FIT:
+            return Turn(able, "admitted", able.assignment.usage)
+        if fits_once_left(self.snapshot, able):
+            return Turn(able, "preempting", able.assignment.usage)
+        return Turn(able, "skipped")  # others were admitted since it chose
 
     def _beside(
         self, able: Sequence[Nomination], refused: Iterable[Nomination]
@@ -121,22 +133,28 @@ class QuickRounds(TreeRounds):
     def _compete(self, nominations: Sequence[Nomination], able: Sequence[Nomination]) -> list[Turn]:
         """Return the turns of those *able* to proceed, among all who have been nominated.
 
-        Once none of those who are left has room, the rest of the cycle changes nothing.
+        Once none of those who are left has room, the rest of the cycle changes nothing. What the
+        turns keep is charged while they last: copying the snapshot would cost more than all that.
         """
-        cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
-        known = {each.waiting.name: each for each in nominations}
+        cycle = KueueCycle(
+            self.snapshot, self._axes, self._settings, self._view.nominator.look_again
+        )
         left = {each.waiting.name: each for each in able}
+        all_fit = all(each.mode() is Mode.FIT for each in able)
         turns = []
-        for turn in cycle.run([each.waiting for each in nominations], (), known):
+        for turn in cycle.turns(nominations):
             if left.pop(turn.nomination.waiting.name, None) is None:
+                assert not turn.kept, "who is refused keeps nothing where it may always reclaim"
                 continue
             turns.append(turn)
             if not left or (
                 turn.outcome == "admitted"
-                and all(each.mode() is Mode.FIT for each in able)
+                and all_fit
                 and not any(map(cycle.still_fits, left.values()))
             ):
                 break
+        for turn in turns:
+            self.snapshot.discharge(turn.nomination.waiting.queue, turn.kept)
         return [*turns, *[Turn(each, "skipped") for each in left.values()]]
 
     def _nominate(self, head: Waiting) -> Nomination:
@@ -202,13 +220,8 @@ class QuickRounds(TreeRounds):
                 line.preempting = None
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed
-        line.goes_on(cycle)
+        line.goes_on(cycle, is_shorter=turn.outcome == "admitted")
 
 
 def _refused(nomination: Nomination) -> Turn:
     return Turn(nomination, "nofit" if nomination.assignment is None else "nocandidates")
-
-
-def _admitted(nomination: Nomination) -> Turn:
-    assert nomination.assignment is not None, "who has room has flavors"
-    return Turn(nomination, "admitted", nomination.assignment.usage)

@@ -60,15 +60,14 @@ class _Group:
 class _Sleeper:
     """Where a kind is listed while it sleeps."""
 
-    __slots__ = ("groups", "number", "ranks", "room", "took_any")
+    __slots__ = ("groups", "is_counted", "number", "ranks", "room", "took_any")
 
-    def __init__(
-        self, number: int, room: tuple[int, int], ranks: tuple[Rank, ...], *, took_any: bool
-    ) -> None:
+    def __init__(self, number: int, room: tuple[int, int], found: FailedSearch) -> None:
         self.number = number
         self.room = room  # an axis, and how much has to be available there
-        self.ranks = ranks
-        self.took_any = took_any
+        self.ranks = found.ranks
+        self.took_any = found.took_any
+        self.is_counted = found.is_counted
         self.groups: list[_Group] = []
 
 
@@ -87,6 +86,10 @@ class Sleepers:
         self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
         self._stirred: dict[Kind, None] = {}
         self._count = 0
+        self._changes = 0  # so far
+        self._in_doubt: dict[Kind, int] = {}  # after how many changes those woke who were stirred
+        self._hopeful: list[Kind] | None = None  # as it was last told; None: it may be others now
+        self._ways_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
         self._ranks = {name: self._tree.rank(name) for name in snapshot.parents}
         self._groups: dict[QueueName, dict[Hashable, _Group]] = {}  # by side
@@ -97,6 +100,10 @@ class Sleepers:
         """Return whether *kind* was refused and nothing changed that it waits for but room."""
         return kind in self._asleep and kind not in self._stirred
 
+    def is_in_doubt(self, kind: Kind) -> bool:
+        """Return whether it is known that *kind*, as things stand, is not plainly refused."""
+        return self._in_doubt.get(kind) == self._changes
+
     def wake(self, kind: Kind) -> None:
         """Let *kind* be looked at."""
         self.forget(kind)
@@ -104,6 +111,8 @@ class Sleepers:
 
     def forget(self, kind: Kind) -> None:
         """Let *kind* be neither asleep nor awake."""
+        self._hopeful = None
+        self._in_doubt.pop(kind, None)
         self._awake.pop(kind, None)
         self._stirred.pop(kind, None)
         sleeper = self._asleep.pop(kind, None)
@@ -136,7 +145,7 @@ class Sleepers:
             return
         self._count += 1
         room = self._room_for(kind, found)
-        sleeper = _Sleeper(self._count, room, found.ranks, took_any=found.took_any)
+        sleeper = _Sleeper(self._count, room, found)
         self._asleep[kind] = sleeper
         self._wait_for_room(kind, sleeper)
         self._group(kind, sleeper, assignment.usage, found)
@@ -178,18 +187,22 @@ class Sleepers:
     def hopeful(self) -> list[Kind]:
         """Return who may be met as things stand: all who are awake, and who sleeps and has room.
 
-        Cost: those who were stirred since, and those for whom the root has room.
+        Not to be changed. Cost: those who were stirred since, and those for whom the root has room;
+        nothing if nothing happened since.
         """
-        for kind, sleeper in self._with_room_at_root():
-            if sleeper.took_any:
-                self._stirred[kind] = None
-        self._settle()
-        roomy = [
-            kind
-            for kind, sleeper in self._with_room_at_root()
-            if not sleeper.took_any and self._has_room(kind)
-        ]
-        return roomy + list(self._awake)
+        if self._hopeful is None:
+            roomy = list(self._with_room_at_root())
+            for kind, sleeper in roomy:
+                if sleeper.took_any:
+                    self._stirred[kind] = None
+            if self._stirred:
+                self._settle()
+                roomy = list(self._with_room_at_root())
+            self._hopeful = [
+                kind for kind, sleeper in roomy if not sleeper.took_any and self._has_room(kind)
+            ]
+            self._hopeful += self._awake
+        return self._hopeful
 
     def _with_room_at_root(self) -> Iterator[tuple[Kind, _Sleeper]]:
         for axis, rooms in self._rooms.items():
@@ -204,15 +217,16 @@ class Sleepers:
     def _settle(self) -> None:
         """Let those who were stirred sleep on if they are plainly refused again, else wake."""
         stirred, self._stirred = self._stirred, {}
-        if stirred:
-            self._snapshot.standing.catch_up()
+        self._snapshot.standing.catch_up()
         for kind in stirred:
             again = self._refuse_again(kind.refused())
             if again is None or not self._sleeps_on(kind, *again):
                 self.wake(kind)
+                self._in_doubt[kind] = self._changes
 
     def _sleeps_on(self, kind: Kind, nomination: Nomination, found: FailedSearch | None) -> bool:
         """Let *kind* sleep on as it is refused now; return whether it may."""
+        self._hopeful = None
         sleeper, assignment = self._asleep[kind], nomination.assignment
         assert sleeper is not None, "who waits for nothing is not stirred"
         assert found is not None, "a search was in vain"
@@ -223,6 +237,7 @@ class Sleepers:
             self.refuse(kind, nomination, found)
             return True
         kind.nomination = nomination
+        sleeper.is_counted = found.is_counted
         room = self._room_for(kind, found)
         if room != sleeper.room:
             self._give_up_room(sleeper)
@@ -230,24 +245,43 @@ class Sleepers:
             self._wait_for_room(kind, sleeper)
         return True
 
+    def told(self, queue: QueueName, priority: int) -> None:
+        """Take in that a holder of *queue* with *priority* was told to leave, and uses what it did.
+
+        It is asked before others now. That is nothing to those of whom it was counted that all
+        together are too few. Cost: as for any change.
+        """
+        before, self._stirred = self._stirred, {}
+        self.changed(queue, priority, is_less=False)
+        searched = [kind for kind in self._stirred if not self._is_counted(kind)]
+        self._stirred = before | dict.fromkeys(searched)
+
+    def _is_counted(self, kind: Kind) -> bool:
+        sleeper = self._asleep[kind]
+        return sleeper is not None and sleeper.is_counted
+
     def changed(self, queue: QueueName, priority: int, *, is_less: bool) -> None:
-        """Take in that a holder of *queue* with *priority* came, was told to leave, or has left.
+        """Take in that a holder of *queue* with *priority* came, is seen anew, or has left.
 
         *is_less*: it uses nothing any more. Cost: the kinds of claims that come through the queue,
         and those that can be met by it now.
         """
+        self._hopeful = None
+        self._changes += 1
         path = self._snapshot.path(queue)
-        for group in list(self._groups.get(queue, {}).values()):
-            for kind in list(group.kinds):
+        for group in self._groups.get(queue, {}).values():
+            for kind in group.kinds:
                 if self._is_concerned(kind, priority):
                     self._stirred[kind] = None
         for side, cohort in pairwise(path):
             before, after = self._ranks[side], self._tree.rank(side)
             self._ranks[side] = after
-            for group in list(self._groups.get(side, {}).values()):
+            for group in self._groups.get(side, {}).values():
                 if group.took_any or (is_less and self._falls(group, cohort)):
                     self._stirred |= group.kinds
             self._stir_beside(side, cohort, max(before, after))
+            if min(self._tree.available(cohort), default=0) < 0:
+                self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
 
     def _falls(self, group: _Group, cohort: QueueName) -> bool:
         """Let a group stand where it belongs; return whether there is one beside it as high."""
@@ -263,18 +297,27 @@ class Sleepers:
     def _is_concerned(self, kind: Kind, priority: int) -> bool:
         """Return whether *kind* may ask in its own queue now, has its own quota, or lacks more."""
         assert kind.nomination is not None, "known of those who sleep"
-        assignment, queue, tree = kind.nomination.assignment, kind.queue, self._tree
+        assignment, queue = kind.nomination.assignment, kind.queue
         if assignment is None:
             return False
         within = self._snapshot.rules[queue].preemption.within_cluster_queue
         if within != "Never" and kind.first().priority > priority:
             return True
-        over = [
-            axis
-            for axis, amount in assignment.usage
-            if tree.charged_on(queue, axis) + amount > tree.subtree_on(queue, axis)
-        ]
-        return assignment.need.isdisjoint(over) or not assignment.need.issuperset(over)
+        need = assignment.need
+        if self._snapshot.covers(queue, assignment.usage, need):
+            return True
+        return not all(
+            self._is_own(queue, *each) for each in assignment.usage if each[0] not in need
+        )
+
+    def _may_lack_more(self, kind: Kind) -> bool:
+        """Return whether *kind* sleeps and counts on what its queue may not have any more."""
+        assert kind.nomination is not None, "known of those who sleep"
+        assignment = kind.nomination.assignment
+        if assignment is None:
+            return False
+        others = [each for each in assignment.usage if each[0] not in assignment.need]
+        return not all(self._is_own(kind.queue, *each) for each in others)
 
     def _stir_beside(self, side: QueueName, cohort: QueueName, highest: Rank) -> None:
         """Stir those beside *side* who can take from it, or could before it changed."""
@@ -307,22 +350,38 @@ class Sleepers:
         own, or has a limit and others were taken. Nor where more than one axis is lacking, or may
         come to be because it is not the queue's own: whom a claim may ask depends on which are.
         """
-        tree, path = self._tree, self._snapshot.path(queue)[:-1]
         if found.is_owed or not found.lacking or len(assignment.need) != 1:
             return False
         for axis, amount in assignment.usage:
             if axis in assignment.need:
-                if any(tree.retained_on(name, axis) for name in path):
+                keeps_nothing, has_no_limit = self._way_up(queue, axis)
+                if not keeps_nothing or (found.took_any and not has_no_limit):
                     return False
-                if found.took_any and any(
-                    tree.borrow_limit_on(name, axis) is not None for name in path
-                ):
-                    return False
-            else:
-                own = min(tree.retained_on(queue, axis), tree.subtree_on(queue, axis))
-                if tree.charged_on(queue, axis) + amount > own:
-                    return False
+            elif not self._is_own(queue, axis, amount):
+                return False
         return True
+
+    def _way_up(self, queue: QueueName, axis: int) -> tuple[bool, bool]:
+        """Return whether no node below the root keeps something for its own, and none has a limit.
+
+        As the tree was made, so it is found out once.
+        """
+        found = self._ways_up.get((queue, axis))
+        if found is None:
+            tree, path = self._tree, self._snapshot.path(queue)[:-1]
+            keeps_nothing = not any(tree.retained_on(name, axis) for name in path)
+            has_no_limit = all(tree.borrow_limit_on(name, axis) is None for name in path)
+            found = self._ways_up[queue, axis] = keeps_nothing, has_no_limit
+        return found
+
+    def _is_own(self, queue: QueueName, axis: int, amount: int) -> bool:
+        """Return whether a queue has *amount* of what it keeps for its own, whatever others do.
+
+        Not so where more is used above it than there is: then it may lack even that.
+        """
+        tree, above = self._tree, self._snapshot.parents[queue]
+        has_own = tree.charged_on(queue, axis) + amount <= tree.retained_on(queue, axis)
+        return has_own and (above is None or tree.available_on(above, axis) >= 0)
 
     def _has_room(self, kind: Kind) -> bool:
         assert kind.nomination is not None, "known of those who sleep"

@@ -12,7 +12,7 @@ from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
 from fairlead.policy.kueue.admission_uses import AdmissionUses
 from fairlead.policy.kueue.holder import Holder, Usage
-from fairlead.policy.kueue.holder_line import HolderLine
+from fairlead.policy.kueue.holder_line import HolderLine, line_up
 from fairlead.policy.kueue.standing_order import StandingOrder
 
 
@@ -40,11 +40,12 @@ class Snapshot:
         for name, parent in parents.items():
             if parent is not None:
                 self.children.setdefault(parent, []).append(name)
+        self._paths = {name: self._path(name) for name in parents}
         self.heights = self._heights()
         by_queue: dict[QueueName, list[Holder]] = {name: [] for name in rules}
         for holder in holders:
             by_queue[holder.queue].append(holder)
-        self._lines = {name: HolderLine(each) for name, each in by_queue.items()}
+        self._lines = {name: line_up(each) for name, each in by_queue.items()}
         self.standing = StandingOrder(tree, parents, self.children, self._lines)
 
     def line(self, queue: QueueName) -> HolderLine:
@@ -52,7 +53,10 @@ class Snapshot:
         return self._lines[queue]
 
     def path(self, queue: QueueName) -> list[QueueName]:
-        """Return *queue* and its ancestors, upward."""
+        """Return *queue* and its ancestors, upward; not to be changed."""
+        return self._paths[queue]
+
+    def _path(self, queue: QueueName) -> list[QueueName]:
         path = [queue]
         while (parent := self.parents[path[-1]]) is not None:
             path.append(parent)
@@ -68,24 +72,21 @@ class Snapshot:
 
     def fits(self, queue: QueueName, usage: Usage) -> bool:
         """Return whether all of *usage* is available to a ClusterQueue."""
-        tree = self.tree
-        return all(amount <= max(0, tree.available_on(queue, axis)) for axis, amount in usage)
+        return not self.tree.lacking(queue, usage)
 
     def lacking(self, queue: QueueName, usage: Usage) -> frozenset[int]:
         """Return the axes on which *usage* is more than is available to a ClusterQueue."""
-        tree = self.tree
-        return frozenset(
-            [axis for axis, amount in usage if amount > max(0, tree.available_on(queue, axis))]
-        )
+        return frozenset(self.tree.lacking(queue, usage))
 
     def covers(self, queue: QueueName, usage: Usage, axes: Container[int]) -> bool:
         """Return whether the own quota of a ClusterQueue is enough for *usage* too, on *axes*."""
         tree = self.tree
-        return all(
-            tree.charged_on(queue, axis) + amount <= tree.subtree_on(queue, axis)
-            for axis, amount in usage
-            if axis in axes
-        )
+        for axis, amount in usage:
+            if axis in axes and tree.charged_on(queue, axis) + amount > tree.subtree_on(
+                queue, axis
+            ):
+                return False
+        return True
 
     def room_under_limits(self, queue: QueueName, axis: int, *, is_borrowing: bool) -> int | None:
         """Return what its quota leaves, and its borrowing limit if it borrows; None: no limit.

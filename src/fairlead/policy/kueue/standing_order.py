@@ -6,7 +6,7 @@ changed for good, because a workload was admitted or left, is put right when nex
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
@@ -72,10 +72,12 @@ class StandingOrder:
             self._largest.pop(above, None)
             above = self._parents[above]
 
-    def below(self, cohort: QueueName, asking: Asking, besides: QueueName | None) -> list[Entry]:
+    def below(
+        self, cohort: QueueName, asking: Asking, besides: Collection[QueueName] = ()
+    ) -> list[Entry]:
         """Return the entries below *cohort*, in their order; not to be changed.
 
-        All that are below must be at rest but *besides*, whose entry may be an old one. Cost: the
+        All that are below must be at rest but *besides*, whose entries may be old ones. Cost: the
         children, the first time; then those that changed since.
         """
         known = self._siblings.setdefault(cohort, {})
@@ -83,7 +85,7 @@ class StandingOrder:
         if siblings is None:
             siblings = known[asking] = _Siblings(self._children.get(cohort, ()))
         if siblings.stale:
-            late = siblings.stale & {besides}
+            late = siblings.stale.intersection(besides)
             for name in siblings.stale - late:
                 siblings.put(name, self._entry(name, asking))
             siblings.stale = late
@@ -113,7 +115,7 @@ class StandingOrder:
         if amount is None:
             line = self._lines.get(side)
             if line is None:
-                entries = self.below(side, asking, None)
+                entries = self.below(side, asking)
                 amounts = [self.largest(entry[-1], asking, axis) for entry in entries]
             else:
                 usages = line.whom(asking).usages

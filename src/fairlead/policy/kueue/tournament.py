@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.head import Head, OrderGates
+from fairlead.policy.kueue.head import Head, OrderGates, Seniority
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.snapshot import Snapshot
 
@@ -46,20 +46,22 @@ class Tournament:
         self._tree = snapshot.tree
         self._parents = snapshot.parents
         self._gates = gates
+        self._ties: dict[QueueName, tuple[bool, Seniority]] = {}  # what counts first, and last
         self._heads: dict[QueueName, Head] = {}
         self._entries: dict[QueueName, _Entry] = {}  # the valid one of each side that has one
         self._lines: dict[QueueName, list[_Entry]] = defaultdict(list)  # heaps, also with old ones
         self._changed: set[QueueName] = set()
         roots: set[QueueName] = set()
-        depths: dict[QueueName, int] = {}
+        cohorts: set[QueueName] = set()
         for head in heads:
             assert head.queue not in self._heads, f"{head.queue} has two heads"
             self._heads[head.queue] = head
+            self._ties[head.queue] = gates.is_behind(head), gates.seniority(head)
             self._enter(head.queue, head, head.usage)
-            downward = snapshot.path(head.queue)[::-1]
-            roots.add(downward[0])
-            depths |= {cohort: depth for depth, cohort in enumerate(downward[:-1])}
-        for cohort in sorted(depths, key=depths.__getitem__, reverse=True):
+            path = snapshot.path(head.queue)
+            roots.add(path[-1])
+            cohorts.update(path[1:])
+        for cohort in sorted(cohorts, key=snapshot.heights.__getitem__):
             self._settle(cohort)
         self._roots = sorted(roots, reverse=True)
 
@@ -109,11 +111,10 @@ class Tournament:
 
     def _enter(self, side: QueueName, head: Head, usage: Usage) -> None:
         """Let *head*, which adds *usage* to *side*, stand for it in the line of the parent."""
-        gates = self._gates
         borrows, rank, noticed = self._tree.prospect(side, usage)
-        borrows = borrows and gates.non_borrowing_first
-        key = (gates.is_behind(head), borrows, *rank, *gates.seniority(head))
-        entry = _Entry(key, side, head, noticed)
+        borrows = borrows and self._gates.non_borrowing_first
+        is_behind, seniority = self._ties[head.queue]
+        entry = _Entry((is_behind, borrows, *rank, *seniority), side, head, noticed)
         self._entries[side] = entry
         parent = self._parents[side]
         if parent is not None:

@@ -4,7 +4,6 @@ What a plan decides is done here at once, as if it were carried out. If it was n
 of the state puts it right: whoever was decided about is read again.
 """
 
-from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
@@ -36,15 +35,15 @@ class TreeView:
     def __init__(self, snapshot: Snapshot, axes: QuotaAxes, settings: KueueSettings) -> None:
         """Begin with *snapshot*, in which nobody has quota."""
         self.snapshot = snapshot
-        self._nominator = QuickNominator(snapshot, axes, settings)
+        self.nominator = QuickNominator(snapshot, axes, settings)
         self.lines = {name: QueueLine(name) for name in snapshot.rules}
         self.waited_for: dict[QueueName, QueueLine] = {}  # those in which somebody waits
         self.preempting: dict[QueueName, QueueLine] = {}  # in which somebody stays the head
         self.tops = {name: snapshot.path(name)[-2:][0] for name in snapshot.rules}  # below the root
-        self.sleepers = Sleepers(snapshot, self._nominator.refuse_again)
+        self.sleepers = Sleepers(snapshot, self.nominator.refuse_again)
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
-        self._shapes: dict[WorkloadName, Hashable] = {}
+        self._kinds: dict[WorkloadName, Kind] = {}  # of those who wait
 
     def read(self, name: WorkloadName, now: Known | None) -> None:
         """Take in what *name* is now; None: of no matter here. Cost: what that changes."""
@@ -75,14 +74,16 @@ class TreeView:
 
     def kind_of(self, waiting: Waiting) -> Kind:
         """Return the kind of one who waits."""
-        return self.lines[waiting.queue].kind(self._shapes[waiting.name])
+        return self._kinds[waiting.name]
 
     def nominate(self, waiting: Waiting) -> Nomination:
         """Nominate one who waits, and let its kind sleep if it is refused."""
         kind = self.kind_of(waiting)
         if self.sleepers.is_asleep(kind):
             return kind.nominated(waiting, self.snapshot)
-        found, failed = self._nominator.nominate(waiting, self._shapes[waiting.name])
+        found, failed = self.nominator.nominate(
+            waiting, kind.shape, is_in_doubt=self.sleepers.is_in_doubt(kind)
+        )
         if not found.can_proceed():
             self.sleepers.refuse(kind, found, failed)
         return found
@@ -104,31 +105,30 @@ class TreeView:
         """Note that one who has quota was told to leave; the snapshot knows it already."""
         self._known[holder.name] = holder._replace(is_evicted=True)
         self.decided.add(holder.name)
-        self.sleepers.changed(holder.queue, holder.priority, is_less=False)
+        self.sleepers.told(holder.queue, holder.priority)
 
     def _add(self, now: InLine) -> None:
         waiting = now.waiting
         line = self.lines[waiting.queue]
         shape = shape_of(waiting, self.snapshot.rules[waiting.queue].preemption)
-        self._known[waiting.name] = now
-        self._shapes[waiting.name] = shape
         kind = line.kind(shape)
+        self._known[waiting.name] = now
+        self._kinds[waiting.name] = kind
         if not kind:
             self.sleepers.wake(kind)
         kind.add(waiting)
-        line.changed(shape)
+        line.changed(kind)
         self.waited_for[waiting.queue] = line
         if now.is_preempting:
             line.preempting[waiting.name] = waiting
             self.preempting[waiting.queue] = line
 
     def _drop(self, waiting: Waiting) -> None:
-        line, shape = self.lines[waiting.queue], self._shapes.pop(waiting.name)
-        kind = line.kind(shape)
+        line, kind = self.lines[waiting.queue], self._kinds.pop(waiting.name)
         kind.drop(waiting)
         if not kind:
             self.sleepers.forget(kind)
-        line.changed(shape)
+        line.changed(kind)
         if not line:
             del self.waited_for[waiting.queue]
         if line.preempting.pop(waiting.name, None) and not line.preempting:
