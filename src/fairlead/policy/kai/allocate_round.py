@@ -1,13 +1,22 @@
-"""The action that gives idle room to jobs, each turn to the first job of the queue that is next."""
+"""The action that gives idle room to jobs, each turn to the first job of the queue that is next.
 
-from collections.abc import Callable
+A queue meets the others with its next job. If that is one for which there is no room, it says
+nothing about who may have the room that is there: a queue with a large job in front would come
+after others with whom it would compete at once with the small one behind. They would fill the room
+beyond their shares, the small job would claim it back, and whoever left for it would be next to
+fill what it left, cycle after cycle. So only those meet for whom there may be room, but in faithful
+mode.
+"""
+
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeAlias
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.hopes import Hopes
+from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.queue_race import QueueRace
 
 Listener: TypeAlias = Callable[[WorkloadName], None]
@@ -20,30 +29,74 @@ class AllocateRound:
     def __init__(self, view: CycleView) -> None:
         """Line up those who wait now. Nobody has had a turn."""
         self.view = view
-        self.jobs = view.waiting("allocate")
+        self.everybody = view.waiting("allocate")
+        self.jobs = self.everybody  # those who meet now
         self._starter = view.starter()
+        self._hopes: Hopes | None = None  # None: every turn is taken, also in vain
+        self._kinds: set[Kind] = set()  # of those who meet because there may be room for them
+        self._refused: set[WorkloadName] = set()
 
     @cached_property
     def race(self) -> QueueRace:
-        """The order in which queues are served."""
+        """The order in which the queues of those who meet now are served."""
         return self.view.race(self.jobs)
 
-    def run(self, listener: Listener | None) -> None:
-        """Let every job have its turn; those who cannot have room only if anybody asks why.
+    def may_find_room(self, job: WorkloadName) -> bool:
+        """Return whether *job*, which waits, is one of those who meet now."""
+        return self._hopes is None or self._hopes.has(self.jobs.kind(job))
 
-        One starts, or has its room reserved, or is told why it waits; then the order is looked at
-        anew, because the queue holds more than before. A job that got its minimum is put back for
-        more, one pod at a time. Cost: for each turn the depth of the tree, a few comparisons per
-        level, and the search for nodes.
+    def run(self, listener: Listener | None) -> None:
+        """Let all have their turns who may start something, then those who want to know why not.
+
+        Law: who has its turn only after nobody could start any more, starts nothing. Cost: a look
+        for each kind of job that waits, and again whenever somebody got a place; for each turn the
+        depth of the tree, a few comparisons per level, and the search for nodes.
         """
-        jobs = self.jobs
-        hopes = None if self.view.tells_why else Hopes(jobs, self._starter)
+        view = self.view
+        if view.settings.faithful and view.tells_why:
+            self._take_turns(listener)
+            return
+        self._hopes = hopes = Hopes(self.everybody, self._starter)
+        if view.settings.faithful:
+            self._take_turns(listener)
+            return
+        everybody = self.everybody.names() if view.tells_why else ()
+        if hopes.are_left():
+            self._let_meet(self._those_who_may_find_room(hopes))
+            self._take_turns(listener)
+        if view.tells_why:
+            self._hopes = None
+            self._kinds.clear()
+            self._let_meet([name for name in everybody if name not in self._refused])
+            self._take_turns(listener)
+
+    def _those_who_may_find_room(self, hopes: Hopes) -> list[WorkloadName]:
+        found: list[WorkloadName] = []
+        for _, kinds in self.everybody.kinds():
+            for kind, names in kinds.items():
+                if hopes.has(kind):
+                    self._kinds.add(kind)
+                    found += names
+        return found
+
+    def _let_meet(self, names: Iterable[WorkloadName]) -> None:
+        self.jobs, self.race = self.view.line_of_some(names)
+
+    def _take_turns(self, listener: Listener | None) -> None:
+        """Let those who meet have their turns, as long as anybody may find room.
+
+        One that starts, or has its room reserved, is put back for more, one pod at a time, if it
+        has its minimum. Then the order is looked at anew, because its queue holds more than before.
+        """
+        hopes = self._hopes
         if hopes is not None and not hopes.are_left():
             return
-        race = self.race
+        jobs, race = self.jobs, self.race
         while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
+            if self._kinds and self.view.tells_why:
+                self._tell_those_before(queue, listener)
             if listener is not None:
                 listener(job)
             kind, request = jobs.kind(job), jobs.request(job)
@@ -55,7 +108,38 @@ class AllocateRound:
             if is_placed or jobs.next_request(queue) != request:  # else it stands as before
                 race.renew(queue)
             if hopes is not None:
-                hopes.take_notice(kind, job, is_placed=is_placed)
+                hopes.take_notice(kind, job, jobs, is_placed=is_placed)
+                if is_placed and self._kinds:
+                    self._pass_over(hopes, job)
+
+    def _tell_those_before(self, queue: QueueName, listener: Listener | None) -> None:
+        """Let those have their turn, in vain, who stand before the next one of *queue*."""
+        next_key = self.jobs.first_key(queue)
+        assert next_key is not None, "a queue without a job leads"
+        while (key := self.everybody.first_key(queue)) is not None and key <= next_key:
+            self.everybody.drop_first(queue)
+            job = key[-1]
+            if not self.may_find_room(job):
+                if listener is not None:
+                    listener(job)
+                is_placed = self._start(job)
+                assert not is_placed, "there was plainly no room"
+
+    def _pass_over(self, hopes: Hopes, job: WorkloadName) -> None:
+        """Let those leave the fronts of their queues for whom *job* has left no room."""
+        jobs = self.jobs
+        if jobs.next_pods(job):
+            self._kinds.add(jobs.kind(job))
+        closed = [kind for kind in self._kinds if not hopes.has(kind)]
+        if not closed:
+            return
+        self._kinds.difference_update(closed)
+        for queue in jobs.queues():
+            before = jobs.first(queue)
+            while (first := jobs.first(queue)) is not None and not hopes.has(jobs.kind(first)):
+                jobs.drop_first(queue)
+            if first != before:
+                self.race.renew(queue)
 
     def _start(self, job: WorkloadName) -> bool:
         """Give the next pods of a job their places if there are any; returns whether it did."""
@@ -66,5 +150,6 @@ class AllocateRound:
         if outcome.is_placed:
             record.act(Act(outcome.reason), [(job, pod) for pod in pods])
         else:
+            self._refused.add(job)
             self.view.tell_wait(job, outcome.reason)
         return outcome.is_placed

@@ -64,13 +64,17 @@ class KaiCycle:
 
     @property
     def jobs(self) -> PendingJobs:
-        """Those who wait for idle room."""
+        """Those who wait, or who of them meet just now."""
         return self._turns.jobs
 
     @property
     def race(self) -> QueueRace:
-        """The order in which queues are served when idle room is given away."""
+        """The order in which their queues are served when idle room is given away."""
         return self._turns.race
+
+    def may_find_room(self, job: WorkloadName) -> bool:
+        """Return whether *job*, which waits, is one of those who meet just now."""
+        return self._turns.may_find_room(job)
 
     def decisions(self, listener: Listener | None = None) -> list[Decision]:
         """Return what becomes of every job; what it comes to is in the state.
@@ -114,7 +118,7 @@ class KaiCycle:
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
             self._turns = AllocateRound(self.view)
         self._turns.run(listener)
-        for name in self._turns.jobs.beyond_depth if self.view.tells_why else ():
+        for name in self._turns.everybody.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
 

@@ -123,6 +123,16 @@ class CycleView:
         course = RaceCourse.of_leaves(state, leaves)
         return jobs, QueueRace(state, course, self.numbers, jobs.next_request, jobs.queues())
 
+    def line_of_some(self, names: Iterable[WorkloadName]) -> tuple[PendingJobs, QueueRace]:
+        """Line up some jobs, whose queues meet where they stand among all, with nobody beside them.
+
+        Cost: those jobs, and the queues above them.
+        """
+        known, jobs = self._divided(), self._pending(None)
+        jobs.add_jobs(names)
+        offer, queues = jobs.next_request, jobs.queues()
+        return jobs, QueueRace(self.state, known.course, known.numbers, offer, queues)
+
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
         known = self._division

@@ -136,6 +136,11 @@ class PendingJobs:
         heap = self._heaps.get(queue)
         return heap[0][-1] if heap else None
 
+    def first_key(self, queue: QueueName) -> JobKey | None:
+        """Return by what the job that *queue* would run next is before the others."""
+        heap = self._heaps.get(queue)
+        return heap[0] if heap else None
+
     def queues(self) -> list[QueueName]:
         """Return the queues that have somebody in line."""
         return [queue for queue, heap in self._heaps.items() if heap]
