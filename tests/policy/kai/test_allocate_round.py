@@ -99,7 +99,7 @@ def turn_by_turn(
             if name in admitted - refused
             and not starter.is_hopeless(name, everybody.next_pods(name))
         ]
-        jobs, _ = view.line_of_some(names)
+        jobs = view.line_of_some(names)
         race = QueueRace(state, course, shares, jobs.next_request, jobs.queues())
         queue: QueueName | None = race.leader()
         if queue is None:

@@ -8,7 +8,7 @@ fill what it left, cycle after cycle. So only those meet for whom there may be r
 mode.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import TypeAlias
 
@@ -33,7 +33,8 @@ class AllocateRound:
         self.jobs = self.everybody  # those who meet now
         self._starter = view.starter()
         self._hopes: Hopes | None = None  # None: every turn is taken, also in vain
-        self._kinds: set[Kind] = set()  # of those who meet because there may be room for them
+        self._open: set[Kind] = set()  # of those who meet because there may be room for them
+        self._kinds: dict[QueueName, set[Kind]] = {}  # of all in their queues
         self._refused: set[WorkloadName] = set()
 
     @cached_property
@@ -62,25 +63,26 @@ class AllocateRound:
             return
         everybody = self.everybody.names() if view.tells_why else ()
         if hopes.are_left():
-            self._let_meet(self._those_who_may_find_room(hopes))
+            self._let_those_meet_who_may_find_room(hopes)
             self._take_turns(listener)
         if view.tells_why:
             self._hopes = None
-            self._kinds.clear()
-            self._let_meet([name for name in everybody if name not in self._refused])
+            self._open.clear()
+            rest = [name for name in everybody if name not in self._refused]
+            self.jobs = view.line_of_some(rest)
+            self.race = view.race_of_some(self.jobs)
             self._take_turns(listener)
 
-    def _those_who_may_find_room(self, hopes: Hopes) -> list[WorkloadName]:
-        found: list[WorkloadName] = []
-        for _, kinds in self.everybody.kinds():
-            for kind, names in kinds.items():
-                if hopes.has(kind):
-                    self._kinds.add(kind)
-                    found += names
-        return found
-
-    def _let_meet(self, names: Iterable[WorkloadName]) -> None:
-        self.jobs, self.race = self.view.line_of_some(names)
+    def _let_those_meet_who_may_find_room(self, hopes: Hopes) -> None:
+        for queue, kinds in self.everybody.kinds():
+            found = [kind for kind in kinds if hopes.has(kind)]
+            if found:
+                self._kinds[queue] = {*kinds}
+                self._open.update(found)
+        self.jobs = self.everybody.of_queues(self._kinds)
+        for queue in self._kinds:
+            self._has_passed_over(queue, hopes)
+        self.race = self.view.race_of_some(self.jobs)
 
     def _take_turns(self, listener: Listener | None) -> None:
         """Let those who meet have their turns, as long as anybody may find room.
@@ -95,7 +97,7 @@ class AllocateRound:
         while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
-            if self._kinds and self.view.tells_why:
+            if self._open and self.view.tells_why:
                 self._tell_those_before(queue, listener)
             if listener is not None:
                 listener(job)
@@ -109,8 +111,8 @@ class AllocateRound:
                 race.renew(queue)
             if hopes is not None:
                 hopes.take_notice(kind, job, jobs, is_placed=is_placed)
-                if is_placed and self._kinds:
-                    self._pass_over(hopes, job)
+                if is_placed and self._open:
+                    self._pass_over(hopes, queue, job)
 
     def _tell_those_before(self, queue: QueueName, listener: Listener | None) -> None:
         """Let those have their turn, in vain, who stand before the next one of *queue*."""
@@ -125,21 +127,31 @@ class AllocateRound:
                 is_placed = self._start(job)
                 assert not is_placed, "there was plainly no room"
 
-    def _pass_over(self, hopes: Hopes, job: WorkloadName) -> None:
-        """Let those leave the fronts of their queues for whom *job* has left no room."""
+    def _pass_over(self, hopes: Hopes, grown: QueueName, job: WorkloadName) -> None:
+        """Let those leave the fronts of their queues for whom *job* of *grown* has left no room."""
         jobs = self.jobs
         if jobs.next_pods(job):
-            self._kinds.add(jobs.kind(job))
-        closed = [kind for kind in self._kinds if not hopes.has(kind)]
-        if not closed:
-            return
-        self._kinds.difference_update(closed)
-        for queue in jobs.queues():
-            before = jobs.first(queue)
-            while (first := jobs.first(queue)) is not None and not hopes.has(jobs.kind(first)):
-                jobs.drop_first(queue)
-            if first != before:
-                self.race.renew(queue)
+            self._open.add(jobs.kind(job))
+            self._kinds[grown].add(jobs.kind(job))
+        closed = [kind for kind in self._open if not hopes.has(kind)]
+        if closed:
+            self._open.difference_update(closed)
+            for queue in jobs.queues():
+                if self._has_passed_over(queue, hopes):
+                    self.race.renew(queue)
+
+    def _has_passed_over(self, queue: QueueName, hopes: Hopes) -> bool:
+        """Let the first of *queue* stand in front for whom there may be room.
+
+        Returns whether that is another one than before.
+        """
+        jobs = self.jobs
+        before = jobs.first(queue)
+        if not any(map(hopes.has, self._kinds[queue])):
+            jobs.leave_out(queue)
+        while (first := jobs.first(queue)) is not None and not hopes.has(jobs.kind(first)):
+            jobs.drop_first(queue)
+        return first != before
 
     def _start(self, job: WorkloadName) -> bool:
         """Give the next pods of a job their places if there are any; returns whether it did."""
