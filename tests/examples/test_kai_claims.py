@@ -49,15 +49,15 @@ CLAIMS = {
         serving/summaries     consolidation NotPreemptible          serving    -
         serving/summaries     reclaim       OverFairShare           serving    2.5+4>5
         serving/summaries     preempt       NonPreemptibleOverQuota serving    2+4>4
-        team-perception/radar consolidation TooFewFreeGpus          perception 8>4.5
-        team-perception/radar reclaim       OverFairShare           perception 4+8>8
-        team-perception/radar preempt       NobodyLessImportant     perception 50<=50
         team-vision/detector  consolidation TooFewFreeGpus          vision     8>4.5
         team-vision/detector  reclaim       OverFairShare           vision     4+8>10
         team-vision/detector  preempt       NobodyLessImportant     vision     50<=50
         interns/thesis        consolidation OverLimit               interns    1+4>4
         interns/thesis        reclaim       OverFairShare           interns    1+4>0
         interns/thesis        preempt       NobodyLessImportant     interns    50<=75
+        team-perception/radar consolidation TooFewFreeGpus          perception 8>4.5
+        team-perception/radar reclaim       OverFairShare           perception 4+8>8
+        team-perception/radar preempt       NobodyLessImportant     perception 50<=50
     """,
 }
 
@@ -87,7 +87,7 @@ def test_what_was_borrowed_waits_again_once_its_owner_runs() -> None:
 
 def test_the_sister_team_starts_and_the_other_department_still_waits() -> None:
     assert cycles("reclaim-hierarchy")[1:] == [
-        ["wait search/index -", "start audio/birds birds", "wait vision/signs -"],
+        ["start audio/birds birds", "wait search/index -", "wait vision/signs -"],
         ["wait search/index -", "wait vision/signs -"],
     ]
 

@@ -164,13 +164,13 @@ PLANS = {
     "monday": """
         decision job                   pods    node  code                    at         numbers
         wait     serving/summaries     -       -     NonPreemptibleOverQuota serving    2+4>4
-        wait     team-perception/radar -       -     NoNodeFits              perception -
         wait     team-vision/detector  -       -     NoNodeFits              vision     1/2pods
         start    team-vision/sweep     sweep-0 gpu-3 WithinQuota             vision     0+1<=8
         start    team-vision/sweep     sweep-1 gpu-4 WithinQuota             vision     1+1<=8
         start    team-vision/sweep     sweep-2 gpu-4 WithinQuota             vision     2+1<=8
         start    team-vision/sweep     sweep-3 gpu-4 WithinQuota             vision     3+1<=8
         wait     interns/thesis        -       -     OverLimit               interns    1+4>4
+        wait     team-perception/radar -       -     NoNodeFits              perception -
     """,
 }
 

@@ -14,12 +14,16 @@ Phrase = Callable[[str, Standing, str, Standing], str]
 
 def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str:
     """Return why it is the turn of *first* and not of *other*, which waits as well."""
+    if cycle.may_find_room(first) and not cycle.may_find_room(other):
+        return f"there may be room for it, and there is none for {other}"
     queue, other_queue = (cycle.state.workloads[name].queue for name in (first, other))
     if queue == other_queue:
         return _inside_queue(cycle, first, other)
     sides = _below_common_ancestor(cycle, queue, other_queue)
     one, two = map(cycle.race.standing, sides)
-    if one is None or two is None or not precedes(one, two):
+    if two is None:
+        return f"there may be room for others of {sides[0]}, and for nobody of {sides[1]}"
+    if one is None or not precedes(one, two):
         return "others in the tree decided between them"  # before is not transitive
     phrase = _PHRASES[deciding_rule(one, two)]
     return phrase(sides[0], one, sides[1], two)

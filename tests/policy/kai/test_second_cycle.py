@@ -78,7 +78,7 @@ SCENARIOS = {
             big    a      1     1    2    50        -
             small  b      1     1    1    75        -
         """,
-        first="start first@n0, wait big NoNodeFits, start small@n0",
+        first="start first@n0, start small@n0, wait big NoNodeFits",
         second="evict small for big, evict old for big, reserve big@n0",
         ahead="wait small WouldBeEvicted, start first@n0, evict old for big, reserve big@n0",
     ),
@@ -106,7 +106,7 @@ SCENARIOS = {
             big      a      1     1    4    50        -
             elastic  b      3     1    1    50        -
         """,
-        first="wait big NoNodeFits, start elastic@n1, start elastic@n0, start elastic@n0",
+        first="start elastic@n1, start elastic@n0, start elastic@n0, wait big NoNodeFits",
         second="evict elastic for big, evict elastic for big, evict old for big, reserve big@n0",
         ahead="start elastic@n1, wait elastic WouldBeEvicted, evict old for big, reserve big@n0",
     ),
@@ -247,9 +247,10 @@ def test_of_those_who_would_take_from_each_other_one_gets_the_room() -> None:
 @pytest.mark.parametrize("name", ["kc-0036", "kc-0044", "kc-0238"])
 def test_recorded_clusters_that_never_rest_come_to_rest(name: str) -> None:
     case = next(each for each in json.loads(VECTORS.read_text())["cases"] if each["id"] == name)
-    own = replace(kai_cycle.settings(case, "cycle"), faithful=False)
-    for decide, comes_to_rest in ((plain, False), (planned, True)):
-        last = list(cycles(kai_cycle.world(case), own, decide, 12))[-1]
+    faithful = kai_cycle.settings(case, "cycle")
+    own = replace(faithful, faithful=False)
+    for mode, decide, comes_to_rest in ((faithful, plain, False), (own, planned, True)):
+        last = list(cycles(kai_cycle.world(case), mode, decide, 12))[-1]
         assert all(isinstance(each, Wait) for each in last) == comes_to_rest
 
 

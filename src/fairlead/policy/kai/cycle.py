@@ -3,10 +3,9 @@
 Whoever wants to know why something came out as it did can listen to the turns.
 """
 
-from collections.abc import Callable, Mapping, Set
-from functools import cached_property
+from collections.abc import Mapping, Set
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadDisplaced
@@ -14,25 +13,21 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.allocate_round import AllocateRound, Listener
 from fairlead.policy.kai.claim_round import ClaimRound
 from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.followed_state import FollowedState
-from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
-from fairlead.policy.kai.pending_jobs import NOBODY
+from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.start_job import JobStarter
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"
 ALLOCATE_IS_OFF: Final = "AllocateIsOff"
 WOULD_BE_EVICTED: Final = "WouldBeEvicted"
 
 NO_TAKERS: Final[Mapping[WorkloadName, WorkloadName]] = MappingProxyType({})
-
-Listener: TypeAlias = Callable[[WorkloadName], None]
-"""Is told whose turn it is, while the state is as that job finds it."""
 
 
 class KaiCycle:
@@ -61,16 +56,25 @@ class KaiCycle:
         self.state = state
         self.settings = settings
         self.record = self.view.record
-        self.jobs = self.view.waiting("allocate")
+        self._turns = AllocateRound(self.view)
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self._held_back = held_back
         self._spared = spared
         self._takers = takers
 
-    @cached_property
+    @property
+    def jobs(self) -> PendingJobs:
+        """Those who wait, or who of them meet just now."""
+        return self._turns.jobs
+
+    @property
     def race(self) -> QueueRace:
-        """The order in which queues are served when idle room is given away."""
-        return self.view.race(self.jobs)
+        """The order in which their queues are served when idle room is given away."""
+        return self._turns.race
+
+    def may_find_room(self, job: WorkloadName) -> bool:
+        """Return whether *job*, which waits, is one of those who meet just now."""
+        return self._turns.may_find_room(job)
 
     def decisions(self, listener: Listener | None = None) -> list[Decision]:
         """Return what becomes of every job; what it comes to is in the state.
@@ -110,51 +114,13 @@ class KaiCycle:
                 record.wait(name, Reason(code=ALLOCATE_IS_OFF, queue=queue))
 
     def _allocate(self, listener: Listener | None) -> None:
-        """Give idle room to jobs, each turn to the first job of the queue that is next.
-
-        It starts, or has its room reserved, or is told why it waits; then the order is looked at
-        anew, because the queue holds more than before. A job that got its minimum is put back for
-        more, one pod at a time. Who cannot have room has its turn only if somebody wants to know
-        why. Cost: for each turn the depth of the tree, a few comparisons per level, and the search
-        for nodes.
-        """
+        """Give idle room to jobs, and tell those whose turn never comes."""
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
-            self.jobs = self.view.waiting("allocate")
-        jobs, starter = self.jobs, self.view.starter()
-        hopes = None if self.view.tells_why else Hopes(jobs, starter)
-        if hopes is not None and not hopes.are_left():
-            return
-        race = self.race
-        while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
-            job = jobs.first(queue)
-            assert job is not None, "a queue without a job leads"
-            if listener is not None:
-                listener(job)
-            kind, request = jobs.kind(job), jobs.request(job)
-            is_placed = (hopes is None or hopes.has(kind)) and self._start(job, starter)
-            if is_placed:
-                jobs.renew_first(queue)
-            else:
-                jobs.drop_first(queue)
-            if is_placed or jobs.next_request(queue) != request:  # else it stands as before
-                race.renew(queue)
-            if hopes is not None:
-                hopes.take_notice(kind, job, is_placed=is_placed)
-        for name in jobs.beyond_depth if self.view.tells_why else ():
+            self._turns = AllocateRound(self.view)
+        self._turns.run(listener)
+        for name in self._turns.everybody.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
-
-    def _start(self, job: WorkloadName, starter: JobStarter) -> bool:
-        """Give the next pods of a job their places if there are any; returns whether it did."""
-        jobs = self.jobs
-        pods = jobs.next_pods(job)
-        self.record.touch(job)
-        outcome = starter.start(job, jobs.gang(job), pods, jobs.request(job))
-        if outcome.is_placed:
-            self.record.act(Act(outcome.reason), [(job, pod) for pod in pods])
-        else:
-            self.view.tell_wait(job, outcome.reason)
-        return outcome.is_placed
 
     def _evict_stale_gangs(self) -> None:
         grace_ms, now_ms = self.settings.stale_grace_ms, self.view.now_ms

@@ -123,6 +123,21 @@ class CycleView:
         course = RaceCourse.of_leaves(state, leaves)
         return jobs, QueueRace(state, course, self.numbers, jobs.next_request, jobs.queues())
 
+    def line_of_some(self, names: Iterable[WorkloadName]) -> PendingJobs:
+        """Line up some jobs as if nobody else waited. Cost: those jobs."""
+        jobs = self._pending(None)
+        jobs.add_jobs(names)
+        return jobs
+
+    def race_of_some(self, jobs: PendingJobs) -> QueueRace:
+        """Let the queues of some *jobs* meet where they stand among all, with nobody beside them.
+
+        Cost: those queues, and the ones above them.
+        """
+        known = self._divided()
+        offer, queues = jobs.next_request, jobs.queues()
+        return QueueRace(self.state, known.course, known.numbers, offer, queues)
+
     def race(self, jobs: PendingJobs) -> QueueRace:
         """Let the queues of *jobs* meet in the order of service."""
         known = self._division

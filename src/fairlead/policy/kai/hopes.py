@@ -18,7 +18,6 @@ class Hopes:
 
     def __init__(self, jobs: PendingJobs, starter: JobStarter) -> None:
         """Count all *jobs*. Cost: a glance at the kinds of each queue, and a look for each kind."""
-        self._jobs = jobs
         self._starter = starter
         self._counts: Counter[Kind] = Counter()
         self._like: dict[Kind, tuple[WorkloadName, tuple[PodId, ...]]] = {}  # one of each
@@ -39,21 +38,22 @@ class Hopes:
         """Return whether one of that kind may find room."""
         return kind in self._open
 
-    def take_notice(self, kind: Kind, job: WorkloadName, *, is_placed: bool) -> None:
+    def take_notice(
+        self, kind: Kind, job: WorkloadName, jobs: PendingJobs, *, is_placed: bool
+    ) -> None:
         """Take notice that *job* had its turn: it has left the line, or stands there for more.
 
-        It was of that *kind* before.
+        It was of that *kind* before. *jobs* know what it would start next.
         """
         self._counts[kind] -= 1
         if not self._counts[kind]:
             self._open.discard(kind)
         if is_placed:
-            if pods := self._jobs.next_pods(job):
-                self._join(job, pods)
+            if pods := jobs.next_pods(job):
+                self._join(jobs.kind(job), job, pods)
             self._look_again()
 
-    def _join(self, job: WorkloadName, pods: tuple[PodId, ...]) -> None:
-        kind = self._jobs.kind(job)
+    def _join(self, kind: Kind, job: WorkloadName, pods: tuple[PodId, ...]) -> None:
         self._counts[kind] += 1
         self._like.setdefault(kind, (job, pods))
         self._open.add(kind)

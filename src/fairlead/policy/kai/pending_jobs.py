@@ -80,6 +80,24 @@ class PendingJobs:
             made._put(queue, keys)
         return made
 
+    def of_queues(self, queues: Iterable[QueueName]) -> "PendingJobs":
+        """Return who waits in some of the *queues* that were taken in here, apart from these.
+
+        Nobody may have had a turn here. Cost: those queues, and a copy of what is not shared.
+        """
+        made = PendingJobs(self._state, None, self._gang_of, self._evicted, self._waiting)
+        made._lines = self._lines
+        made._heaps = {queue: self._heaps[queue] for queue in queues}
+        made._shared = made._heaps.keys() & self._shared
+        for queue in made._heaps.keys() - made._shared:
+            made._heaps[queue] = self._heaps[queue].copy()
+        made._next = self._next.copy()
+        return made
+
+    def leave_out(self, queue: QueueName) -> None:
+        """Let nobody of *queue* stand in line any more. Cost: none, however many they are."""
+        self._put(queue, [])
+
     def add_jobs(self, names: Iterable[WorkloadName]) -> None:
         """Take in *names* alone, of queues of which nothing was taken in, where they can start."""
         keys: dict[QueueName, list[JobKey]] = {}
@@ -135,6 +153,11 @@ class PendingJobs:
         """Return the job that *queue* would run next."""
         heap = self._heaps.get(queue)
         return heap[0][-1] if heap else None
+
+    def first_key(self, queue: QueueName) -> JobKey | None:
+        """Return by what the job that *queue* would run next is before the others."""
+        heap = self._heaps.get(queue)
+        return heap[0] if heap else None
 
     def queues(self) -> list[QueueName]:
         """Return the queues that have somebody in line."""
