@@ -4,7 +4,8 @@ Consolidation fails nearly always, and a failed search makes many tries: whoever
 takes it again, and somebody is left over. A pod that asks for twice as much takes two places from
 pods like the claimant's, wherever it goes. So of the places that are there when all have left,
 those are taken off that the leavers take again. What is left is an upper bound, whoever of them
-leaves: for each one that stays, there are at least as many places less as it would take.
+leaves: for each one that stays, there are at least as many places less as it would take. The same
+holds of places for pods like any of the leavers, from which the claimant's take theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
 from fairlead.placement.node_room import NodeRoom
+from fairlead.policy.kai.place_balance import needs_of, times
 
 
 class Leaver(NamedTuple):
@@ -46,23 +48,24 @@ class MoveBound:
         """Return whether pods that ask for *sizes* may all find places on these nodes and those.
 
         Law: if not, no search can succeed in which nobody may lose a place. Cost: a look at each
-        node, once for the same sizes and nodes.
+        node for each size that anybody asks for, once for the same sizes and nodes.
         """
         if not self._is_certain:
             return True
         key = tuple(sorted(sizes)), frozenset(base)
         if key not in self._known:
-            self._known[key] = all(self._has_places(size, sizes, base) for size in set(sizes))
+            every = dict.fromkeys((*sizes, *self._asked))
+            self._known[key] = all(self._has_places(size, sizes, base) for size in every)
         return self._known[key]
 
     def _has_places(self, size: Amounts, sizes: Sequence[Amounts], base: Set[str]) -> bool:
-        needs = [(at, amount) for at, amount in enumerate(size) if amount]
+        needs = needs_of(size)
         if not needs:
             return True
-        wanted = sum([_times(asked, needs) for asked in (*sizes, *self._asked)])
+        wanted = sum([times(asked, needs) for asked in (*sizes, *self._asked)])
         places = 0
         for free in self._all_free(base):
-            places += _times(free, needs)
+            places += times(free, needs)
             if places >= wanted:
                 return True
         return False
@@ -73,8 +76,3 @@ class MoveBound:
         for node in base:
             if node not in self._free and node in self._rooms:
                 yield self._rooms[node].later
-
-
-def _times(amounts: Sequence[int], needs: Sequence[tuple[int, int]]) -> int:
-    """Return how many times all *needs*, each with its place, are in *amounts*."""
-    return min([amounts[at] // amount for at, amount in needs])
