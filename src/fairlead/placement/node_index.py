@@ -78,6 +78,12 @@ class NodeIndex:
         self._catch_up()
         return self._gpu_later
 
+    def most_gpus(self) -> int:
+        """Return what of GPUs is or will be free on the node that has the most, in thousandths."""
+        self._catch_up()
+        most = self._by_gpu.least() if self._spread_gpus else self._by_gpu.most()
+        return abs(most or 0)
+
     def with_open_gpus(self) -> set[str]:
         """Return the nodes that have a GPU idle, or one that is being released to nobody."""
         self._catch_up()
