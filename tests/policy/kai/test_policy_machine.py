@@ -1,12 +1,14 @@
 """Random histories of a cluster that carries out the plans made for it."""
 
+from copy import deepcopy
+
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
 from fairlead.model.apply import apply
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
     NodeAdded,
@@ -22,6 +24,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
+from fairlead.model.queue_sums import QueueSums
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -48,6 +51,8 @@ class PlannedHistory(RuleBasedStateMachine):
         self.policy = KaiPolicy(self.settings)
         self.followed = FollowedState(self.state, self.settings)
         self.submitted = 100
+        self.read_at = self.followed.shares.changes.log().moment
+        self.sums = _copied_sums(self.state)
 
     @rule()
     def plan_and_carry_out(self) -> None:
@@ -87,6 +92,16 @@ class PlannedHistory(RuleBasedStateMachine):
             assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
                 assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
+
+    @rule()
+    def read_which_queues_changed(self) -> None:
+        """Where nothing is in the log, everybody has and wants what it did."""
+        log = self.followed.shares.changes.log()
+        changed = {above for leaf in log.since(self.read_at) for above in self.state.path(leaf)}
+        now = _copied_sums(self.state)
+        for queue in self.sums.keys() & now.keys() - changed:
+            assert self.sums[queue] == now[queue]
+        self.read_at, self.sums = log.moment, now
 
     @rule(data=st.data())
     def count_past_use(self, data: st.DataObject) -> None:
@@ -162,6 +177,10 @@ class PlannedHistory(RuleBasedStateMachine):
                 st.lists(st.sampled_from(sorted(pods[name])), min_size=1, unique=True)
             )
             self.state.apply(kind(workload=name, pods=tuple(chosen)))
+
+
+def _copied_sums(state: ClusterState) -> dict[QueueName, QueueSums]:
+    return {name: deepcopy(sums) for name, sums in state.sums.items()}
 
 
 def _shown(line: QueueLine) -> tuple[object, ...]:
