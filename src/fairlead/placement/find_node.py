@@ -78,6 +78,10 @@ class NodeFinder:
         """Return the room on every node that is ready, as of now."""
         return self._index.rooms()
 
+    def version(self) -> int:
+        """Return a number that grows whenever the room on a node is another than before."""
+        return self._index.version()
+
     def at_most_freed(self, held: PodSet) -> Amounts:
         """Return what a node gains at most when a pod leaves: each part of a device for a whole."""
         gpu, share = self._index.gpus.shared, held.gpu_share

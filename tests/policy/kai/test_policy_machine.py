@@ -1,5 +1,6 @@
 """Random histories of a cluster that carries out the plans made for it."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 
 from hypothesis import settings as hypothesis_settings
@@ -28,12 +29,16 @@ from fairlead.model.queue_sums import QueueSums
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.askable_pool import AskablePool
+from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.queue_order import queue_numbers
+from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
-from fairlead.policy.kai.victim_pool import Entry
+from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine
+from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.waiting_lines import QueueLine
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
@@ -53,6 +58,7 @@ class PlannedHistory(RuleBasedStateMachine):
         self.submitted = 100
         self.read_at = self.followed.shares.changes.log().moment
         self.sums = _copied_sums(self.state)
+        self.rooms = (self.followed.finder.version(), {**self.followed.finder.rooms()})
 
     @rule()
     def plan_and_carry_out(self) -> None:
@@ -93,6 +99,27 @@ class PlannedHistory(RuleBasedStateMachine):
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
                 assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
 
+    @rule(data=st.data(), most=st.sampled_from([None, 1, 3]))
+    def see_who_would_leave_first(self, data: st.DataObject, most: int | None) -> None:
+        """Of all leaves, whoever claims; some are spared, or had a turn in the same cycle."""
+        state, division = self.state, self.followed.shares
+        division.catch_up()
+        placed = [(name, pod) for name, run in state.runs.items() for pod in run.pods]
+        spared = data.draw(st.lists(st.sampled_from(placed), max_size=2)) if placed else []
+        record = CycleRecord(state)
+        for name in data.draw(st.sampled_from([[], sorted(state.workloads)[:1]])):
+            record.touch(name)
+        pool = AskablePool(self.followed.pool, record, {*spared}, asks_all=False)
+        found = self.followed.first_to_leave.first(most, division, pool)
+
+        def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
+            world = state, division.course, division.numbers
+            return QueueRace(*world, offer, lines, *VICTIM_RULES)
+
+        line = VictimLine(state, pool, [(leaf, _anybody) for leaf in division.leaves], hold_race)
+        popped = list(iter(line.pop, None))
+        assert [each.job for each in found] == [each.job for each in popped][:most]
+
     @rule()
     def read_which_queues_changed(self) -> None:
         """Where nothing is in the log, everybody has and wants what it did."""
@@ -102,6 +129,13 @@ class PlannedHistory(RuleBasedStateMachine):
         for queue in self.sums.keys() & now.keys() - changed:
             assert self.sums[queue] == now[queue]
         self.read_at, self.sums = log.moment, now
+
+    @rule()
+    def read_which_nodes_changed(self) -> None:
+        finder = self.followed.finder
+        version, rooms = self.rooms
+        assert finder.version() > version or finder.rooms() == rooms
+        self.rooms = finder.version(), {**finder.rooms()}
 
     @rule(data=st.data())
     def count_past_use(self, data: st.DataObject) -> None:
@@ -181,6 +215,10 @@ class PlannedHistory(RuleBasedStateMachine):
 
 def _copied_sums(state: ClusterState) -> dict[QueueName, QueueSums]:
     return {name: deepcopy(sums) for name, sums in state.sums.items()}
+
+
+def _anybody(_: Candidate) -> bool:
+    return True
 
 
 def _shown(line: QueueLine) -> tuple[object, ...]:

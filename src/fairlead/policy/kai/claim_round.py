@@ -22,7 +22,7 @@ from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
-from fairlead.policy.kai.move_bound import Leaver, MoveBound
+from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
@@ -273,30 +273,11 @@ class ClaimRound:
             return False  # it could move for others, but not for itself
         finder = self.view.finder
         if self._moves is None:
-            leavers = self._leavers(self._line_of_victims(claim))
-            self._moves = MoveBound(finder.rooms(), leavers)
+            self._moves = self.view.move_bound(self._most_victims(), self._pool)
         sets = claim.workload.pod_sets
         asked = [sets[pod.pod_set] for pod in pods]
         sizes = [finder.besides_shares(each) for each in asked]
         return not self._moves.allows(sizes, finder.nodes_with_room(asked))
-
-    def _leavers(self, line: VictimLine) -> list[Leaver] | None:
-        """Return all pods of those whom consolidation would ask, the same for every claimant.
-
-        None where some give up one pod after the other: whom else it asks depends on how far.
-        """
-        finder, workloads = self.view.finder, self.state.workloads
-        leavers: list[Leaver] = []
-        while (candidate := line.pop()) is not None:
-            if len(candidate.first_to_go()) < len(candidate.pods):
-                return None
-            sets = workloads[candidate.job].pod_sets
-            for pod, node in candidate.nodes.items():
-                held = sets[pod.pod_set]
-                if node is not None:
-                    freed, asked = finder.at_most_freed(held), finder.besides_shares(held)
-                    leavers.append(Leaver(node, freed, asked))
-        return leavers
 
     def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
         job = claim.workload.name

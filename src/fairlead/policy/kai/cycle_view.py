@@ -12,10 +12,12 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace, RaceCourse
@@ -134,6 +136,11 @@ class CycleView:
         """Let leaves meet in the order of giving way; the same line offers the same."""
         known = self._divided()
         return self._followed.giving_way.run(known.course, known.numbers, offer, lines)
+
+    def move_bound(self, most: int | None, pool: AskablePool) -> MoveBound:
+        """Return what tells whether the first *most* of *pool* to give way can be moved at all."""
+        first = self._followed.first_to_leave.first(most, self._divided(), pool)
+        return self._followed.moves.bound(first)
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""

@@ -13,8 +13,11 @@ from operator import add
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
+from fairlead.model.state import ClusterState
+from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_room import NodeRoom
 from fairlead.policy.kai.place_balance import needs_of, times
+from fairlead.policy.kai.victim_pool import Candidate
 
 
 class Leaver(NamedTuple):
@@ -76,3 +79,44 @@ class MoveBound:
         for node in base:
             if node not in self._free and node in self._rooms:
                 yield self._rooms[node].later
+
+
+class FollowedMoves:
+    """The bound for consolidation in one state, kept while nodes and leavers are as they were."""
+
+    def __init__(self, state: ClusterState, finder: NodeFinder) -> None:
+        """Count nothing yet."""
+        self._state = state
+        self._finder = finder
+        self._known: tuple[int, Sequence[Candidate], MoveBound] | None = None
+
+    def bound(self, first: Sequence[Candidate]) -> MoveBound:
+        """Return the bound for now, if these are the *first* to leave, the same for all claimants.
+
+        Law: it is a new one's, as long as the same list has the same in it. Cost: the pods of those
+        who leave, if they or the room on any node changed.
+        """
+        version = self._finder.version()
+        known = self._known
+        if known is None or known[0] != version or known[1] is not first:
+            bound = MoveBound(self._finder.rooms(), self._leavers(first))
+            known = self._known = version, first, bound
+        return known[2]
+
+    def _leavers(self, first: Iterable[Candidate]) -> list[Leaver] | None:
+        """Return all pods of those who leave first.
+
+        None where some give up one pod after the other: whom else it asks depends on how far.
+        """
+        finder, workloads = self._finder, self._state.workloads
+        leavers: list[Leaver] = []
+        for candidate in first:
+            if len(candidate.first_to_go()) < len(candidate.pods):
+                return None
+            sets = workloads[candidate.job].pod_sets
+            for pod, node in candidate.nodes.items():
+                held = sets[pod.pod_set]
+                if node is not None:
+                    freed, asked = finder.at_most_freed(held), finder.besides_shares(held)
+                    leavers.append(Leaver(node, freed, asked))
+        return leavers

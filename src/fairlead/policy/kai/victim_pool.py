@@ -4,7 +4,7 @@ A search looks at the head of each line and seldom far beyond, and there are man
 cycle. So a line is made once and kept, from cycle to cycle, until something in that leaf changes.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -79,6 +79,10 @@ class VictimPool:
         if line is None:
             line = self._lines[queue] = self._made(queue)
         return line
+
+    def queues_of(self, jobs: Iterable[WorkloadName]) -> set[QueueName]:
+        """Return the queues of *jobs*."""
+        return {self._state.workloads[job].queue for job in jobs}
 
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those in the line of a leaf; None if nobody is there.
