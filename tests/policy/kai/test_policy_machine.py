@@ -30,14 +30,16 @@ from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
+from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
-from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine
+from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
 from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.waiting_lines import QueueLine
 from tests.policy.kai.plan_laws import checked_plan
@@ -89,6 +91,18 @@ class PlannedHistory(RuleBasedStateMachine):
         assert {queue: _shown(line) for queue, line in lines.items()} == {
             queue: _shown(line) for queue, line in fresh.items()
         }
+        by_kind: dict[Kind, set[WorkloadName]] = {}
+        for line in lines.values():
+            for kind, names in line.kinds.items():
+                by_kind.setdefault(kind, set()).update(names)
+        tally = self.followed.lines.tally()
+        assert {kind: each.size for kind, each in tally.items()} == {
+            kind: len(names) for kind, names in by_kind.items()
+        }
+        for kind, each in tally.items():
+            assert each.job in by_kind[kind]
+            assert each.pods == lines[self.state.workloads[each.job].queue].next_pods[each.job]
+            assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
 
     @rule(data=st.data())
     def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
@@ -98,6 +112,9 @@ class PlannedHistory(RuleBasedStateMachine):
             assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
                 assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
+
+        every = [fresh.lowest_priority(queue) for queue in _leaf_names(state)]
+        assert pool.lowest_of_all() == min((p for p in every if p is not None), default=None)
 
     @rule(data=st.data(), most=st.sampled_from([None, 1, 3]))
     def see_who_would_leave_first(self, data: st.DataObject, most: int | None) -> None:
@@ -119,6 +136,17 @@ class PlannedHistory(RuleBasedStateMachine):
         line = VictimLine(state, pool, [(leaf, _anybody) for leaf in division.leaves], hold_race)
         popped = list(iter(line.pop, None))
         assert [each.job for each in found] == [each.job for each in popped][:most]
+
+    @rule()
+    def see_whether_anybody_may_reclaim(self) -> None:
+        division, lines = self.followed.shares, self.followed.lines
+        division.catch_up()
+        fresh = ReclaimKinds(self.state)
+        assert self.followed.reclaim_kinds.are_any_open(division, lines) == any(
+            fresh.of(division.shares[queue], line.kinds, lines.request)
+            for queue, line in lines.all().items()
+            if queue in division.leaves
+        )
 
     @rule()
     def read_which_queues_changed(self) -> None:
@@ -215,6 +243,11 @@ class PlannedHistory(RuleBasedStateMachine):
 
 def _copied_sums(state: ClusterState) -> dict[QueueName, QueueSums]:
     return {name: deepcopy(sums) for name, sums in state.sums.items()}
+
+
+def _leaf_names(state: ClusterState) -> list[QueueName]:
+    """Return all queues that workloads name, known or not."""
+    return sorted({workload.queue for workload in state.workloads.values()})
 
 
 def _anybody(_: Candidate) -> bool:

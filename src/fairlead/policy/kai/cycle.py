@@ -20,7 +20,7 @@ from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.jobs_without_turn import misplaced, why_unready
-from fairlead.policy.kai.pending_jobs import NOBODY
+from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.start_job import JobStarter
@@ -61,11 +61,15 @@ class KaiCycle:
         self.state = state
         self.settings = settings
         self.record = self.view.record
-        self.jobs = self.view.waiting("allocate")
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self._held_back = held_back
         self._spared = spared
         self._takers = takers
+
+    @cached_property
+    def jobs(self) -> PendingJobs:
+        """Who waits for idle room."""
+        return self.view.waiting("allocate")
 
     @cached_property
     def race(self) -> QueueRace:
@@ -83,7 +87,7 @@ class KaiCycle:
             match action:
                 case "stalegangeviction":
                     self._evict_stale_gangs()
-                case _ if not self.state.waited_for():
+                case _ if not self.state.has_waiting():
                     pass  # nobody wants anything, or all have got it
                 case "allocate":
                     self._allocate(listener)
@@ -118,19 +122,21 @@ class KaiCycle:
         why. Cost: for each turn the depth of the tree, a few comparisons per level, and the search
         for nodes.
         """
+        starter, hopes = self.view.starter(), None
+        if not self.view.tells_why:
+            hopes = Hopes(self.view.tally("allocate"), starter)
+            if not hopes.are_left():
+                return
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
             self.jobs = self.view.waiting("allocate")
-        jobs, starter = self.jobs, self.view.starter()
-        hopes = None if self.view.tells_why else Hopes(jobs, starter)
-        if hopes is not None and not hopes.are_left():
-            return
-        race = self.race
+        jobs, race = self.jobs, self.race
         while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             if listener is not None:
                 listener(job)
-            kind, request = jobs.kind(job), jobs.request(job)
+            kind = jobs.kind(job)
+            request = self.view.request(kind)
             is_placed = (hopes is None or hopes.has(kind)) and self._start(job, starter)
             if is_placed:
                 jobs.renew_first(queue)
@@ -139,7 +145,7 @@ class KaiCycle:
             if is_placed or jobs.next_request(queue) != request:  # else it stands as before
                 race.renew(queue)
             if hopes is not None:
-                hopes.take_notice(kind, job, is_placed=is_placed)
+                hopes.take_notice(kind, job, jobs, is_placed=is_placed)
         for name in jobs.beyond_depth if self.view.tells_why else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
