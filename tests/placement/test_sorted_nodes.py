@@ -22,6 +22,14 @@ def test_by_number_then_by_name_between_two_bounds() -> None:
     assert list(nodes.between(None, None)) == ["d", "b", "c"]
 
 
+def test_the_first_and_the_last_number() -> None:
+    nodes = SortedNodes()
+    assert (nodes.least(), nodes.most()) == (None, None)
+    for name, number in (("c", 2), ("a", -1), ("b", 1)):
+        nodes.put(name, number)
+    assert (nodes.least(), nodes.most()) == (-1, 2)
+
+
 names = st.sampled_from(["a", "b", "c", "d", "e", "n10", "n9"])
 numbers = st.integers(-3, 3)
 bounds = st.none() | numbers

@@ -53,10 +53,12 @@ class NodeFinder:
         sorted by.
         """
         asked = workload.pod_sets[pod_set]
-        requests = self.besides_shares(asked)
+        requests, gpus = self.besides_shares(asked), self._gpu_thousandths(asked)
+        if gpus > self._index.most_gpus():
+            return None
         around = self._affinity.around(workload, pod_set)
         second: Spot | None = None
-        for room in self._index.preferred(requests, self._gpu_thousandths(asked)):
+        for room in self._index.preferred(requests, gpus):
             if among is not None and room.node.name not in among:
                 continue
             if not all(map(le, requests, room.later)):
@@ -75,6 +77,10 @@ class NodeFinder:
     def rooms(self) -> Mapping[str, NodeRoom]:
         """Return the room on every node that is ready, as of now."""
         return self._index.rooms()
+
+    def version(self) -> int:
+        """Return a number that grows whenever the room on a node is another than before."""
+        return self._index.version()
 
     def at_most_freed(self, held: PodSet) -> Amounts:
         """Return what a node gains at most when a pod leaves: each part of a device for a whole."""

@@ -42,11 +42,17 @@ class NodeIndex:
         self._gpu_later = 0
         self._with_open_gpus: set[str] = set()
         self._read_at = 0
+        self._version = 0  # grows whenever a room that was read is another than before
 
     def rooms(self) -> dict[str, NodeRoom]:
         """Return the room on every node that is ready, as of now."""
         self._catch_up()
         return self._rooms
+
+    def version(self) -> int:
+        """Return a number that grows whenever the room on a node is another than before."""
+        self._catch_up()
+        return self._version
 
     def alike(self) -> list[tuple[NodeRoom, int]] | None:
         """Return one room for all that are alike, and how many there are of it.
@@ -77,6 +83,12 @@ class NodeIndex:
         """Return what of GPUs is or will be free on all nodes, in thousandths. Cost: no look."""
         self._catch_up()
         return self._gpu_later
+
+    def most_gpus(self) -> int:
+        """Return what of GPUs is or will be free on the node that has the most, in thousandths."""
+        self._catch_up()
+        most = self._by_gpu.least() if self._spread_gpus else self._by_gpu.most()
+        return abs(most or 0)
 
     def with_open_gpus(self) -> set[str]:
         """Return the nodes that have a GPU idle, or one that is being released to nobody."""
@@ -120,7 +132,11 @@ class NodeIndex:
             known = self._offers[name] = (node, node.offered())
         use = self._books.use(name)
         room = node_room(node, known[1], use, self.gpus)
-        if has_open_gpus(room, use, self.gpus):
+        is_open = has_open_gpus(room, use, self.gpus)
+        if room == self._rooms.get(name) and is_open == (name in self._with_open_gpus):
+            return
+        self._version += 1
+        if is_open:
             self._with_open_gpus.add(name)
         else:
             self._with_open_gpus.discard(name)
@@ -134,6 +150,7 @@ class NodeIndex:
         self._by_cpu[has_gpus].put(name, -cpu if self._spread_cpus else cpu)
 
     def _forget(self, name: str) -> None:
+        self._version += 1
         self._discount(name)
         self._rooms.pop(name, None)
         self._offers.pop(name, None)

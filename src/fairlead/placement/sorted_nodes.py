@@ -36,6 +36,14 @@ class SortedNodes:
         for at in range(start, end):
             yield keys[at][1]
 
+    def least(self) -> int | None:
+        """Return the smallest number; None if there are no nodes."""
+        return self._keys[0][0] if self._keys else None
+
+    def most(self) -> int | None:
+        """Return the largest number; None if there are no nodes."""
+        return self._keys[-1][0] if self._keys else None
+
     def in_order(self) -> Iterator[str]:
         """Yield all names in the order of this moment, whatever moves while they are read."""
         return (name for _, name in self._keys.copy())

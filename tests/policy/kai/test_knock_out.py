@@ -77,6 +77,17 @@ def test_the_winner_is_that_of_the_bracket_played_anew(
         assert bracket.winner() == played_anew(entrants)
 
 
+@given(st.lists(hands, min_size=1, max_size=20), st.lists(hands, min_size=1, max_size=20))
+def test_all_may_enter_at_once(before: list[str | None], entrants: list[str | None]) -> None:
+    bracket = KnockOut(len(entrants), beats)
+    for place, hand in enumerate(before[: len(entrants)]):
+        bracket.enter(place, hand)
+    bracket.enter_all(entrants)
+    assert bracket.winner() == played_anew(entrants)
+    bracket.enter(0, None)
+    assert bracket.winner() == played_anew([None, *entrants[1:]])
+
+
 def played_anew(entrants: Sequence[str | None]) -> int | None:
     """Round after round, with every match of it."""
     width = 1

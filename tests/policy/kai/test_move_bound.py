@@ -33,11 +33,13 @@ def leaver(node: str, gpus: int) -> Leaver:
     [
         ([4], [], True),  # as it is
         ([4, 4], [], False),
-        ([8], [("half", 4)], True),  # 8 free, 1 place; the leaver asks for less than 8
         ([8], [("full", 8)], False),  # 1 place, which the leaver needs as well
-        ([8], [("full", 4), ("full", 4)], True),  # it may promise too much: 4 of them fit nowhere
+        ([8], [("half", 4)], False),  # 1 place of 8, but 2 of 4 for 2 + 1
+        ([8], [("full", 4), ("full", 4)], False),  # 1 place of 8, but 1 + 2 of 4 for 2 + 1 + 1
+        ([4], [("full", 4)], True),  # 1 + 1 places for 1 + 1
+        ([4], [("full", 3)], True),  # 1 + 0 of 4 for 1 + 0, and 1 + 1 of 3 for 1 + 1
         ([4, 4], [("full", 4), ("full", 4)], False),  # 1 + 2 places for 2 + 2 pods
-        ([4, 4], [("full", 2), ("full", 2), ("full", 4)], True),  # 1 + 2 places for 2 + 1
+        ([4, 4], [("full", 3), ("full", 1)], False),  # 1 + 1 of 4 for 2, but 4 + 4 of 1 for 8 + 4
         ([2, 4], [], False),  # 2 places for pods of 2, and the larger takes two of them
         ([4], [("gone", 8)], True),  # nothing is won there, and nothing is asked for
         ([8], [("gone", 8)], False),

@@ -1,12 +1,15 @@
 """Random histories of a cluster that carries out the plans made for it."""
 
+from collections.abc import Mapping
+from copy import deepcopy
+
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
 from fairlead.model.apply import apply
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
     NodeAdded,
@@ -22,15 +25,22 @@ from fairlead.model.events import (
 )
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
+from fairlead.model.queue_sums import QueueSums
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.askable_pool import AskablePool
+from fairlead.policy.kai.claim_hopes import ReclaimKinds
+from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.queue_order import queue_numbers
+from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
-from fairlead.policy.kai.victim_pool import Entry
+from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
+from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.waiting_lines import QueueLine
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
@@ -48,6 +58,9 @@ class PlannedHistory(RuleBasedStateMachine):
         self.policy = KaiPolicy(self.settings)
         self.followed = FollowedState(self.state, self.settings)
         self.submitted = 100
+        self.read_at = self.followed.shares.changes.log().moment
+        self.sums = _copied_sums(self.state)
+        self.rooms = (self.followed.finder.version(), {**self.followed.finder.rooms()})
 
     @rule()
     def plan_and_carry_out(self) -> None:
@@ -78,6 +91,18 @@ class PlannedHistory(RuleBasedStateMachine):
         assert {queue: _shown(line) for queue, line in lines.items()} == {
             queue: _shown(line) for queue, line in fresh.items()
         }
+        by_kind: dict[Kind, set[WorkloadName]] = {}
+        for line in lines.values():
+            for kind, names in line.kinds.items():
+                by_kind.setdefault(kind, set()).update(names)
+        tally = self.followed.lines.tally()
+        assert {kind: each.size for kind, each in tally.items()} == {
+            kind: len(names) for kind, names in by_kind.items()
+        }
+        for kind, each in tally.items():
+            assert each.job in by_kind[kind]
+            assert each.pods == lines[self.state.workloads[each.job].queue].next_pods[each.job]
+            assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
 
     @rule(data=st.data())
     def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
@@ -87,6 +112,58 @@ class PlannedHistory(RuleBasedStateMachine):
             assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
                 assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
+
+        every = [fresh.lowest_priority(queue) for queue in _leaf_names(state)]
+        assert pool.lowest_of_all() == min((p for p in every if p is not None), default=None)
+
+    @rule(data=st.data(), most=st.sampled_from([None, 1, 3]))
+    def see_who_would_leave_first(self, data: st.DataObject, most: int | None) -> None:
+        """Of all leaves, whoever claims; some are spared, or had a turn in the same cycle."""
+        state, division = self.state, self.followed.shares
+        division.catch_up()
+        placed = [(name, pod) for name, run in state.runs.items() for pod in run.pods]
+        spared = data.draw(st.lists(st.sampled_from(placed), max_size=2)) if placed else []
+        record = CycleRecord(state)
+        for name in data.draw(st.sampled_from([[], sorted(state.workloads)[:1]])):
+            record.touch(name)
+        pool = AskablePool(self.followed.pool, record, {*spared}, asks_all=False)
+        found = self.followed.first_to_leave.first(most, division, pool)
+
+        def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
+            world = state, division.course, division.numbers
+            return QueueRace(*world, offer, lines, *VICTIM_RULES)
+
+        line = VictimLine(state, pool, [(leaf, _anybody) for leaf in division.leaves], hold_race)
+        popped = list(iter(line.pop, None))
+        assert [each.job for each in found] == [each.job for each in popped][:most]
+
+    @rule()
+    def see_whether_anybody_may_reclaim(self) -> None:
+        division, lines = self.followed.shares, self.followed.lines
+        division.catch_up()
+        fresh = ReclaimKinds(self.state)
+        assert self.followed.reclaim_kinds.are_any_open(division, lines) == any(
+            fresh.of(division.shares[queue], line.kinds, lines.request)
+            for queue, line in lines.all().items()
+            if queue in division.leaves
+        )
+
+    @rule()
+    def read_which_queues_changed(self) -> None:
+        """Where nothing is in the log, everybody has and wants what it did."""
+        log = self.followed.shares.changes.log()
+        changed = {above for leaf in log.since(self.read_at) for above in self.state.path(leaf)}
+        now = _copied_sums(self.state)
+        for queue in self.sums.keys() & now.keys() - changed:
+            assert self.sums[queue] == now[queue]
+        self.read_at, self.sums = log.moment, now
+
+    @rule()
+    def read_which_nodes_changed(self) -> None:
+        finder = self.followed.finder
+        version, rooms = self.rooms
+        assert finder.version() > version or finder.rooms() == rooms
+        self.rooms = finder.version(), {**finder.rooms()}
 
     @rule(data=st.data())
     def count_past_use(self, data: st.DataObject) -> None:
@@ -162,6 +239,19 @@ class PlannedHistory(RuleBasedStateMachine):
                 st.lists(st.sampled_from(sorted(pods[name])), min_size=1, unique=True)
             )
             self.state.apply(kind(workload=name, pods=tuple(chosen)))
+
+
+def _copied_sums(state: ClusterState) -> dict[QueueName, QueueSums]:
+    return {name: deepcopy(sums) for name, sums in state.sums.items()}
+
+
+def _leaf_names(state: ClusterState) -> list[QueueName]:
+    """Return all queues that workloads name, known or not."""
+    return sorted({workload.queue for workload in state.workloads.values()})
+
+
+def _anybody(_: Candidate) -> bool:
+    return True
 
 
 def _shown(line: QueueLine) -> tuple[object, ...]:

@@ -27,10 +27,12 @@ from fairlead.model.workload import (
 )
 from fairlead.policy.kai.loss_bound import LossBound
 from fairlead.policy.kai.move_bound import MoveBound
+from fairlead.policy.kai.place_balance import PlaceBalance
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_search import Judge, Tried, VictimSearch
+from fairlead.policy.kai.victim_steps import Group
 from tests.policy.kai.plain_search import PlainSearch
 from tests.policy.kai.random_worlds import build, queues
 from tests.policy.kai.test_claims_laws import (
@@ -131,10 +133,11 @@ def devices(
 
 
 @st.composite
-def strewn_worlds(draw: st.DrawFn) -> ClusterState:
+def strewn_worlds(draw: st.DrawFn, idle: int = 0) -> ClusterState:
     """Nodes full of small jobs that are due nothing, and gangs of large pods that are due all.
 
-    A large pod needs several jobs of one node to go, and these stand far apart in the line.
+    A large pod needs several jobs of one node to go, and these stand far apart in the line. As many
+    devices as *idle* may be free, here and there.
     """
     free = {f"n{at}": draw(st.integers(3, 6)) for at in range(draw(st.integers(2, 4)))}
     due = {"rich": 0, "richer": 0, "poor": sum(free.values())}
@@ -153,7 +156,8 @@ def strewn_worlds(draw: st.DrawFn) -> ClusterState:
         size = (0, 0, 1000 * gpu)
         node = Node(name=name, allocatable=size, occupied=(0, 0, 0), labels={"host": name})
         state.apply(NodeAdded(node))
-    while any(free.values()):
+    left = draw(st.integers(0, idle)) if idle else 0
+    while sum(free.values()) > left:
         draw(running_jobs(state, free))
     for name in ("p0", "p1"):
         count, gpu = draw(st.integers(1, 4)), 1000 * draw(st.integers(2, 4))
@@ -315,4 +319,19 @@ def test_a_try_that_is_left_out_for_what_may_be_lost_would_have_failed(
 ) -> None:
     changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(LossBound, "allows", return_value=True):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[Group]) -> list[int]:
+    """Say that there are places for all, whoever leaves."""
+    return [0] * len(balance.sizes)
+
+
+@settings(max_examples=200)
+@given(state=contended_worlds() | strewn_worlds(idle=6) | fragmented_worlds(), chosen=all_settings)
+def test_a_try_that_is_left_out_for_want_of_places_would_have_failed(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(PlaceBalance, "short", never_short):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes

@@ -17,6 +17,7 @@ from fairlead.policy.kai.cycle_record import Act
 from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.job_kinds import Kind
+from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace
 
 Listener: TypeAlias = Callable[[WorkloadName], None]
@@ -27,15 +28,23 @@ class AllocateRound:
     """The turns of one cycle in which jobs start on idle room."""
 
     def __init__(self, view: CycleView) -> None:
-        """Line up those who wait now. Nobody has had a turn."""
+        """Look at those who wait now. Nobody has had a turn."""
         self.view = view
-        self.everybody = view.waiting("allocate")
-        self.jobs = self.everybody  # those who meet now
         self._starter = view.starter()
         self._hopes: Hopes | None = None  # None: every turn is taken, also in vain
         self._open: set[Kind] = set()  # of those who meet because there may be room for them
         self._kinds: dict[QueueName, set[Kind]] = {}  # of all in their queues
         self._refused: set[WorkloadName] = set()
+
+    @cached_property
+    def everybody(self) -> PendingJobs:
+        """All who wait; nobody is lined up before it matters."""
+        return self.view.waiting("allocate")
+
+    @cached_property
+    def jobs(self) -> PendingJobs:
+        """Those who meet now."""
+        return self.everybody
 
     @cached_property
     def race(self) -> QueueRace:
@@ -57,7 +66,7 @@ class AllocateRound:
         if view.settings.faithful and view.tells_why:
             self._take_turns(listener)
             return
-        self._hopes = hopes = Hopes(self.everybody, self._starter)
+        self._hopes = hopes = Hopes(view.tally("allocate"), self._starter)
         if view.settings.faithful:
             self._take_turns(listener)
             return
@@ -92,7 +101,7 @@ class AllocateRound:
         """
         hopes = self._hopes
         if hopes is not None and not hopes.are_left():
-            return
+            return  # before anybody is lined up
         jobs, race = self.jobs, self.race
         while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
             job = jobs.first(queue)
@@ -101,7 +110,8 @@ class AllocateRound:
                 self._tell_those_before(queue, listener)
             if listener is not None:
                 listener(job)
-            kind, request = jobs.kind(job), jobs.request(job)
+            kind = jobs.kind(job)
+            request = self.view.request(kind)
             is_placed = (hopes is None or hopes.has(kind)) and self._start(job)
             if is_placed:
                 jobs.renew_first(queue)

@@ -45,9 +45,19 @@ class AskablePool:
             known = self._lines[queue] = line, self._without_settled(line)
         return known[1]
 
+    def special(self) -> Set[QueueName]:
+        """Return the leaves in which anybody may be left out, who may be asked at other times."""
+        if self._asks_all:
+            return frozenset()
+        return self._record.touched_queues() | self._pool.queues_of(self._with_spared)
+
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority in a leaf, of all in the pool; None if nobody is there."""
         return self._pool.lowest_priority(queue)
+
+    def lowest_of_all(self) -> int | None:
+        """Return the lowest priority in any leaf, of all in the pool; None if nobody is there."""
+        return self._pool.lowest_of_all()
 
     def entry(self, candidate: Candidate) -> Entry:
         """Return a candidate with its place in the order of service, by the pods it still has."""

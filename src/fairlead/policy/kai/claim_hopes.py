@@ -9,10 +9,13 @@ from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.reclaim_gate import may_reclaim
 from fairlead.policy.kai.shares import KaiShare
+from fairlead.policy.kai.waiting_lines import WaitingLines
 
 Kinds: TypeAlias = Mapping[Kind, Collection[WorkloadName]]
 """Who of a queue is of which kind."""
@@ -53,7 +56,7 @@ class _Known(NamedTuple):
     """All that decides who of a queue may reclaim, and who does."""
 
     kinds: Kinds
-    share: KaiShare
+    fair_share: Amounts
     held: list[int]
     kept: list[int]  # what of it cannot be preempted
     open: list[Kind]
@@ -66,21 +69,44 @@ class ReclaimKinds:
         """Look at nobody yet."""
         self._state = state
         self._known: dict[QueueName, _Known] = {}
+        self._course: RaceCourse | None = None
+        self._seen = (0, 0)  # of what queues hold and ask for, and of what they are due
+        self._open: set[QueueName] = set()  # in which somebody may reclaim
+
+    def are_any_open(self, division: FollowedShares, lines: WaitingLines) -> bool:
+        """Return whether anybody in *lines* may reclaim. Cost: the queues that changed."""
+        known = lines.all()
+        log, due = division.changes.log(), division.entitled
+        if division.course is not self._course:
+            self._course = division.course
+            self._open.clear()
+            changed = {*division.leaves}
+        else:
+            held, was_due = self._seen
+            changed = {*log.since(held), *due.since(was_due)}
+        self._seen = log.moment, due.moment
+        for queue in changed:
+            line = known.get(queue) if queue in division.leaves else None
+            if line is not None and self.of(division.shares[queue], line.kinds, lines.request):
+                self._open.add(queue)
+            else:
+                self._open.discard(queue)
+        return bool(self._open)
 
     def of(
-        self, share: KaiShare, kinds: Kinds, request_of: Callable[[WorkloadName], Amounts]
+        self, share: KaiShare, kinds: Kinds, request_of: Callable[[Kind], Amounts]
     ) -> list[Kind]:
         """Return which of *kinds* may reclaim in the queue of *share*.
 
-        *request_of* tells what a job would cost its queue. Cost: a comparison of what the queue
-        holds; a look at one of each kind if that changed.
+        *request_of* tells what a job of a kind would cost its queue. Cost: a comparison of what the
+        queue holds; a look at one of each kind if that changed.
         """
         sums = self._state.sums[share.queue]
         known = self._known.get(share.queue)
         if (
             known is not None
             and known.kinds is kinds
-            and known.share is share
+            and known.fair_share == share.fair_share
             and known.held == sums.allocated
             and known.kept == sums.non_preemptible
         ):
@@ -88,17 +114,12 @@ class ReclaimKinds:
         found = [
             kind
             for kind, names in kinds.items()
-            if self._may_reclaim(share, next(iter(names)), request_of)
+            if self._may_reclaim(share, next(iter(names)), request_of(kind))
         ]
         held, kept = sums.allocated.copy(), sums.non_preemptible.copy()
-        self._known[share.queue] = _Known(kinds, share, held, kept, found)
+        self._known[share.queue] = _Known(kinds, share.fair_share, held, kept, found)
         return found
 
-    def _may_reclaim(
-        self,
-        share: KaiShare,
-        job: WorkloadName,
-        request_of: Callable[[WorkloadName], Amounts],
-    ) -> bool:
+    def _may_reclaim(self, share: KaiShare, job: WorkloadName, request: Amounts) -> bool:
         preemptible = self._state.workloads[job].preemptible
-        return may_reclaim(self._state, share, request_of(job), preemptible=preemptible)
+        return may_reclaim(self._state, share, request, preemptible=preemptible)

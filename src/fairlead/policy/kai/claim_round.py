@@ -4,7 +4,8 @@ A claim is met from room that is there already, or by a search for victims; or i
 stopped it.
 """
 
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Iterable, Set
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -22,13 +23,14 @@ from fairlead.policy.kai.cycle_view import CycleView
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
-from fairlead.policy.kai.move_bound import Leaver, MoveBound
+from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VICTIM_RULES, HoldRace, VictimLine
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
+from fairlead.policy.kai.waiting_lines import KindTally
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -50,8 +52,6 @@ class ClaimRound:
         self.shares = view.shares
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
-        promised = [queue.reclaim_min_runtime_ms for queue in view.state.queues.values()]
-        self._promises_run_time = view.settings.reclaim_min_runtime_ms > 0 or any(promised)
         self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._moves: MoveBound | None = None  # None: not known since the last change
@@ -93,6 +93,11 @@ class ClaimRound:
         """Return whether anybody may run for a time before others reclaim its place."""
         return self._promises_run_time
 
+    @cached_property
+    def _promises_run_time(self) -> bool:
+        promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
+        return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
+
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those who hold something in *queue* and could give way."""
         return self._pool.lowest_priority(queue)
@@ -100,6 +105,8 @@ class ClaimRound:
     def run(self) -> None:
         """Let every job that waits claim once, in the order of service."""
         if self.action == "consolidation" and self.settings.max_consolidation_victims == 0:
+            return
+        if not self.tells_why and not self._may_any_kind_claim():
             return
         jobs = self.view.waiting(self.action)
         hopes = ClaimHopes(jobs, lambda queue, kinds: self._open_kinds(queue, kinds, jobs))
@@ -127,34 +134,43 @@ class ClaimRound:
                 race.renew(queue)
             hopes.take_notice(queue, kind)
 
+    def _may_any_kind_claim(self) -> bool:
+        """Return whether the claims of any kind may be met, as far as a look at each kind tells."""
+        if self.action == "reclaim":
+            return self.view.may_anybody_reclaim()
+        tally = self.view.tally(self.action)
+        if self.action == "consolidation":
+            return any(self._may_be_moved_for(kind, each) for kind, each in tally.items())
+        workloads, lowest = self.state.workloads, self._pool.lowest_of_all()
+        priorities = [workloads[each.job].priority for each in tally.values()]
+        return lowest is not None and max(priorities, default=lowest) > lowest
+
     def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
         """Return the kinds of those in *queue* whose claims may be met.
 
         What holds of one of them holds of all.
         """
         if self.action == "reclaim":
-            return self.view.reclaim_kinds.of(self.shares[queue], kinds, jobs.request)
+            return self.view.kinds_that_may_reclaim(queue, kinds)
+        first_of = {kind: next(iter(names)) for kind, names in kinds.items()}
         if self.action == "consolidation":
-            return [kind for kind in kinds if self._may_be_moved_for(kind, kinds[kind], jobs)]
+            tally = {kind: KindTally(1, job, jobs.next_pods(job)) for kind, job in first_of.items()}
+            return [kind for kind, each in tally.items() if self._may_be_moved_for(kind, each)]
         lowest, first = self.lowest_priority(queue), jobs.first(queue)
         if lowest is None or first is None or lowest >= self.state.workloads[first].priority:
             return ()  # nobody is more important than the first
-        claims = {kind: self._claim(kinds[kind], jobs) for kind in kinds}
+        claims = {
+            kind: Claim(self, self.action, job, self.view.request(kind))
+            for kind, job in first_of.items()
+        }
         return [kind for kind, claim in claims.items() if claim.is_admitted()]
 
-    def _may_be_moved_for(
-        self, kind: Kind, names: Collection[WorkloadName], jobs: PendingJobs
-    ) -> bool:
+    def _may_be_moved_for(self, kind: Kind, one: KindTally) -> bool:
         """Return whether others may be moved for a kind of job, in whichever queue it is."""
         if kind not in self._movable:
-            claim = self._claim(names, jobs)
-            pods = jobs.next_pods(claim.workload.name)
-            self._movable[kind] = claim.is_admitted() and not self._is_hopeless(claim, pods)
+            claim = Claim(self, self.action, one.job, self.view.request(kind))
+            self._movable[kind] = claim.is_admitted() and not self._is_hopeless(claim, one.pods)
         return self._movable[kind]
-
-    def _claim(self, names: Collection[WorkloadName], jobs: PendingJobs) -> Claim:
-        job = next(iter(names))
-        return Claim(self, self.action, job, jobs.request(job))
 
     def _meet(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Meet a claim if that can be; returns the queues in which something changed."""
@@ -273,30 +289,11 @@ class ClaimRound:
             return False  # it could move for others, but not for itself
         finder = self.view.finder
         if self._moves is None:
-            leavers = self._leavers(self._line_of_victims(claim))
-            self._moves = MoveBound(finder.rooms(), leavers)
+            self._moves = self.view.move_bound(self._most_victims(), self._pool)
         sets = claim.workload.pod_sets
         asked = [sets[pod.pod_set] for pod in pods]
         sizes = [finder.besides_shares(each) for each in asked]
         return not self._moves.allows(sizes, finder.nodes_with_room(asked))
-
-    def _leavers(self, line: VictimLine) -> list[Leaver] | None:
-        """Return all pods of those whom consolidation would ask, the same for every claimant.
-
-        None where some give up one pod after the other: whom else it asks depends on how far.
-        """
-        finder, workloads = self.view.finder, self.state.workloads
-        leavers: list[Leaver] = []
-        while (candidate := line.pop()) is not None:
-            if len(candidate.first_to_go()) < len(candidate.pods):
-                return None
-            sets = workloads[candidate.job].pod_sets
-            for pod, node in candidate.nodes.items():
-                held = sets[pod.pod_set]
-                if node is not None:
-                    freed, asked = finder.at_most_freed(held), finder.besides_shares(held)
-                    leavers.append(Leaver(node, freed, asked))
-        return leavers
 
     def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
         job = claim.workload.name

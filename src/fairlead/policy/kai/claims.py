@@ -24,6 +24,7 @@ from fairlead.policy.kai.min_runtime import (
     preempt_min_runtime_ms,
     reclaim_min_runtime_ms,
 )
+from fairlead.policy.kai.place_balance import PlaceBalance
 from fairlead.policy.kai.reclaim_gate import may_reclaim
 from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, Verdict, allocated_now
 from fairlead.policy.kai.reclaim_losses import Loss, in_pieces, losses_of
@@ -186,9 +187,11 @@ class Claim:
 
         return judge
 
-    def bound_for(self, pods: Sequence[PodId]) -> MayStand:
+    def bound_for(self, pods: Sequence[PodId], balance: PlaceBalance) -> MayStand:
         """Return what tells of tries for the first *pods* whether they may stand."""
         gpu, world = self.world.state.axes.index("gpu"), self.world
+        if self.action == "consolidation" and not world.tells_why:
+            return lambda asked: max(balance.short(len(pods), asked), default=0) <= 0
         sets = self.workload.pod_sets
         if self.action != "reclaim" or gpu is None or world.tells_why:
             return _anything
@@ -196,7 +199,7 @@ class Claim:
             return _anything  # what waits may count for more than it takes in the end
         judge = self._judge_of_request(charge_of(world.state, self.workload.name, pods))
         idle, workloads = world.gpu_later(), world.state.workloads
-        return LossBound(judge, gpu, idle, workloads, world.gang).allows
+        return LossBound(judge, gpu, idle, workloads, world.gang, balance, len(pods)).allows
 
     def pieces(self, tried: Tried) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
         """Return what is lost at once, with its costs, in the order of judging.

@@ -87,7 +87,7 @@ class KaiCycle:
             match action:
                 case "stalegangeviction":
                     self._evict_stale_gangs()
-                case _ if not self.state.waited_for():
+                case _ if not self.state.has_waiting():
                     pass  # nobody wants anything, or all have got it
                 case "allocate":
                     self._allocate(listener)

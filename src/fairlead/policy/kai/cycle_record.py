@@ -4,7 +4,7 @@ Later actions may undo what earlier ones did, so decisions are made at the end: 
 when the cycle began, where it is now, and the last act that touched it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -56,6 +56,10 @@ class CycleRecord:
     def has_touched_any_of(self, queue: QueueName) -> bool:
         """Return whether anything may have been done to a job of *queue*."""
         return queue in self._queues
+
+    def touched_queues(self) -> Set[QueueName]:
+        """Return the queues of which anything may have been done to a job."""
+        return self._queues
 
     def is_settled(self, pod: PodKey) -> bool:
         """Return whether a pod got its present place in this cycle."""

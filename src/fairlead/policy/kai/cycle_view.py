@@ -8,20 +8,25 @@ from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Final
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.askable_pool import AskablePool
+from fairlead.policy.kai.claim_hopes import Kinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.job_kinds import Kind
+from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace, RaceCourse
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
+from fairlead.policy.kai.waiting_lines import KindTally
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -44,11 +49,10 @@ class CycleView:
         self.settings = settings
         self.now_ms = now_ms
         self.tells_why = tells_why  # those who wait
-        self.is_idle = not state.waited_for()  # nobody waits, so nobody asks for a share
+        self.is_idle = not state.has_waiting()  # nobody waits, so nobody asks for a share
         self._followed = FollowedState(state, settings) if followed is None else followed
         self.finder = self._followed.finder
         self.pool = self._followed.pool
-        self.reclaim_kinds = self._followed.reclaim_kinds
         self.stale_gangs = self._followed.stale_gangs
         self._followed.begin_cycle()
         self._division = self._followed.shares
@@ -98,13 +102,35 @@ class CycleView:
 
         *claims* are what some would start next, whatever else they want.
         """
-        depth = None if action is None else dict(self.settings.queue_depth).get(action)
+        depth = None if action is None else self._depth(action)
         if depth is None:
             return self._all_waiting().branch(claims, ())
         jobs = self._line_up(depth)
         for name, pods in claims.items():
             jobs.claim(name, pods)
         return jobs
+
+    def tally(self, action: str) -> Mapping[Kind, KindTally]:
+        """Return how many wait in leaves of which kind, as deep as *action* looks.
+
+        Cost: who changed, where everybody who waits is looked at; else a look at each queue.
+        """
+        lines = self._followed.lines
+        is_all = lines.all().keys() <= self.leaves and self._depth(action) is None
+        return lines.tally() if is_all and not self.away else self.waiting(action).tally()
+
+    def request(self, kind: Kind) -> Amounts:
+        """Return what the next pods of a job of that kind would cost its queue."""
+        return self._followed.lines.request(kind)
+
+    def may_anybody_reclaim(self) -> bool:
+        """Return whether the gate of reclaim lets anybody pass, as far as that is plain."""
+        kinds, lines = self._followed.reclaim_kinds, self._followed.lines
+        return bool(self.away) or kinds.are_any_open(self._divided(), lines)
+
+    def kinds_that_may_reclaim(self, queue: QueueName, kinds: Kinds) -> list[Kind]:
+        """Return which of *kinds* may reclaim in a queue."""
+        return self._followed.reclaim_kinds.of(self.shares[queue], kinds, self.request)
 
     def line_of(
         self, claims: Mapping[WorkloadName, tuple[PodId, ...]], others: Iterable[WorkloadName]
@@ -149,6 +175,14 @@ class CycleView:
         """Let leaves meet in the order of giving way; the same line offers the same."""
         known = self._divided()
         return self._followed.giving_way.run(known.course, known.numbers, offer, lines)
+
+    def move_bound(self, most: int | None, pool: AskablePool) -> MoveBound:
+        """Return what tells whether the first *most* of *pool* to give way can be moved at all."""
+        first = self._followed.first_to_leave.first(most, self._divided(), pool)
+        return self._followed.moves.bound(first)
+
+    def _depth(self, action: str) -> int | None:
+        return dict(self.settings.queue_depth).get(action)
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""

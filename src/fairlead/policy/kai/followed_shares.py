@@ -10,7 +10,9 @@ from fractions import Fraction
 from fairlead.fairness.division_tree import DivisionTree
 from fairlead.fairness.kept_shares import KeptShares
 from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.change_log import ChangeLog
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.changed_queues import ChangedQueues
 from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
 from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.shares import (
@@ -36,20 +38,26 @@ class FollowedShares:
         """The queues that may have jobs, in the same order."""
         self.course = RaceCourse(state, ())
         """Who of them meets whom in that order."""
+        self.changes = ChangedQueues(state)
+        """Which of them hold or ask for something else than before."""
+        self.entitled = ChangeLog[QueueName]()
+        """Which of them are due something else than before."""
         self._state = state
         self._k = k
         self._layout: int | None = None  # the moment; None: nothing was divided
         self._total: Amounts = ()
         self._usage = state.usage
         self._sums: dict[QueueName, list[int]] = {}  # what was held, and what waited
+        self._places: dict[QueueName, int] = {}  # parents before children
+        self._seen = 0  # of the changes
         self._fair: dict[str, Amounts] = {}
         self._division = KeptShares(DivisionTree.from_queues(()), (), units=())
 
     def catch_up(self) -> None:
         """Divide the cluster as it is now.
 
-        Law: all is as if it were divided for the first time. Cost: a glance at each queue, and on
-        every level the siblings of those that ask for something else.
+        Law: all is as if it were divided for the first time. Cost: the queues in which something
+        changed, and on every level the siblings of those that ask for something else.
         """
         state = self._state
         if state.layout.moment != self._layout:
@@ -61,10 +69,12 @@ class FollowedShares:
         entitled = self._division.change(requested, total, usages_e9=usages_e9, k=k)
         self._fair |= entitled
         changed = {*asking, *map(QueueName, entitled)}
-        for name in changed if total == self._total else self._sums:  # whose order shows at first
-            share = kai_share(state, name, self._fair[name])
-            self.shares[name] = share
-            self.numbers[name] = queue_numbers(state, share, total)
+        is_as_large = total == self._total
+        for name in changed if is_as_large else self._sums:  # whose order shows at first
+            share = self.shares[name] = kai_share(state, name, self._fair[name])
+            if name in entitled or not is_as_large:
+                self.numbers[name] = queue_numbers(state, share, total)
+                self.entitled.touch(name)
         self._total = total
 
     def _begin(self) -> None:
@@ -76,6 +86,8 @@ class FollowedShares:
         self._total = ()
         self._usage = state.usage
         self._sums = {name: self._sums_of(name) for name in names}
+        self._places = {name: place for place, name in enumerate(names)}
+        self._seen = self.changes.log().moment
         self._division = KeptShares(tree, state.total(), units=whole_units(state))
         self._fair = self._division.shares()
         self.course = RaceCourse(state, names)
@@ -85,17 +97,25 @@ class FollowedShares:
 
     def _who_asks_for_something_else(self) -> list[QueueName]:
         """Return the queues whose claims may be others than before."""
-        state, asking = self._state, []
+        state = self._state
         usage, before = state.usage, self._usage
         self._usage = usage
-        for name, known in self._sums.items():
+        asking = []
+        for name in self._who_may_differ() if usage is before else self._sums:
             sums = self._sums_of(name)
-            if sums != known:
+            if sums != self._sums[name]:
                 self._sums[name] = sums
                 asking.append(name)
             elif usage is not before and usage.get(name) != before.get(name):
                 asking.append(name)
         return asking
+
+    def _who_may_differ(self) -> list[QueueName]:
+        """Return the queues in which something changed, parents before children."""
+        log, path = self.changes.log(), self._state.path
+        names = {above for leaf in log.since(self._seen) for above in path(leaf)}
+        self._seen = log.moment
+        return sorted(names & self._sums.keys(), key=self._places.__getitem__)
 
     def _sums_of(self, name: QueueName) -> list[int]:
         sums = self._state.sums[name]

@@ -7,10 +7,12 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
+from fairlead.policy.kai.first_to_leave import FirstToLeave
 from fairlead.policy.kai.followed_race import FollowedRace
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
+from fairlead.policy.kai.move_bound import FollowedMoves
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.stale_gangs import StaleGangs
 from fairlead.policy.kai.victim_line import VICTIM_RULES
@@ -33,6 +35,8 @@ class FollowedState:
         self.stale_gangs = StaleGangs(state, self.gang)
         self.service = FollowedRace(state)
         self.giving_way = FollowedRace(state, *VICTIM_RULES)
+        self.first_to_leave = FirstToLeave(state)
+        self.moves = FollowedMoves(state, self.finder)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:

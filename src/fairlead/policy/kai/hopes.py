@@ -5,28 +5,24 @@ glance at each kind of job, and the turns need not be taken once nobody is left 
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.start_job import JobStarter
+from fairlead.policy.kai.waiting_lines import KindTally
 
 
 class Hopes:
     """Counts the jobs in line for which there may be room, kind by kind."""
 
-    def __init__(self, jobs: PendingJobs, starter: JobStarter) -> None:
-        """Count all *jobs*. Cost: a glance at the kinds of each queue, and a look for each kind."""
+    def __init__(self, tally: Mapping[Kind, KindTally], starter: JobStarter) -> None:
+        """Count those who wait by their *tally*. Cost: a look for each kind."""
         self._starter = starter
-        self._counts: Counter[Kind] = Counter()
-        self._like: dict[Kind, tuple[WorkloadName, tuple[PodId, ...]]] = {}  # one of each
-        for _, kinds in jobs.kinds():
-            for kind, names in kinds.items():
-                self._counts[kind] += len(names)
-                if kind not in self._like:
-                    name = next(iter(names))
-                    self._like[kind] = name, jobs.next_pods(name)
+        self._counts = Counter({kind: each.size for kind, each in tally.items()})
+        self._like = {kind: (each.job, each.pods) for kind, each in tally.items()}  # one of each
         self._open = set(self._like)
         self._look_again()
 

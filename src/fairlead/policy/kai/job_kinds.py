@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import Final, NamedTuple, NewType
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.start_job import shape_of
@@ -35,6 +35,7 @@ class JobKinds:
         self._state = state
         self._jobs: dict[WorkloadName, _Known] = {}
         self._numbers: dict[Hashable, Kind] = {}
+        self._requests: list[Amounts] = []  # of each kind
 
     def of(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
         """Return the kind of a job of which *pods* would start next.
@@ -45,10 +46,19 @@ class JobKinds:
         """
         workload, has_run = self._state.workloads[job], job in self._state.runs
         known = self._jobs.get(job)
-        if known is None or known[:3] != (workload, pods, has_run):
+        if (
+            known is None
+            or known.workload is not workload
+            or known.has_run != has_run
+            or known.pods != pods
+        ):
             kind = self._number(workload, pods, has_run=has_run)
             known = self._jobs[job] = _Known(workload, pods, has_run, kind)
         return known.kind
+
+    def request(self, kind: Kind) -> Amounts:
+        """Return what the next pods of a job of that kind would cost its queue."""
+        return self._requests[kind]
 
     def forget_those_who_have_gone(self) -> bool:
         """Forget all numbers if most of what is known is of jobs that have gone, and say so."""
@@ -56,10 +66,20 @@ class JobKinds:
             return False
         self._jobs.clear()
         self._numbers.clear()
+        self._requests.clear()
         return True
 
     def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> Kind:
         counts = Counter([pod.pod_set for pod in pods])  # in their order, which is that of placing
         shapes = tuple([(shape_of(workload, PodId(at, 0)), n) for at, n in counts.items()])
         key = (shapes, workload.preemptible, workload.priority, has_run)
-        return self._numbers.setdefault(key, Kind(len(self._numbers)))
+        kind = self._numbers.get(key)
+        if kind is None:
+            kind = self._numbers[key] = Kind(len(self._numbers))
+            self._requests.append(self._charge(workload, pods))
+        return kind
+
+    def _charge(self, workload: Workload, pods: tuple[PodId, ...]) -> Amounts:
+        rows = [workload.pod_sets[pod.pod_set].requests for pod in pods]
+        requests = tuple(map(sum, zip(*rows, strict=True)))
+        return self._state.axes.charge(self._state.resources, requests)

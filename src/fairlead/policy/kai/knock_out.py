@@ -5,7 +5,7 @@ bracket is part of the rule, and it never changes its shape: a sorted list or a 
 meetings depend on what happened before, would give different answers to the same question.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
 Entrant = TypeVar("Entrant")
@@ -62,6 +62,20 @@ class KnockOut(Generic[Entrant]):
                 winner = right
             if winner == winners[match] != place:
                 return
+            winners[match] = winner
+
+    def enter_all(self, entrants: Sequence[Entrant | None]) -> None:
+        """Put *entrants* at all places, instead of whoever was there. Plays every match once."""
+        assert len(entrants) == len(self._entrants) - 1, "the places are fixed at the start"
+        self._entrants[:-1] = entrants
+        winners, there = self._winners, self._entrants
+        for place, entrant in enumerate(entrants):
+            winners[self._width + place] = NOBODY if entrant is None else place
+        for match in range(self._width - 1, 0, -1):
+            winner, right = winners[2 * match], winners[2 * match + 1]
+            one, other = there[winner], there[right]
+            if one is None or (other is not None and self._precedes(other, one)):
+                winner = right
             winners[match] = winner
 
     def winner(self) -> int | None:

@@ -4,7 +4,8 @@ Consolidation fails nearly always, and a failed search makes many tries: whoever
 takes it again, and somebody is left over. A pod that asks for twice as much takes two places from
 pods like the claimant's, wherever it goes. So of the places that are there when all have left,
 those are taken off that the leavers take again. What is left is an upper bound, whoever of them
-leaves: for each one that stays, there are at least as many places less as it would take.
+leaves: for each one that stays, there are at least as many places less as it would take. The same
+holds of places for pods like any of the leavers, from which the claimant's take theirs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -12,7 +13,11 @@ from operator import add
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
+from fairlead.model.state import ClusterState
+from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_room import NodeRoom
+from fairlead.policy.kai.place_balance import needs_of, times
+from fairlead.policy.kai.victim_pool import Candidate
 
 
 class Leaver(NamedTuple):
@@ -46,23 +51,24 @@ class MoveBound:
         """Return whether pods that ask for *sizes* may all find places on these nodes and those.
 
         Law: if not, no search can succeed in which nobody may lose a place. Cost: a look at each
-        node, once for the same sizes and nodes.
+        node for each size that anybody asks for, once for the same sizes and nodes.
         """
         if not self._is_certain:
             return True
         key = tuple(sorted(sizes)), frozenset(base)
         if key not in self._known:
-            self._known[key] = all(self._has_places(size, sizes, base) for size in set(sizes))
+            every = dict.fromkeys((*sizes, *self._asked))
+            self._known[key] = all(self._has_places(size, sizes, base) for size in every)
         return self._known[key]
 
     def _has_places(self, size: Amounts, sizes: Sequence[Amounts], base: Set[str]) -> bool:
-        needs = [(at, amount) for at, amount in enumerate(size) if amount]
+        needs = needs_of(size)
         if not needs:
             return True
-        wanted = sum([_times(asked, needs) for asked in (*sizes, *self._asked)])
+        wanted = sum([times(asked, needs) for asked in (*sizes, *self._asked)])
         places = 0
         for free in self._all_free(base):
-            places += _times(free, needs)
+            places += times(free, needs)
             if places >= wanted:
                 return True
         return False
@@ -75,6 +81,42 @@ class MoveBound:
                 yield self._rooms[node].later
 
 
-def _times(amounts: Sequence[int], needs: Sequence[tuple[int, int]]) -> int:
-    """Return how many times all *needs*, each with its place, are in *amounts*."""
-    return min([amounts[at] // amount for at, amount in needs])
+class FollowedMoves:
+    """The bound for consolidation in one state, kept while nodes and leavers are as they were."""
+
+    def __init__(self, state: ClusterState, finder: NodeFinder) -> None:
+        """Count nothing yet."""
+        self._state = state
+        self._finder = finder
+        self._known: tuple[int, Sequence[Candidate], MoveBound] | None = None
+
+    def bound(self, first: Sequence[Candidate]) -> MoveBound:
+        """Return the bound for now, if these are the *first* to leave, the same for all claimants.
+
+        Law: it is a new one's, as long as the same list has the same in it. Cost: the pods of those
+        who leave, if they or the room on any node changed.
+        """
+        version = self._finder.version()
+        known = self._known
+        if known is None or known[0] != version or known[1] is not first:
+            bound = MoveBound(self._finder.rooms(), self._leavers(first))
+            known = self._known = version, first, bound
+        return known[2]
+
+    def _leavers(self, first: Iterable[Candidate]) -> list[Leaver] | None:
+        """Return all pods of those who leave first.
+
+        None where some give up one pod after the other: whom else it asks depends on how far.
+        """
+        finder, workloads = self._finder, self._state.workloads
+        leavers: list[Leaver] = []
+        for candidate in first:
+            if len(candidate.first_to_go()) < len(candidate.pods):
+                return None
+            sets = workloads[candidate.job].pod_sets
+            for pod, node in candidate.nodes.items():
+                held = sets[pod.pod_set]
+                if node is not None:
+                    freed, asked = finder.at_most_freed(held), finder.besides_shares(held)
+                    leavers.append(Leaver(node, freed, asked))
+        return leavers

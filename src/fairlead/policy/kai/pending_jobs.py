@@ -17,7 +17,13 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.gang import Fullness, Gang
 from fairlead.policy.kai.job_kinds import JobKinds, Kind
-from fairlead.policy.kai.waiting_lines import JobKey, QueueLine, WaitingLines, place_in_queue
+from fairlead.policy.kai.waiting_lines import (
+    JobKey,
+    KindTally,
+    QueueLine,
+    WaitingLines,
+    place_in_queue,
+)
 
 NOBODY: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
 
@@ -47,6 +53,7 @@ class PendingJobs:
         self._lines: dict[QueueName, QueueLine] = {}  # that were taken in
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._shared: set[QueueName] = set()  # whose heaps belong to another, see `branch`
+        self._changed: set[QueueName] = set()  # in which not all stand as in the lines
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
         # Who grows one by one, and what comes after the next pod, the last of all first.
         self._growing: dict[WorkloadName, list[PodId]] = {}
@@ -67,6 +74,7 @@ class PendingJobs:
         made._lines = self._lines
         made._heaps = self._heaps.copy()
         made._shared = set(self._heaps)
+        made._changed = self._changed.copy()
         made._next = self._next.copy()
         made._unready = self._unready  # but for those who changed
         names: dict[QueueName, set[WorkloadName]] = {}
@@ -137,13 +145,24 @@ class PendingJobs:
         Cost: a look at each job of a queue in which anybody had a turn or changed; none at others.
         """
         for queue, heap in self._heaps.items():
-            if queue in self._shared and self._lines[queue].keys is heap:
+            if queue not in self._changed:
                 yield queue, self._lines[queue].kinds
                 continue
             found: dict[Kind, list[WorkloadName]] = {}
             for *_, name in heap:
                 found.setdefault(self.kind(name), []).append(name)
             yield queue, found
+
+    def tally(self) -> Mapping[Kind, KindTally]:
+        """Return how many in line are of which kind. Cost: that of `kinds`."""
+        found: dict[Kind, list[WorkloadName]] = {}
+        for _, kinds in self.kinds():
+            for kind, names in kinds.items():
+                found.setdefault(kind, []).extend(names)
+        return {
+            kind: KindTally(len(names), names[0], self.next_pods(names[0]))
+            for kind, names in found.items()
+        }
 
     def kind(self, name: WorkloadName) -> Kind:
         """Return what a job has in common with others, by the pods that it would start next."""
@@ -241,15 +260,7 @@ class PendingJobs:
 
     def request(self, name: WorkloadName) -> Amounts:
         """Return what the next pods of a job would cost its queue, on the quota axes."""
-        state = self._state
-        sets = state.workloads[name].pod_sets
-        pods = self.next_pods(name)
-        if len(pods) == 1:
-            requests = sets[pods[0].pod_set].requests
-        else:
-            rows = [sets[pod.pod_set].requests for pod in pods]
-            requests = tuple(map(sum, zip(*rows, strict=True)))
-        return state.axes.charge(state.resources, requests)
+        return self._waiting.request(self.kind(name))
 
     def _pods_now(self, name: WorkloadName) -> tuple[PodId, ...]:
         return self.gang(name).next_pods(self._state.runs.get(name), self._away(name))
@@ -279,11 +290,13 @@ class PendingJobs:
         heapify(keys)
         self._heaps[queue] = keys
         self._shared.discard(queue)
+        self._changed.add(queue)
 
     def _own_heap(self, queue: QueueName) -> list[JobKey]:
         """Return the heap of a queue in order to change it."""
         if queue in self._shared:
             self._shared.remove(queue)
+            self._changed.add(queue)
             self._heaps[queue] = self._heaps[queue].copy()
         return self._heaps[queue]
 

@@ -10,8 +10,7 @@ in a circle. Whoever wants the first of many must say how they meet (see `knock_
 answer differently for every listing.
 """
 
-from collections.abc import Iterable, Sequence
-from operator import add, sub
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -100,23 +99,33 @@ def standing(numbers: QueueNumbers, job: Amounts, *, taken: Amounts | None = Non
     """Return where a queue stands with *job* as its next.
 
     *taken* is what the victims chosen so far would give back; rule 5 alone takes it out of the
-    allocation. Cost: three passes over the axes.
+    allocation. A share is the largest of any axis, and never less than none at all: more may be
+    taken from a queue than it holds, as a victim that is asked twice counts twice. Cost: a pass
+    over the axes.
     """
     held_now, most = numbers.allocated, numbers.allocatable
     is_over, is_within, is_barred = True, True, False
-    rows = zip(held_now, job, numbers.fair_share, numbers.guaranteed, most, strict=True)
-    for held, asked, fair_share, guaranteed, allocatable in rows:
+    top, bottom = with_top, with_bottom = NO_SHARE
+    given = (0,) * len(job) if taken is None else taken
+    facts = numbers.fair_share, numbers.guaranteed, most, numbers.per_held
+    rows = zip(held_now, job, given, *facts, strict=True)
+    for held, asked, less, fair_share, guaranteed, allocatable, (factor, divisor) in rows:
         if held <= fair_share:  # one axis within its share is enough
             is_over = False
-        if guaranteed is not None and held + asked > guaranteed:
+        then = held + asked
+        if guaranteed is not None and then > guaranteed:
             is_within = False
-        if allocatable == 0 and held + asked > 0:
+        if allocatable == 0 and then > 0:
             is_barred = True
-    change = job if taken is None else map(sub, job, taken)
+        if held * factor * bottom > top * divisor:
+            top, bottom = held * factor, divisor
+        then = (then - less) * factor
+        if then * with_bottom > with_top * divisor:
+            with_top, with_bottom = then, divisor
     return Standing(
         rank=(is_over, not is_within, -numbers.priority, is_barred),
-        share_with_job=_dominant_share(map(add, held_now, change), numbers.per_held),
-        share=_dominant_share(held_now, numbers.per_held),
+        share_with_job=(with_top, with_bottom),
+        share=(top, bottom),
         allocatable=most,
         age=(numbers.created_ms, numbers.name),
     )
@@ -148,18 +157,6 @@ def deciding_rule(one: Standing, other: Standing) -> int:
     if _compared(one.share, other.share):
         return 6
     return 7 if _which_is_smaller(one.allocatable, other.allocatable) else 8
-
-
-def _dominant_share(held: Iterable[int], per_held: tuple[Ratio, ...]) -> Ratio:
-    """Return the largest share of any axis, and never less than none at all.
-
-    More may be taken from a queue than it holds: a victim that is asked twice counts twice.
-    """
-    top, bottom = NO_SHARE
-    for amount, (factor, divisor) in zip(held, per_held, strict=True):
-        if amount * factor * bottom > top * divisor:
-            top, bottom = amount * factor, divisor
-    return top, bottom
 
 
 def _compared(one: Ratio, other: Ratio) -> int:

@@ -107,11 +107,11 @@ class JobStarter:
         Whoever must be near another may find it there later.
         """
         workload = self._state.workloads[name]
-        if any(workload.pod_sets[pod.pod_set].constraints.pod_affinity for pod in pods):
+        may_fit = self._finder.find(workload, pods[0].pod_set) is not None
+        if may_fit and (len(pods) == 1 or not self._has_too_few_places(workload, pods)):
             return False
-        if self._finder.find(workload, pods[0].pod_set) is None:
-            return True
-        return len(pods) > 1 and self._has_too_few_places(workload, pods)
+        sets = [workload.pod_sets[at] for at in {pod.pod_set for pod in pods}]
+        return not any(each.constraints.pod_affinity for each in sets)
 
     def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
         """Return why the like of a single pod found no place before: room only shrinks meanwhile.

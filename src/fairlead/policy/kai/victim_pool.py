@@ -4,7 +4,8 @@ A search looks at the head of each line and seldom far beyond, and there are man
 cycle. So a line is made once and kept, from cycle to cycle, until something in that leaf changes.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -62,11 +63,13 @@ class VictimPool:
         """Follow *state*. Nothing is looked at yet."""
         self._state = state
         self._gang_of = gang_of
-        self._read_at = state.touched.moment
+        self._read_at: int | None = None  # None: nothing was read
         self._lines: dict[QueueName, list[Entry]] = {}
         self._lowest: dict[QueueName, int | None] = {}
         self._known: dict[WorkloadName, _Known] = {}
         self._queue_of: dict[WorkloadName, QueueName] = {}  # in which each was found
+        self._priority_of: dict[WorkloadName, int] = {}  # of those who could give way
+        self._priorities: Counter[int] = Counter()
 
     def line(self, queue: QueueName) -> list[Entry]:
         """Return the line of a leaf as it is now, which nobody else may change.
@@ -80,6 +83,10 @@ class VictimPool:
             line = self._lines[queue] = self._made(queue)
         return line
 
+    def queues_of(self, jobs: Iterable[WorkloadName]) -> set[QueueName]:
+        """Return the queues of *jobs*."""
+        return {self._state.workloads[job].queue for job in jobs}
+
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those in the line of a leaf; None if nobody is there.
 
@@ -91,6 +98,14 @@ class VictimPool:
             priorities = [each.priority for each in running if each.preemptible]
             self._lowest[queue] = min(priorities, default=None)
         return self._lowest[queue]
+
+    def lowest_of_all(self) -> int | None:
+        """Return the lowest priority in any leaf; None if nobody could give way.
+
+        Cost: those who changed.
+        """
+        self._catch_up()
+        return min(self._priorities, default=None)
 
     def entry(self, candidate: Candidate) -> Entry:
         """Return a candidate with its place in the order of service, by the pods it still has."""
@@ -105,13 +120,30 @@ class VictimPool:
         touched = self._state.touched
         if touched.moment == self._read_at:
             return
-        if touched.remembers(self._read_at):
+        if self._read_at is not None and touched.remembers(self._read_at):
             for name in touched.since(self._read_at):
                 self._forget(name)
+                self._count(name)
         else:
             for memory in (self._lines, self._lowest, self._known, self._queue_of):
                 memory.clear()
+            self._priority_of.clear()
+            self._priorities.clear()
+            for name in self._state.runs:
+                self._count(name)
         self._read_at = touched.moment
+
+    def _count(self, name: WorkloadName) -> None:
+        """Count the priority of a job if it has a place and could give it up."""
+        before = self._priority_of.pop(name, None)
+        if before is not None:
+            self._priorities[before] -= 1
+            if not self._priorities[before]:
+                del self._priorities[before]
+        workload = self._state.workloads[name] if name in self._state.runs else None
+        if workload is not None and workload.preemptible:
+            self._priority_of[name] = workload.priority
+            self._priorities[workload.priority] += 1
 
     def _forget(self, name: WorkloadName) -> None:
         """Take notice that something about a job changed, maybe its queue."""

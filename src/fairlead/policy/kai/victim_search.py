@@ -17,6 +17,7 @@ from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.departures import Departures
 from fairlead.policy.kai.place_again import PlaceAgain, is_same
+from fairlead.policy.kai.place_balance import Moving, PlaceBalance
 from fairlead.policy.kai.room_bound import Need, RoomBound
 from fairlead.policy.kai.try_line import TryLine
 from fairlead.policy.kai.victim_line import VictimLine
@@ -36,6 +37,10 @@ class Tried(NamedTuple):
 Judge: TypeAlias = Callable[[Tried], bool]
 MayStand: TypeAlias = Callable[[Sequence[Group]], bool]
 """Whether a try in which these leave may stand, as far as that is plain before it is made."""
+
+
+BoundFor: TypeAlias = Callable[[Sequence[PodId], PlaceBalance], MayStand]
+"""Tells that of tries for the first pods of a claimant, with the places of the search."""
 
 
 class _Prefix(NamedTuple):
@@ -62,7 +67,7 @@ class VictimSearch:
         now_ms: int,
         faithful: bool,
         note: Callable[[WorkloadName], None],
-        bound_for: Callable[[Sequence[PodId]], MayStand],
+        bound_for: BoundFor,
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *claimant*.
 
@@ -82,6 +87,7 @@ class VictimSearch:
         self._base = finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
         sizes = [finder.besides_shares(sets[pod.pod_set]) for pod in self._pods]
         self._bound = RoomBound(sizes, finder.rooms(), self._base)
+        self._balance = PlaceBalance(sizes, finder.rooms(), self._base, self._moving)
         self._departures = Departures(state, note, faithful=faithful)
 
     def run(
@@ -101,7 +107,9 @@ class VictimSearch:
                 self._departures.take_back()
                 most = min(2 * count, len(self._pods))
                 first = [self._pods[:n] for n in range(count, most + 1)]
-                judges += [(judge_for(pods), self._bound_for(pods)) for pods in first]
+                judges += [
+                    (judge_for(pods), self._bound_for(pods, self._balance)) for pods in first
+                ]
             self._keep(steps, kept)
             need = self._bound.need(count)
             prefix = _Prefix(self._pods[:count], kept, need, *judges[count - 1])
@@ -209,10 +217,15 @@ class VictimSearch:
 
     def _freed(self, group: Group) -> list[tuple[str, Amounts]]:
         """Return what the pods of a group set free at most, with the node of each."""
-        sets = self._state.workloads[group.job].pod_sets
-        placed = [(pod, group.nodes[pod]) for pod in group.pods]
+        return [(each.node, each.freed) for each in self._moving(group) if each is not None]
+
+    def _moving(self, group: Group) -> list[Moving | None]:
+        """Return the pods of a group with what that means for nodes; None: it is on no node."""
+        sets, finder = self._state.workloads[group.job].pod_sets, self._finder
+        held = [(group.nodes[pod], sets[pod.pod_set]) for pod in group.pods]
         return [
-            (node, self._finder.at_most_freed(sets[pod.pod_set]))
-            for pod, node in placed
-            if node is not None
+            None
+            if node is None
+            else Moving(node, finder.at_most_freed(each), finder.besides_shares(each))
+            for node, each in held
         ]

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.gang import Fullness, Gang
@@ -25,6 +25,14 @@ class QueueLine(NamedTuple):
     next_pods: Mapping[WorkloadName, tuple[PodId, ...]]  # what each of them would start
     kinds: Mapping[Kind, Mapping[WorkloadName, None]]  # who of them is of which kind
     unready: Mapping[WorkloadName, None]  # who waits and can start nothing
+
+
+class KindTally(NamedTuple):
+    """How many who wait are of one kind, and one of them with the pods that it would start next."""
+
+    size: int
+    job: WorkloadName
+    pods: tuple[PodId, ...]
 
 
 class _Place(NamedTuple):
@@ -49,6 +57,8 @@ class WaitingLines:
         self._read_at: int | None = None  # None: nothing was read
         self._lines: dict[QueueName, QueueLine] = {}
         self._places: dict[WorkloadName, _Place] = {}
+        self._of_kind: dict[Kind, dict[WorkloadName, None]] = {}
+        self._tally: Mapping[Kind, KindTally] | None = None  # None: somebody has changed
 
     def all(self) -> Mapping[QueueName, QueueLine]:
         """Return the lines as they are now.
@@ -64,6 +74,19 @@ class WaitingLines:
         self._read_at = touched.moment
         return self._lines
 
+    def tally(self) -> Mapping[Kind, KindTally]:
+        """Return the kinds of all who can start something, as of the last time lines were read.
+
+        Nobody may change it; it stays as it is. Cost: a glance at each kind, if anybody changed.
+        """
+        if self._tally is None:
+            first = {kind: next(iter(jobs)) for kind, jobs in self._of_kind.items()}
+            self._tally = {
+                kind: KindTally(len(self._of_kind[kind]), name, self._places[name].pods)
+                for kind, name in first.items()
+            }
+        return self._tally
+
     def forget(self) -> None:
         """Forget everything: kinds have got other numbers."""
         self._read_at = None
@@ -72,13 +95,20 @@ class WaitingLines:
         """Return what a job of which *pods* would start next has in common with others."""
         return self._kinds.of(job, pods)
 
+    def request(self, kind: Kind) -> Amounts:
+        """Return what the next pods of a job of that kind would cost its queue."""
+        return self._kinds.request(kind)
+
     def _begin(self) -> None:
         self._lines.clear()
         self._places.clear()
+        self._of_kind.clear()
+        self._tally = None
         for queue in self._state.waited_for():
             come = {name: self._stand(name) for name in self._state.waiting(queue)}
             self._lines[queue] = _changed(_EMPTY, {}, come)
-            self._places |= come
+            for name, place in come.items():
+                self._put(name, place)
 
     def _change(self, names: Iterable[WorkloadName]) -> None:
         """Take in that something about these jobs changed, maybe their queue."""
@@ -91,16 +121,31 @@ class WaitingLines:
                 continue
             if before is not None:
                 gone.setdefault(before.queue, {})[name] = before
-                del self._places[name]
+                self._drop(name, before)
             if now is not None:
                 come.setdefault(now.queue, {})[name] = now
-                self._places[name] = now
+                self._put(name, now)
         lines = self._lines
         for queue in {*gone, *come}:
             line = _changed(lines.get(queue, _EMPTY), gone.get(queue, {}), come.get(queue, {}))
             lines[queue] = line
             if not line.keys and not line.unready:
                 del lines[queue]
+
+    def _put(self, name: WorkloadName, place: _Place) -> None:
+        self._places[name] = place
+        if place.kind is not None:
+            self._of_kind.setdefault(place.kind, {})[name] = None
+            self._tally = None
+
+    def _drop(self, name: WorkloadName, place: _Place) -> None:
+        del self._places[name]
+        if place.kind is not None:
+            alike = self._of_kind[place.kind]
+            del alike[name]
+            if not alike:
+                del self._of_kind[place.kind]
+            self._tally = None
 
     def _waits(self, name: WorkloadName) -> bool:
         workload, run = self._state.workloads.get(name), self._state.runs.get(name)
