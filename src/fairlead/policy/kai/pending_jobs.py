@@ -99,6 +99,7 @@ class PendingJobs:
         made._shared = made._heaps.keys() & self._shared
         for queue in made._heaps.keys() - made._shared:
             made._heaps[queue] = self._heaps[queue].copy()
+        made._changed = made._heaps.keys() & self._changed
         made._next = self._next.copy()
         return made
 
