@@ -7,21 +7,11 @@ nobody. The claimant may look at *half*, and at *full* where somebody leaves it.
 import pytest
 
 from fairlead.model.axes import Amounts
-from fairlead.model.node import Node
-from fairlead.placement.node_room import NodeRoom
 from fairlead.policy.kai.move_bound import Leaver, MoveBound
+from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}
-ROOMS = {
-    name: NodeRoom(
-        node=Node(name=name, allocatable=(8, 8), occupied=(0, 0)),
-        idle=later,
-        later=later,
-        gpu_later=later[1],
-        devices=(),
-    )
-    for name, later in FREE.items()
-}
+ROOMS = rooms_with(FREE)
 
 
 def leaver(node: str, gpus: int) -> Leaver:

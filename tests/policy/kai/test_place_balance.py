@@ -9,23 +9,13 @@ from collections.abc import Sequence
 import pytest
 
 from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.node import Node
 from fairlead.model.workload import PodId
-from fairlead.placement.node_room import NodeRoom
 from fairlead.policy.kai.place_balance import Moving, PlaceBalance
 from fairlead.policy.kai.victim_steps import Group
+from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}
-ROOMS = {
-    name: NodeRoom(
-        node=Node(name=name, allocatable=(8, 8), occupied=(0, 0)),
-        idle=later,
-        later=later,
-        gpu_later=later[1],
-        devices=(),
-    )
-    for name, later in FREE.items()
-}
+ROOMS = rooms_with(FREE)
 
 
 def groups(*pods: tuple[str | None, int]) -> tuple[list[Group], PlaceBalance]:

@@ -7,9 +7,8 @@ Pods ask for cpu and GPUs. Nodes: *idle* has 1 cpu and 2 GPUs free and may be lo
 import pytest
 
 from fairlead.model.axes import Amounts
-from fairlead.model.node import Node
-from fairlead.placement.node_room import NodeRoom
 from fairlead.policy.kai.room_bound import RoomBound
+from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"idle": (1, 2), "full": (1, 0)}
 ONE_GPU: Amounts = (0, 1)
@@ -18,16 +17,7 @@ NOTHING: Amounts = (0, 0)
 
 
 def bound(*sizes: Amounts) -> RoomBound:
-    rooms = {
-        name: NodeRoom(
-            node=Node(name=name, allocatable=(8, 8), occupied=(0, 0)),
-            idle=later,
-            later=later,
-            gpu_later=later[1],
-            devices=(),
-        )
-        for name, later in FREE.items()
-    }
+    rooms = rooms_with(FREE)
     made = RoomBound(sizes, rooms, base=["idle"])
     made.learn(rooms, ["full", "gone"])
     return made
