@@ -1,5 +1,7 @@
 """What was cleared for a pod is kept for it, so that nobody has to be cleared away twice."""
 
+import pytest
+
 from fairlead.model.apply import apply, forget_promises
 from fairlead.model.plan import Plan, Start
 from fairlead.policy.elastic_quota.settings import FAITHFUL
@@ -150,3 +152,30 @@ def test_who_starts_in_part_keeps_no_promise_for_the_rest() -> None:
     assert nominated(state, "p") == ["n1"]
     forget_promises(state, starts, NOW_MS)
     assert nominated(state, "p") == []
+
+
+@pytest.mark.parametrize(
+    ("priority", "decisions"),
+    [
+        # As important, and older: one pod of g waits for n1 before p does, the other does not.
+        (1, ["wait g: PoolExhausted", "evict v 0 for p: MinTakenBack", "reserve n1 for p"]),
+        # More important: p may wait there no more.
+        (2, ["evict v 0 for g: MinTakenBack", "reserve n1 n1 for g", "wait p: PoolExhausted"]),
+    ],
+)
+def test_a_gang_takes_no_pod_along_that_would_break_a_promise(
+    priority: int, decisions: list[str]
+) -> None:
+    """Once v has left, 2 stay held; with p and both pods of g it would be 2 + 3 + 1 + 1 > 6."""
+    state = cluster(
+        "of min\na 3\nb 6\nc 0",
+        "name has\nn1 6",
+        f"""
+        name of asks needs on nominated priority
+        s    b  2    1     n1 -         5
+        v    c  3    1     n1 -         0
+        p    b  3    1     -  n1        1
+        g    a  2x1  2     -  n1,-      {priority}
+        """,
+    )
+    assert [line.removesuffix(" until v left") for line in told(plan(state))] == decisions

@@ -60,16 +60,32 @@ def is_enough(
                 return False
     for node in set(nodes):
         own = [asker for asker, place in zip(askers, nodes, strict=True) if place == node]
-        # Who goes first on a node is asked for a pod that is to be there, not for any of the gang.
-        free_now = desk.places.free(own[0], node, later=desk.looks_later)
         free = _less(
-            free_now, [[-amount for amount in h.requests] for h in off if _on(desk, h, node)]
+            _free(desk, own, node),
+            [[-amount for amount in h.requests] for h in off if _on(desk, h, node)],
         )
         for at in range(len(free)):
             asked = sum(each.requests[at] for each in own)
             if asked > free[at] and any(each.requests[at] for each in own):
                 return False
     return True
+
+
+def _free(desk: Desk, own: Askers, node: str) -> list[int]:
+    """Return what is free for pods that are to be on *node*, and not for any of the gang.
+
+    Whoever goes before one of them is in the way of all, unless another one displaces it.
+    """
+    frees = [desk.places.free(each, node, later=desk.looks_later) for each in own]
+    firsts = [{o.key: o for o in desk.nominations.before(each, node)} for each in own]
+    there = {key: other for first in firsts for key, other in first.items()}
+    in_the_way = [
+        other
+        for other in there.values()
+        if other.priority >= own[0].priority or all(other.key in first for first in firsts)
+    ]
+    back = [[-amount for amount in other.requests] for other in firsts[0].values()]
+    return _less(frees[0], [*back, *[other.requests for other in in_the_way]])
 
 
 def _less(amounts: Sequence[int], parts: Sequence[Sequence[int]]) -> list[int]:

@@ -54,8 +54,7 @@ class JointPlaces:
         }
         self._order = self._hardest_first()
         self._free: dict[str, Sequence[int]] = {
-            name: desk.places.free(askers[0], name, later=later)
-            for name in sorted(desk.state.nodes)
+            name: self._free_for_any(name) for name in sorted(desk.state.nodes)
         }
         self._open = self._open_nodes()
         self._dear_steps_left = STEPS + 2 * len(askers)
@@ -104,12 +103,18 @@ class JointPlaces:
         hears of each once; who is not needed stays. Cost: a look at each victim; where ports or the
         pods around matter, a trial for each, in which all victims leave and all pods start.
         """
-        rooms = self._rooms(victims)
-        asked: Rooms = {}
+        there: dict[str, list[Asker]] = {}
         for asker, node in zip(self._askers, nodes, strict=True):
-            rooms.setdefault(node, list(self._free[node]))
-            before = asked.get(node) or [0] * len(asker.requests)
-            asked[node] = list(map(add, before, asker.requests))
+            there.setdefault(node, []).append(asker)
+        asked = {node: _total(askers) for node, askers in there.items()}
+        rooms = {
+            node: list(self._desk.places.free_together(askers, node, later=self._later))
+            for node, askers in there.items()
+        }
+        for victim in victims:
+            node = self.node_of(victim)
+            if node in rooms:
+                rooms[node] = list(map(add, rooms[node], victim.requests))
         off = dict.fromkeys(victims)
         for holder in reversed(victims):
             node = self.node_of(holder)
@@ -143,6 +148,15 @@ class JointPlaces:
             room = rooms.get(node) or self._free[node]
             rooms[node] = list(map(add, room, holder.requests))
         return rooms
+
+    def _free_for_any(self, name: str) -> Amounts:
+        """Return what is free on a node for whichever pods are put there.
+
+        Before one that waited for it already fewer go, but it may be put elsewhere.
+        """
+        nominations, askers = self._desk.nominations, self._askers
+        others = (each for each in askers if not nominations.was_nominated_to(each.key, name))
+        return self._desk.places.free(next(others, askers[0]), name, later=self._later)
 
     def node_of(self, holder: Holder) -> str:
         """Return where *holder* is."""
@@ -243,6 +257,10 @@ class JointPlaces:
         if not self._later:
             return []
         return [each for node in set(nodes) for each in self._desk.holders.leaving(node)]
+
+
+def _total(askers: Sequence[Asker]) -> list[int]:
+    return [sum(amounts) for amounts in zip(*[each.requests for each in askers], strict=True)]
 
 
 def _kind(asker: Asker) -> Kind:

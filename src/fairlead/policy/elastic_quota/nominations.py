@@ -4,7 +4,7 @@ The sums by quota and priority are kept, so that asking for those that count bef
 quotas that have any, however many pods are nominated.
 """
 
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 from operator import sub
 from typing import Final, NamedTuple
 
@@ -81,6 +81,10 @@ class Nominations:
         """Return the node to which a pod is nominated."""
         return self._node_of.get(key)
 
+    def was_nominated_to(self, key: PodKey, node: str) -> bool:
+        """Return whether a pod waited for *node* before this plan, and so has its turn there."""
+        return self._were_nominated.get(key) == node
+
     def who_waits_where(self) -> frozenset[object]:
         """Return who is nominated to which node, and what of it matters to others."""
         return frozenset(
@@ -98,10 +102,19 @@ class Nominations:
 
     def before(self, asker: Asker, node: str) -> Iterator[Asker]:
         """Yield those on *node* that count before *asker*."""
-        by_turn = self._were_nominated.get(asker.key) == node
+        by_turn = self.was_nominated_to(asker.key, node)
         for other in self._on_node.get(node, {}).values():
             if self._goes_first(other, asker, by_turn=by_turn):
                 yield other
+
+    def before_any(self, askers: Sequence[Asker], node: str) -> list[Asker]:
+        """Return those on *node* that count before one of *askers*, which are to be there together.
+
+        Who is less important than another of them, and not before that one, may wait there no more.
+        """
+        firsts = {other.key: other for asker in askers for other in self.before(asker, node)}
+        displaced = {other.key for asker in askers for other in self.behind(asker, node)}
+        return [other for key, other in firsts.items() if key not in displaced]
 
     def behind(self, asker: Asker, node: str) -> list[Asker]:
         """Return those on *node* that are less important than *asker*, and do not go first."""

@@ -1,5 +1,6 @@
 """Where a pod may start now, and what speaks against each node where it may not."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from fairlead.model.axes import Amounts
@@ -77,6 +78,13 @@ class Places:
 
         It may be less than nothing, where a node lost something.
         """
+        return self._free_beside(self._nominations.before(asker, name), name, later=later)
+
+    def free_together(self, askers: Sequence[Asker], name: str, *, later: bool) -> Amounts:
+        """Return the same for all of *askers*, which are to be on a node together."""
+        return self._free_beside(self._nominations.before_any(askers, name), name, later=later)
+
+    def _free_beside(self, promised: Iterable[Asker], name: str, *, later: bool) -> Amounts:
         use = self._state.books.use(name)
         node = self._state.nodes[name]
         free = [
@@ -84,7 +92,7 @@ class Places:
         ]
         if later:
             free = [f + gone for f, gone in zip(free, use.leaving, strict=True)]
-        for other in self._nominations.before(asker, name):
+        for other in promised:
             free = [f - need for f, need in zip(free, other.requests, strict=True)]
         return tuple(free)
 
