@@ -45,10 +45,17 @@ _BEYOND: Final[Mapping[Kind, str]] = {
 }
 
 
-def trace_findings(
+class CheckedTrace(NamedTuple):
+    """What is wrong or doubtful about a log and its jobs, and how many of these there are."""
+
+    findings: list[Finding]
+    jobs: int
+
+
+def check_trace(
     work: TraceWork, offers: Sequence[Offer], room: Room, names: JobNames
-) -> list[Finding]:
-    """Return all that is wrong or doubtful about the log of *work*, and about its jobs.
+) -> CheckedTrace:
+    """Look at all jobs in the log of *work*.
 
     *room* is what bounds jobs. *names* takes notice of every job. Cost: reading it.
     """
@@ -59,7 +66,8 @@ def trace_findings(
         wrong = list(_unknown(work, asked, offers))
     except TraceError as refused:
         problem = refused.problem.removeprefix(f"{path}: ")
-        return [_finding(path, "error", "unreadable", problem, refused.fix), *tally.findings]
+        unreadable = _finding(path, "error", "unreadable", problem, refused.fix)
+        return CheckedTrace([unreadable, *tally.findings], 0)
     is_empty = not asked.queues and work.jobs_at_most != 0
     if is_empty:
         message = f"found {tally.rows:,} rows, none of which gives a job"
@@ -67,7 +75,9 @@ def trace_findings(
     wrong += _beyond_all(path, asked)
     if not wrong:
         wrong += _too_large(work, asked, room)
-    return [*wrong, *tally.findings, *_left_out(tally, "warning" if is_empty else "advice")]
+    left_out = _left_out(tally, "warning" if is_empty else "advice")
+    given = sum([each.jobs for each in asked.queues.values()])
+    return CheckedTrace([*wrong, *tally.findings, *left_out], given)
 
 
 class _Asked(NamedTuple):
