@@ -119,21 +119,20 @@ def _add(found: dict[_Key, _Asked], key: _Key, asked: _Asked) -> None:
 
 
 def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
-    first_in: dict[str, str] = {}
-    first_of: dict[_Size, str] = {}
-    in_queues: Counter[str] = Counter()
-    of_size: Counter[_Size] = Counter()
+    first_of: dict[tuple[str, int, tuple[tuple[str, int], ...]], str] = {}
+    counts: Counter[tuple[str, int, tuple[tuple[str, int], ...]]] = Counter()
     for job in jobs:
-        notice(job.name)
-        first_in.setdefault(job.queue, job.name)
-        in_queues[job.queue] += 1
-        size = _Size(job.queue, job.min_pods, tuple(job.requests.items()))
-        first_of.setdefault(size, job.name)
-        of_size[size] += 1
-    return _AskedFor(
-        {name: _Asked(first, in_queues[name]) for name, first in first_in.items()},
-        {size: _Asked(first, of_size[size]) for size, first in first_of.items()},
-    )
+        name = job.name
+        notice(name)
+        # A plain tuple: logs are long, and have few sizes.
+        size = job.queue, job.min_pods, tuple(job.requests.items())
+        first_of.setdefault(size, name)
+        counts[size] += 1
+    sizes = {_Size(*size): _Asked(first, counts[size]) for size, first in first_of.items()}
+    queues: dict[str, _Asked] = {}
+    for size, asked in sizes.items():  # in the order of their first jobs
+        _add(queues, size.queue, asked)
+    return _AskedFor(queues, sizes)
 
 
 def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:
