@@ -11,7 +11,7 @@ spare the most, where past use does not count:
   somebody.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import compress
@@ -77,9 +77,11 @@ class _Group:
 
     __slots__ = (
         "amount",
+        "changed",
         "end",
         "first",
         "granted",
+        "has_enough",
         "levels",
         "owed_all",
         "parent",
@@ -96,6 +98,8 @@ class _Group:
         self.granted = 0  # of what is guaranteed to them
         self.users = 0  # how many have a past use
         self.amount: int | None = None  # that was divided; None: not yet
+        self.has_enough = False  # whether everybody had what it wanted then
+        self.changed: set[int] = set()  # who wants something else since then
         self.owed_all: list[int] = []  # to whom all there is is guaranteed
 
 
@@ -156,8 +160,10 @@ class _Axis:
         share = self.shares[place]
         # A round compares needs with portions that are not yet rounded down to whole units.
         lacks_still = share < before < now or share + self._unit <= now < before
-        if now != before and (not lacks_still or self._has_history(group)):
-            heappush(self._stale, number)
+        if now != before:
+            group.changed.add(place)
+            if not lacks_still or self._has_history(group):
+                heappush(self._stale, number)
 
     def count_use(self, place: int, usage_e9: int) -> None:
         """Let one queue have used another part; its share is as before until all is divided."""
@@ -182,9 +188,7 @@ class _Axis:
             last = number
             group = groups[number]
             divided = self._divided(group, total if group.parent is None else shares[group.parent])
-            if divided == shares[group.first : group.end]:
-                continue
-            for place, share in enumerate(divided, start=group.first):
+            for place, share in divided:
                 if share != shares[place]:
                     shares[place] = share
                     changed.add(place)
@@ -198,15 +202,28 @@ class _Axis:
             if group.users:
                 heappush(self._stale, number)
 
-    def _divided(self, group: _Group, amount: int) -> list[int]:
-        first, end = group.first, group.end
+    def _divided(self, group: _Group, amount: int) -> Iterable[tuple[int, int]]:
+        """Return whose share may be another one now, and which."""
         if amount != group.amount:
             group.amount = amount
             for place in group.owed_all:
                 self._grant(group, place)
-        has_history = self._has_history(group)
-        if amount >= group.wanted and not has_history:
-            return self._wants[first:end]
+        had_enough, has_history = group.has_enough, self._has_history(group)
+        has_enough = group.has_enough = amount >= group.wanted and not has_history
+        places: Iterable[int] = range(group.first, group.end)
+        if has_enough:
+            wants = self._wants
+            if had_enough:
+                places = group.changed
+            divided = [(place, wants[place]) for place in places]
+        else:
+            divided = list(zip(places, self._rationed(group, amount, has_history), strict=True))
+        group.changed.clear()
+        return divided
+
+    def _rationed(self, group: _Group, amount: int, has_history: bool) -> list[int]:
+        """Return the shares of siblings where there is too little for all of them."""
+        first, end = group.first, group.end
         granted = self._granted[first:end]
         if amount <= group.granted:
             return granted
