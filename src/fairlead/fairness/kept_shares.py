@@ -210,14 +210,16 @@ class _Axis:
                 self._grant(group, place)
         had_enough, has_history = group.has_enough, self._has_history(group)
         has_enough = group.has_enough = amount >= group.wanted and not has_history
-        places: Iterable[int] = range(group.first, group.end)
-        if has_enough:
-            wants = self._wants
-            if had_enough:
-                places = group.changed
-            divided = [(place, wants[place]) for place in places]
+        first, end = group.first, group.end
+        divided: Iterable[tuple[int, int]] = ()
+        if has_enough and had_enough:
+            divided = [(place, self._wants[place]) for place in group.changed]
         else:
-            divided = list(zip(places, self._rationed(group, amount, has_history), strict=True))
+            shares = self._wants[first:end]
+            if not has_enough:
+                shares = self._rationed(group, amount, has_history)
+            if shares != self.shares[first:end]:
+                divided = enumerate(shares, start=first)
         group.changed.clear()
         return divided
 
