@@ -88,9 +88,9 @@ def _read(arguments: argparse.Namespace) -> Scenario:
 class _Days(Onlooker):
     """Says once a day how far it is."""
 
-    def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
         """Begin to count days."""
-        del run, until_ms
+        del run, until_ms, jobs
         self._start_ms = start_ms
         self._day = 0
 

@@ -12,12 +12,17 @@ from tests.cli.test_progress import Terminal
 HOUR = 3_600_000
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, until_ms: int | None) -> str:
+def shown(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: io.StringIO,
+    until_ms: int | None,
+    jobs: int | None = None,
+) -> str:
     """A run of which a quarter takes 10 seconds, looked at every 0.1 s from then on."""
     monkeypatch.setattr(sys, "stderr", stream)
     times = iter([100.0, 110.0, 110.1, 110.3])
     progress = RunProgress(Interruption(), lambda: next(times))
-    progress.begin("kai", 0, until_ms)
+    progress.begin("kai", 0, until_ms, jobs)
     assert progress.may_go_on(6 * HOUR, 1234)
     assert progress.may_go_on(6 * HOUR, 1235)
     assert progress.may_go_on(12 * HOUR, 2000)
@@ -35,6 +40,28 @@ def test_a_terminal_sees_time_jobs_and_what_is_left(monkeypatch: pytest.MonkeyPa
     ]
 
 
+def test_without_an_end_jobs_say_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = shown(monkeypatch, Terminal(), None, 4936).split("\r\x1b[K")
+    assert lines == [
+        "",
+        "kai [######                  ]  25% 6h, 1,234 of 4,936 jobs done, 30s left",
+        "kai [##########              ]  41% 12h, 2,000 of 4,936 jobs done, 15s left",
+        "",
+    ]
+
+
+def test_where_an_end_is_known_time_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "25% 6h of 1d, 1,234 jobs done" in shown(monkeypatch, Terminal(), 24 * HOUR, 9999)
+
+
+@pytest.mark.parametrize("jobs", [0, 1999])
+def test_more_jobs_than_were_expected_are_all_there_are(
+    monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    text = shown(monkeypatch, Terminal(), None, jobs)
+    assert "[########################] 100% 12h, 2,000 of 2,000 jobs done, 0s left" in text
+
+
 def test_without_an_end_nothing_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "kai: 6h, 1,234 jobs done\r" in shown(monkeypatch, Terminal(), None)
 
@@ -43,7 +70,7 @@ def test_a_file_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     progress = RunProgress(Interruption(), lambda: 0.0)
-    progress.begin("kai", 0, HOUR)
+    progress.begin("kai", 0, HOUR, None)
     assert progress.may_go_on(1, 1)
     progress.end()
     assert stream.getvalue() == ""

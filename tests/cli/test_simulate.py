@@ -17,6 +17,7 @@ from fairlead.cli.run_tables import tree
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.scenario import read_scenario
+from fairlead.sim.scenario.check_trace import CheckedTrace
 from fairlead.usage.entries import Entry
 from tests.cli.past_store import HOUR_MS, NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli
@@ -254,7 +255,7 @@ def test_a_run_that_fails_leaves_the_result_that_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it would if the log were changed after it was checked."""
-    monkeypatch.setattr(read_scenario, "trace_findings", lambda *_: [])
+    monkeypatch.setattr(read_scenario, "check_trace", lambda *_: CheckedTrace([], 1))
     (tmp_path / "log.csv").write_text("id,submit,run,gpus,queue\n1,0,60,1,a\n")
     (tmp_path / "log.yaml").write_text(HEAD + NODES + indented(LOG))
     assert run_cli("simulate", "log.yaml", "--policy", "kai", "--to", "out").exit_code == 0

@@ -27,11 +27,13 @@ class RunProgress(Onlooker):
         self._run = ""
         self._start_ms = 0
         self._until_ms: int | None = None
+        self._jobs: int | None = None
         self._begun_s = self._shown_s = 0.0
 
-    def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
         """Take notice that a run begins."""
-        self._run, self._start_ms, self._until_ms = printable(run), start_ms, until_ms
+        self._run, self._start_ms = printable(run), start_ms
+        self._until_ms, self._jobs = until_ms, jobs
         self._begun_s = self._shown_s = self._clock()
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:
@@ -50,16 +52,20 @@ class RunProgress(Onlooker):
             click.echo("\r\x1b[K", err=True, nl=False)
 
     def _line(self, now_ms: int, finished: int, took_s: float) -> str:
+        """Return how far it is: by time, else by jobs, else without saying of what."""
         passed_ms = now_ms - self._start_ms
+        passed = length_text(passed_ms)
         done = "1 job done" if finished == 1 else f"{finished:,} jobs done"
-        if self._until_ms is None:
-            return f"{self._run}: {length_text(passed_ms)}, {done}"
-        whole_ms = self._until_ms - self._start_ms
-        part = passed_ms / whole_ms
-        bar = "#" * round(part * _WIDTH)
+        if self._until_ms is not None:
+            whole_ms = self._until_ms - self._start_ms
+            part, far = passed_ms / whole_ms, f"{passed} of {length_text(whole_ms)}, {done}"
+        elif self._jobs is not None:
+            jobs = max(self._jobs, finished, 1)  # by chance more may come than are expected
+            part, far = finished / jobs, f"{passed}, {finished:,} of {jobs:,} jobs done"
+        else:
+            return f"{self._run}: {passed}, {done}"
         left = _left(took_s, part) if part > 0 else ""
-        time_text = f"{length_text(passed_ms)} of {length_text(whole_ms)}"
-        return f"{self._run} [{bar:<{_WIDTH}}] {part:4.0%} {time_text}, {done}{left}"
+        return f"{self._run} [{'#' * round(part * _WIDTH):<{_WIDTH}}] {part:4.0%} {far}{left}"
 
 
 class RunCount:

@@ -90,31 +90,6 @@ def settle_guarantees(
     return Guarantees(tuple(requestable), tuple(granted), sum(granted), wanting)
 
 
-def settle_again(
-    guarantees: Guarantees,
-    position: int,
-    amount: int,
-    claims: Sequence[Claim],
-    levels: Sequence[Sequence[int]],
-) -> Guarantees:
-    """Step 1 once more where of all *claims* only the one at *position* is another one.
-
-    Cost: that of one claim, and of a look at who wants more on its level.
-    """
-    (most,), (grant,), _, _ = settle_guarantees(amount, claims[position : position + 1], ())
-    requestable, granted = list(guarantees.requestable), list(guarantees.granted)
-    total = guarantees.granted_total + grant - granted[position]
-    requestable[position], granted[position] = most, grant
-    needs = list(map(sub, requestable, granted))
-    wanting = tuple(
-        [
-            _wanting(positions, claims, needs) if position in positions else known
-            for positions, known in zip(levels, guarantees.levels, strict=True)
-        ]
-    )
-    return Guarantees(tuple(requestable), tuple(granted), total, wanting)
-
-
 def divide_rest(
     amount: int,
     guarantees: Guarantees,

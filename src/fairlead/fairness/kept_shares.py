@@ -11,26 +11,18 @@ spare the most, where past use does not count:
   somebody.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from heapq import heappop, heappush
+from itertools import compress
 from types import MappingProxyType
 from typing import Final
 
-from msgspec.structs import replace
-
-from fairlead.fairness.division import (
-    Claim,
-    Guarantees,
-    divide_rest,
-    settle_again,
-    settle_guarantees,
-)
-from fairlead.fairness.division_tree import DivisionTree
+from fairlead.fairness.division import Guarantees, divide_rest
+from fairlead.fairness.division_level import Wanting
+from fairlead.fairness.division_tree import DivisionTree, SiblingGroup
 
 _NO_HISTORY: Final = Fraction(0)
-MOST_SETTLED_AGAIN: Final = 2
-"""How many claims of a group are looked at one by one; more of them together with all others."""
 _NOBODY: Final[Mapping[str, Sequence[int]]] = MappingProxyType({})
 
 
@@ -57,14 +49,19 @@ class KeptShares:
         From then on everybody has what `fair_shares` would give with *k*. Cost: that of one
         `divide` for each group that has to be divided again.
         """
-        for change, rows in ((_Axis.request, requested), (_Axis.count_use, usages_e9)):
-            for name, amounts in rows.items():
-                place = self._places[name]
-                for axis, amount in zip(self._axes, amounts, strict=True):
-                    change(axis, place, amount)
+        for name, amounts in requested.items():
+            place = self._places[name]
+            for axis, amount in zip(self._axes, amounts, strict=True):
+                if amount != axis.requested[place]:
+                    axis.request(place, amount)
+        for name, amounts in usages_e9.items():
+            place = self._places[name]
+            for axis, amount in zip(self._axes, amounts, strict=True):
+                if amount != axis.usages_e9[place]:
+                    axis.count_use(place, amount)
         changed: set[int] = set()
         for axis, amount in zip(self._axes, total, strict=True):
-            changed.update(axis.divide(amount, k))
+            axis.divide(amount, k, changed)
         return {self._names[place]: self._share(place) for place in sorted(changed)}
 
     def shares(self) -> dict[str, tuple[int, ...]]:
@@ -76,96 +73,113 @@ class KeptShares:
 
 
 class _Group:
-    """The places of some siblings in the list of all queues, and what follows from their claims."""
+    """The places of some siblings in the list of all queues, and sums over them."""
 
     __slots__ = (
         "amount",
         "changed",
         "end",
         "first",
-        "guarantees",
-        "is_owed_all",
+        "granted",
+        "has_enough",
         "levels",
+        "owed_all",
         "parent",
         "users",
         "wanted",
     )
 
-    def __init__(self, first: int, parent: int | None, levels: tuple[range, ...]) -> None:
-        self.first = self.end = first
-        self.parent = parent
-        self.levels = levels
+    def __init__(self, first: int, siblings: SiblingGroup) -> None:
+        self.first = first
+        self.end = first + len(siblings.names)
+        self.parent = siblings.parent
+        self.levels = siblings.levels
         self.wanted = 0  # by all of them together
+        self.granted = 0  # of what is guaranteed to them
         self.users = 0  # how many have a past use
         self.amount: int | None = None  # that was divided; None: not yet
-        self.guarantees: Guarantees | None = None  # None: to be worked out
-        self.is_owed_all = False  # whether one is guaranteed all there is
-        self.changed: set[int] = set()  # whose claims differ from those of the guarantees
+        self.has_enough = False  # whether everybody had what it wanted then
+        self.changed: set[int] = set()  # who wants something else since then
+        self.owed_all: list[int] = []  # to whom all there is is guaranteed
 
 
 class _Axis:
-    """One resource: what everybody claims and has of it, each queue at its place in the tree."""
+    """One resource: what everybody claims and has of it, each queue at its place in the tree.
+
+    The steps of the division that look at one claim alone are kept for each place, so that another
+    request costs its own steps, and those of its siblings only where they are divided anew.
+    """
 
     def __init__(self, tree: DivisionTree, axis: int, unit: int) -> None:
-        self.shares = [0] * len(tree.parents)
+        claims = [claim for group in tree.groups.values() for claim in group.claims[axis]]
+        self.shares = [0] * len(claims)
+        self.requested = [0] * len(claims)
+        self.usages_e9 = [0] * len(claims)
         self._unit = unit
         self._k = _NO_HISTORY
-        self._claims: list[Claim] = []
-        self._wants: list[int] = []  # what each would have if there were enough
+        self._guaranteed = [claim.guaranteed for claim in claims]
+        self._ceilings = [claim.ceiling for claim in claims]
+        self._weights = [claim.weight for claim in claims]
+        self._requestable = [0] * len(claims)
+        self._granted = [0] * len(claims)  # of what is guaranteed
+        self._needs = [0] * len(claims)  # above that, of those with weight
+        self._wants = [0] * len(claims)  # what each would have if there were enough
         self._groups: list[_Group] = []
         self._group_of: list[int] = []  # to which each queue belongs
         self._beneath: dict[int, int] = {}  # which group divides the share of a queue
         for number, siblings in enumerate(tree.groups.values()):
             if siblings.parent is not None:
                 self._beneath[siblings.parent] = number
-            group = _Group(len(self._claims), siblings.parent, siblings.levels)
+            group = _Group(len(self._group_of), siblings)
             self._groups.append(group)
-            self._claims += siblings.claims[axis]
-            self._wants += map(_want, siblings.claims[axis])
             self._group_of += [number] * len(siblings.names)
-            group.end = len(self._claims)
-            group.wanted = sum(self._wants[group.first : group.end])
-            group.is_owed_all = any(claim.guaranteed is None for claim in siblings.claims[axis])
-            group.users = sum([claim.usage_e9 > 0 for claim in siblings.claims[axis]])
-        self._stale = list(range(len(self._groups)))  # a heap: parents come first
+            places = range(group.first, group.end)
+            group.owed_all = [place for place in places if self._guaranteed[place] is None]
+        self._stale: list[int] = []  # a heap: parents come first
+        for place, claim in enumerate(claims):
+            self.request(place, claim.requested)
+            self.count_use(place, claim.usage_e9)
+        self._stale = list(range(len(self._groups)))
 
     def request(self, place: int, requested: int) -> None:
         """Let one queue request another amount; its share is as before until all is divided."""
-        claim = self._claims[place]
-        if requested == claim.requested:
+        self.requested[place] = requested
+        ceiling = self._ceilings[place]
+        most = requested if ceiling is None or requested < ceiling else ceiling
+        if most == self._requestable[place]:
             return
-        claim = self._claims[place] = replace(claim, requested=requested)
+        self._requestable[place] = most
         number = self._group_of[place]
         group = self._groups[number]
-        group.changed.add(place - group.first)
-        before, now = self._wants[place], _want(claim)
-        self._wants[place] = now
+        self._grant(group, place)
+        before = self._wants[place]
+        # Without weight nobody has more than what is guaranteed.
+        is_bounded = not self._weights[place] and self._guaranteed[place] is not None
+        now = self._wants[place] = self._granted[place] if is_bounded else most
         group.wanted += now - before
         share = self.shares[place]
         # A round compares needs with portions that are not yet rounded down to whole units.
         lacks_still = share < before < now or share + self._unit <= now < before
-        if now != before and (self._has_history(group) or not lacks_still):
-            heappush(self._stale, number)
+        if now != before:
+            group.changed.add(place)
+            if not lacks_still or self._has_history(group):
+                heappush(self._stale, number)
 
     def count_use(self, place: int, usage_e9: int) -> None:
         """Let one queue have used another part; its share is as before until all is divided."""
-        before = self._claims[place]
-        if usage_e9 == before.usage_e9:
-            return
-        self._claims[place] = replace(before, usage_e9=usage_e9)
+        before = self.usages_e9[place]
+        self.usages_e9[place] = usage_e9
         number = self._group_of[place]
-        group = self._groups[number]
-        group.changed.add(place - group.first)
-        group.users += (usage_e9 > 0) - (before.usage_e9 > 0)
+        self._groups[number].users += (usage_e9 > 0) - (before > 0)
         heappush(self._stale, number)
 
-    def divide(self, total: int, k: Fraction) -> list[int]:
-        """Bring all shares up to date; return the places of those that changed."""
-        changed: list[int] = []
+    def divide(self, total: int, k: Fraction, changed: set[int]) -> None:
+        """Bring all shares up to date; *changed* gets the places of those that changed."""
         stale, groups, shares = self._stale, self._groups, self.shares
         if groups and groups[0].amount != total:
             heappush(stale, 0)
-        self._weigh(k)
+        if k is not self._k:  # which is quicker to see than that they are equal
+            self._weigh(k)
         last = -1
         while stale:
             number = heappop(stale)
@@ -174,57 +188,73 @@ class _Axis:
             last = number
             group = groups[number]
             divided = self._divided(group, total if group.parent is None else shares[group.parent])
-            if divided == shares[group.first : group.end]:
-                continue
-            for place, share in enumerate(divided, start=group.first):
+            for place, share in divided:
                 if share != shares[place]:
                     shares[place] = share
-                    changed.append(place)
+                    changed.add(place)
                     if place in self._beneath:
                         heappush(stale, self._beneath[place])
-        return changed
 
     def _weigh(self, k: Fraction) -> None:
         """Let past use count so much from now on."""
-        if k != self._k:
-            self._k = k
-            for number, group in enumerate(self._groups):
-                if group.users:
-                    heappush(self._stale, number)
+        is_other, self._k = k != self._k, k
+        for number, group in enumerate(self._groups if is_other else ()):
+            if group.users:
+                heappush(self._stale, number)
 
-    def _divided(self, group: _Group, amount: int) -> list[int]:
+    def _divided(self, group: _Group, amount: int) -> Iterable[tuple[int, int]]:
+        """Return whose share may be another one now, and which."""
         if amount != group.amount:
             group.amount = amount
-            if group.is_owed_all:
-                group.guarantees = None
-        if amount >= group.wanted and not self._has_history(group):
-            return self._wants[group.first : group.end]
-        return divide_rest(amount, self._settled(group, amount), unit=self._unit, k=self._k)
-
-    def _settled(self, group: _Group, amount: int) -> Guarantees:
-        """Return what is guaranteed to the siblings of a group, at the cost of what changed."""
-        claims, levels, guarantees = self._claims[group.first : group.end], group.levels, None
-        if len(group.changed) <= MOST_SETTLED_AGAIN:
-            guarantees = group.guarantees
-        if guarantees is None:
-            guarantees = settle_guarantees(amount, claims, levels)
+            for place in group.owed_all:
+                self._grant(group, place)
+        had_enough, has_history = group.has_enough, self._has_history(group)
+        has_enough = group.has_enough = amount >= group.wanted and not has_history
+        first, end = group.first, group.end
+        divided: Iterable[tuple[int, int]] = ()
+        if has_enough and had_enough:
+            divided = [(place, self._wants[place]) for place in group.changed]
         else:
-            for position in group.changed:
-                guarantees = settle_again(guarantees, position, amount, claims, levels)
+            shares = self._wants[first:end]
+            if not has_enough:
+                shares = self._rationed(group, amount, has_history)
+            if shares != self.shares[first:end]:
+                divided = enumerate(shares, start=first)
         group.changed.clear()
-        group.guarantees = guarantees
-        return guarantees
+        return divided
+
+    def _rationed(self, group: _Group, amount: int, has_history: bool) -> list[int]:
+        """Return the shares of siblings where there is too little for all of them."""
+        first, end = group.first, group.end
+        granted = self._granted[first:end]
+        if amount <= group.granted:
+            return granted
+        levels = tuple([self._wanting(first, level, has_history) for level in group.levels])
+        requestable = tuple(self._requestable[first:end])
+        guarantees = Guarantees(requestable, tuple(granted), group.granted, levels)
+        return divide_rest(amount, guarantees, unit=self._unit, k=self._k)
+
+    def _grant(self, group: _Group, place: int) -> None:
+        """Give a queue what is guaranteed to it, as far as it is asked for and permitted."""
+        most, guaranteed = self._requestable[place], self._guaranteed[place]
+        if guaranteed is None:
+            guaranteed = group.amount or 0
+        granted = guaranteed if guaranteed < most else most
+        group.granted += granted - self._granted[place]
+        self._granted[place] = granted
+        self._needs[place] = most - granted if self._weights[place] else 0
+
+    def _wanting(self, first: int, level: range, has_history: bool) -> Wanting:
+        """Return who of some siblings takes part in the rounds."""
+        part = slice(first + level.start, first + level.stop)
+        needs = self._needs[part]
+        return Wanting(
+            siblings=tuple(compress(level, needs)),
+            needs=tuple(filter(None, needs)),
+            weights=tuple(compress(self._weights[part], needs)),
+            usages_e9=tuple(compress(self.usages_e9[part], needs)) if has_history else (),
+        )
 
     def _has_history(self, group: _Group) -> bool:
         """Return whether past use counts: then who has used enough may get nothing for a while."""
         return group.users > 0 and self._k > 0
-
-
-def _want(claim: Claim) -> int:
-    """Return what one would have if there were enough: without weight no more than guaranteed."""
-    want = claim.requested
-    if claim.ceiling is not None and claim.ceiling < want:
-        want = claim.ceiling
-    if not claim.weight and claim.guaranteed is not None and claim.guaranteed < want:
-        want = claim.guaranteed
-    return want

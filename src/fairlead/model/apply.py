@@ -4,7 +4,7 @@ The simulator and every "what if" go on from here; a live cluster carries the pl
 and reports what really happened as events.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
@@ -26,8 +26,10 @@ _NOT_TOLD: Final = Reason(code="")
 def apply(state: ClusterState, plan: Plan) -> None:
     """Change *state* as *plan* says. Evicted pods are leaving; they stop when their time is up."""
     for decision in plan.decisions:
-        for event in list(_events(state, decision, plan.taken_ms)):
+        for event in _events(state, decision, plan.taken_ms):
             state.apply(event)
+        if not isinstance(decision, Reserve | Evict) and decision.workload not in state.promised:
+            continue  # nothing is to be remembered, and nothing to be forgotten
         workload = state.workloads[decision.workload]
         changed = remember(workload, decision, state.workloads) or remember_nominations(
             workload, decision, plan.taken_ms
@@ -64,27 +66,30 @@ def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
     return any(not workload.pod_sets[pod.pod_set].gated for pod in waiting)
 
 
-def _events(state: ClusterState, decision: Decision, now_ms: int) -> Iterator[Event]:
+def _events(state: ClusterState, decision: Decision, now_ms: int) -> tuple[Event, ...]:
     match decision:
         case Start():
-            yield WorkloadStarted(
+            started = WorkloadStarted(
                 workload=decision.workload,
                 placements=decision.placements,
                 flavors=decision.flavors,
                 at_ms=now_ms,
             )
+            return (started,)
         case Evict():
-            yield WorkloadLeaving(workload=decision.workload, pods=decision.pods)
+            return (WorkloadLeaving(workload=decision.workload, pods=decision.pods),)
         case Move():
             # A pod that moves begins anew, in the flavors that it had.
             stopped = tuple(origin.pod for origin in decision.origins)
             run = state.runs.get(decision.workload)
-            yield WorkloadStopped(workload=decision.workload, pods=stopped)
-            yield WorkloadStarted(
-                workload=decision.workload,
-                placements=decision.placements,
-                flavors=run.flavors if run else (),
-                at_ms=now_ms,
+            return (
+                WorkloadStopped(workload=decision.workload, pods=stopped),
+                WorkloadStarted(
+                    workload=decision.workload,
+                    placements=decision.placements,
+                    flavors=run.flavors if run else (),
+                    at_ms=now_ms,
+                ),
             )
         case _:
-            return  # a reservation or a wait gives and takes no place yet
+            return ()  # a reservation or a wait gives and takes no place yet

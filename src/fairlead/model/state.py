@@ -257,7 +257,8 @@ class ClusterState:
             self.books.depart((workload.name, pod))
         running = _count_by_set(workload, placed)
         left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
-        self._add_pending(workload, path, left, -1)
+        if any(left):
+            self._add_pending(workload, path, left, -1)
         self._dequeue(workload)
 
     def _queue_changed(self, event: ev.QueueChanged) -> None:
@@ -404,7 +405,7 @@ class ClusterState:
     ) -> None:
         """Take the places of *pods* away; the caller says how, and whether they wait again."""
         leaving = [pod for pod in pods if run.pods[pod].phase == "leaving"]
-        staying = [pod for pod in pods if run.pods[pod].phase != "leaving"]
+        staying = [pod for pod in pods if run.pods[pod].phase != "leaving"] if leaving else pods
         if staying:
             cost = _cost(run, staying, _count_by_set(workload, staying))
             self._add_allocated(workload, path, _negative(cost))

@@ -1,6 +1,7 @@
 """A job as a workload of the rule set that it meets."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
 
 from fairlead.errors import SimulationError
 from fairlead.manifest.text.suggest import did_you_mean
@@ -18,6 +19,13 @@ from fairlead.model.workload import (
 from fairlead.policy.names import PolicyName
 from fairlead.sim.job import Job
 
+MOST_SIZES: Final = 10_000
+"""That are remembered: where sizes are drawn by chance there may be as many as jobs."""
+
+_Amounts: TypeAlias = tuple[tuple[str, int], ...]
+_Size: TypeAlias = tuple[int, int, _Amounts, tuple[tuple[str, str], ...]]
+"""How many pods, and how many at least, what each asks for, and the labels of their nodes."""
+
 
 class WorkloadMaker:
     """Makes workloads for one state under one rule set."""
@@ -26,6 +34,9 @@ class WorkloadMaker:
         """Look up through which LocalQueue a ClusterQueue is reached, where there are any."""
         self._state = state
         self._policy = policy
+        # Jobs come in few sizes and for few queues, so most of them have what others had.
+        self._pod_sets: dict[_Size, tuple[PodSet, ...]] = {}
+        self._addresses: dict[str, tuple[str, QueueName, WorkloadExtension]] = {}
         self._doors: dict[str, tuple[str, str, QueueName]] = {}  # namespace, name, ClusterQueue
         for _, local in sorted(state.catalogue.local_queues.items()):
             door = local.namespace, local.name, local.cluster_queue
@@ -38,25 +49,39 @@ class WorkloadMaker:
         Under Kueue the queue of a job is a LocalQueue as NAMESPACE/NAME, or a ClusterQueue: then it
         comes through the first LocalQueue that leads there.
         """
-        namespace, queue, extension = self._address(job)
-        pod_set = PodSet(
-            name="main",
-            count=job.pods,
-            min_count=job.min_pods,
-            requests=self._requests(job),
-            constraints=PodConstraints(node_selector=tuple(sorted(job.node_labels.items()))),
-        )
+        if job.queue not in self._addresses:
+            self._addresses[job.queue] = self._address(job)
+        namespace, queue, extension = self._addresses[job.queue]
+        labels = tuple(sorted(job.node_labels.items()))
+        size = job.pods, job.min_pods, tuple(job.requests.items()), labels
+        pod_sets = self._pod_sets.get(size)
+        if pod_sets is None:
+            pod_sets = self._keep(size, job)
         return Workload(
             name=WorkloadName(job.name),
             queue=queue,
             namespace=namespace,
-            pod_sets=(pod_set,),
+            pod_sets=pod_sets,
             min_count=job.min_pods,
             priority=job.priority,
             preemptible=job.preemptible,
             created_ms=job.submit_ms,
             extension=extension,
         )
+
+    def _keep(self, size: _Size, job: Job) -> tuple[PodSet, ...]:
+        """Make the pods of a job, and keep them for others like it."""
+        pod_set = PodSet(
+            name="main",
+            count=job.pods,
+            min_count=job.min_pods,
+            requests=self._requests(job),
+            constraints=PodConstraints(node_selector=size[-1]),
+        )
+        if len(self._pod_sets) >= MOST_SIZES:
+            self._pod_sets.clear()
+        self._pod_sets[size] = pod_sets = (pod_set,)
+        return pod_sets
 
     def _address(self, job: Job) -> tuple[str, QueueName, WorkloadExtension]:
         match self._policy:

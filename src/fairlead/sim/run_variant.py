@@ -15,6 +15,7 @@ from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.csv_file import check_texts
 from fairlead.sim.results.eviction_table import Phrase, code_of
 from fairlead.sim.results.run_writer import RunWriter
+from fairlead.sim.scenario.jobs_to_come import jobs_to_come
 from fairlead.sim.scenario.prepare import Prepared, prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.with_settings import with_settings
@@ -25,8 +26,8 @@ from fairlead.usage.entries import Entry
 class Onlooker(Protocol):
     """Sees how far a run is, and may stop it."""
 
-    def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
-        """Take notice that a run begins; None: nobody knows when it ends."""
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
+        """Take notice that a run begins; None: nobody knows when it ends, or of how many jobs."""
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:
         """Take notice of the time and of how many jobs are done; False stops the run."""
@@ -35,7 +36,7 @@ class Onlooker(Protocol):
 class Patient(Onlooker):
     """Lets a run go on to its end."""
 
-    def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
         """Take no notice."""
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:
@@ -106,7 +107,8 @@ class _Run:
     def to_end(self, order: RunOrder, name: str, onlooker: Onlooker) -> RunAbout:
         """Let time pass, and write what it came to."""
         simulation, writer = self._simulation, self._writer
-        onlooker.begin(name, self._rules.start_ms, self._rules.until_ms)
+        rules = self._rules
+        onlooker.begin(name, rules.start_ms, rules.until_ms, jobs_to_come(self._scenario))
         is_complete = simulation.run(lambda: onlooker.may_go_on(simulation.now_ms, writer.finished))
         summary, series = self._measures.end(simulation.now_ms)
         about = RunAbout(
@@ -118,7 +120,7 @@ class _Run:
             settings=dict(order.settings),
             history=history_mark(order.history),
             complete=is_complete,
-            start_ms=self._rules.start_ms,
+            start_ms=rules.start_ms,
             end_ms=simulation.now_ms,
             cycles=simulation.cycles,
             resources=self._resources,

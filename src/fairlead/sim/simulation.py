@@ -123,7 +123,7 @@ class Simulation:
         next_ms, until_ms = self._events.next_ms(), self._rules.until_ms
         if until_ms is None:
             return None if self._is_over() else next_ms
-        return until_ms if next_ms is None else min(next_ms, until_ms)
+        return until_ms if next_ms is None or next_ms > until_ms else next_ms
 
     def _is_over(self) -> bool:
         """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""

@@ -33,6 +33,17 @@ def test_what_is_set_replaces_what_was(told: list[tuple[int, int]]) -> None:
     assert table.levels == [[levels[-1]]]
 
 
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=20))
+def test_one_holder_is_set_as_all_are(told: list[tuple[int, int]]) -> None:
+    told.sort(key=lambda each: each[0])
+    one, everybody = LevelTable(2, 1), LevelTable(2, 1)
+    for at_ms, amount in told:
+        is_other = everybody.levels[0][1] != amount
+        everybody.set_all(at_ms, [[0, amount]])
+        assert one.set_one(at_ms, 1, [amount]) == is_other
+    assert (one.levels, one.totals(60, 0)) == (everybody.levels, everybody.totals(60, 0))
+
+
 @pytest.mark.parametrize(
     ("values", "percent", "found"),
     [

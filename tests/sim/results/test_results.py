@@ -168,8 +168,8 @@ class _StopsAt(Patient):
         self._start_ms = 0
         self.asked = 0
 
-    def begin(self, run: str, start_ms: int, until_ms: int | None) -> None:
-        del run, until_ms
+    def begin(self, run: str, start_ms: int, until_ms: int | None, jobs: int | None) -> None:
+        del run, until_ms, jobs
         self._start_ms = start_ms
 
     def may_go_on(self, now_ms: int, finished: int) -> bool:

@@ -49,26 +49,31 @@ class BackloggedTime:
         self._ahead = self._room = 0  # received - entitled, and capacity, while backlogged
         self._fair_since_ms: int | None = None  # None: it is not fair now
 
-    def differs(self, held: int, due: int, *, is_open: bool) -> bool:
-        """Whether it is in another way from now on."""
-        if not is_open:
-            return self.is_open
-        return not self.is_open or held != self._held_now or due != self._due_now
-
-    def open(self, at_ms: int, held: int, due: int, capacity: int) -> None:
-        """From now on it is backlogged, with these levels; it has been told of the time before."""
+    def open(self, at_ms: int, held: int, due: int, capacity: int) -> bool:
+        """Let it be backlogged from now on, with these levels; return whether that is new."""
+        if self.is_open:
+            if held == self._held_now and due == self._due_now and capacity == self._capacity_now:
+                return False
+            self.pass_until(at_ms)
         self.is_open = True
         self._since_ms = at_ms
         self._held_now = held
         self._due_now = due
         self._capacity_now = capacity
+        return True
+
+    def close(self, at_ms: int) -> None:
+        """Let it not be backlogged from now on."""
+        self.pass_until(at_ms)
+        self.is_open = False
 
     def pass_until(self, at_ms: int) -> None:
         """Count the time until now, in which nothing changed."""
         if not self.is_open:
             return
-        passed_ms = at_ms - self._since_ms
-        since_ms, self._since_ms = self._since_ms, at_ms
+        since_ms = self._since_ms
+        passed_ms = at_ms - since_ms
+        self._since_ms = at_ms
         self.span_ms += passed_ms
         self.received += self._held_now * passed_ms
         self.entitled += self._due_now * passed_ms
@@ -103,13 +108,13 @@ class BackloggedTime:
         fair in one piece of the time that passed. Who was fair and is so now has been all along;
         who was not and is now became so when the excess was made up for, at some whole ms.
         """
-        excess = FAIR_PART * abs(self._ahead) - self._room
-        is_ahead = self._ahead > 0
+        was_ahead, had_room = self._ahead, self._room
         gain = self._held_now - self._due_now
-        self._ahead += gain * passed_ms
-        self._room += self._capacity_now * passed_ms
-        if FAIR_PART * abs(self._ahead) > self._room:
+        ahead = self._ahead = was_ahead + gain * passed_ms
+        room = self._room = had_room + self._capacity_now * passed_ms
+        if FAIR_PART * abs(ahead) > room:
             self._fair_since_ms = None
         elif self._fair_since_ms is None:
-            made_up = self._capacity_now + FAIR_PART * (-gain if is_ahead else gain)  # every ms
+            excess = FAIR_PART * abs(was_ahead) - had_room
+            made_up = self._capacity_now + FAIR_PART * (-gain if was_ahead > 0 else gain)  # a ms
             self._fair_since_ms = since_ms - (-excess // made_up)

@@ -1,7 +1,8 @@
 """What many holders had in each of many buckets, in little memory.
 
 Most numbers fit into 64 bits and take 8 bytes. Bytes of memory x ms may not; then, and only then, a
-bucket is a list of whole numbers of any size.
+table is a list of whole numbers of any size. All buckets stand one behind the other, so that what
+one holder had is one number of each bucket, at equal distances.
 """
 
 from array import array
@@ -15,54 +16,64 @@ class BucketTable:
 
     def __init__(self, holders: int) -> None:
         """No bucket has been closed."""
-        self._rows: list[Sequence[int]] = []
+        self._holders = holders
+        self._buckets = 0
+        # Nothing stands here as long as nobody had anything in any bucket.
+        self._numbers: array[int] | list[int] = array("q")
         self._closed_at = [0] * holders
-        self._nothing = _packed(self._closed_at)
-        self._has_any = False  # whether anybody had anything in any bucket
 
     @classmethod
     def of_rows(cls, rows: Sequence[list[int]]) -> Self:
         """Return the table of these buckets, each with one number for each holder."""
         table = cls(len(rows[0]) if rows else 0)
-        table._rows = list(map(_packed, rows))
-        table._has_any = any(map(any, rows))
+        for row in rows:
+            table._append(row)
         return table
 
     def close(self, totals: list[int]) -> None:
         """End a bucket; *totals* count from the beginning."""
-        if totals == self._closed_at:  # so are whole tables, under rules that know no such thing
-            self._rows.append(self._nothing)
-            return
-        self._rows.append(_packed(list(map(sub, totals, self._closed_at))))
+        self._append([] if totals == self._closed_at else list(map(sub, totals, self._closed_at)))
         self._closed_at = totals
-        self._has_any = True
 
     def halve(self) -> None:
         """Make one bucket of each two; there is an even number of them."""
-        if not self._has_any:
-            del self._rows[len(self._rows) // 2 :]
-            return
-        rows = iter(self._rows)
-        self._rows = [
-            _packed(list(map(add, first, second))) for first, second in zip(rows, rows, strict=True)
-        ]
+        rows = iter([self._row(bucket) for bucket in range(self._buckets)])
+        self._buckets, self._numbers = 0, array("q")
+        for first, second in zip(rows, rows, strict=True):
+            self._append(list(map(add, first, second)))
 
     def widen_last(self, totals: list[int]) -> None:
         """Count what came since the last bucket was closed as a part of it."""
+        last = self._row(self._buckets - 1)
+        self._buckets -= 1
+        del self._numbers[self._buckets * self._holders :]
         more = map(sub, totals, self._closed_at)
-        self._rows[-1] = _packed(list(map(add, self._rows[-1], more)))
+        self._append(list(map(add, last, more)) if last else list(more))
         self._closed_at = totals
-        self._has_any = self._has_any or any(self._rows[-1])
 
     def column(self, holder: int) -> tuple[int, ...]:
         """What one holder had, bucket by bucket. Cost: none to speak of if nobody had anything."""
-        if not self._has_any:
-            return (0,) * len(self._rows)
-        return tuple([row[holder] for row in self._rows])
+        if not self._numbers:
+            return (0,) * self._buckets
+        return tuple(self._numbers[holder :: self._holders])
 
+    def _row(self, bucket: int) -> Sequence[int]:
+        """Return what stands of a bucket; nothing if nobody ever had anything."""
+        return self._numbers[bucket * self._holders : (bucket + 1) * self._holders]
 
-def _packed(numbers: list[int]) -> Sequence[int]:
-    try:
-        return array("q", numbers)
-    except OverflowError:
-        return numbers
+    def _append(self, row: Sequence[int]) -> None:
+        """Put a bucket behind the others; no numbers: nobody had anything in it."""
+        self._buckets += 1
+        if self._numbers or any(row):
+            missing = self._buckets * self._holders - len(self._numbers) - len(row)
+            self._extend([0] * missing)
+            self._extend(row)
+
+    def _extend(self, numbers: Sequence[int]) -> None:
+        if isinstance(self._numbers, list):
+            self._numbers += numbers
+            return
+        try:
+            self._numbers += array("q", numbers)
+        except OverflowError:
+            self._numbers = [*self._numbers, *numbers]

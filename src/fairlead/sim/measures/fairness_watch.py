@@ -56,7 +56,12 @@ class FairnessWatch:
         """Watch *books*, which others keep up to date, as they do *capacity*."""
         self._books = books
         self._capacity = capacity
+        self._tops = [top.index for top in books.tops]
         self.contended = [ContendedTime() for _ in capacity.levels]
+        self._backlogs = [
+            [book.backlogs[resource] for book in books.all]
+            for resource in range(len(self.contended))
+        ]
         self._open: list[dict[int, BackloggedTime]] = [{} for _ in capacity.levels]  # by queue
         self._capacity_then = [0] * len(self.contended)
 
@@ -67,22 +72,22 @@ class FairnessWatch:
         begins or ends, or capacity changes, also all that are backlogged.
         """
         for resource, contended in enumerate(self.contended):
-            changed = self._changed(resource, queues)
-            for backlog in changed.values():
-                backlog.pass_until(at_ms)
+            capacity, changed = self._capacity.levels[resource][0], queues
+            if capacity != self._capacity_then[resource]:
+                self._capacity_then[resource] = capacity
+                changed = {*queues, *self._open[resource]}
+            if not self._books.demand.table.is_had[resource]:
+                continue  # nobody ever wanted any of it
             is_contended = self._is_contended(resource)
             if contended.since_ms is not None and not is_contended:
                 contended.end(at_ms)
-            for index, backlog in changed.items():
-                self._go_on(at_ms, resource, index, backlog)
-            judged = changed
-            if contended.since_ms is None and is_contended:
-                contended.begin(at_ms)
-                judged = self._open[resource]
+            judged = self._go_on(at_ms, resource, changed)
             if is_contended:
-                for backlog in judged.values():
-                    if backlog.is_open:
-                        contended.judge(at_ms, backlog)
+                if contended.since_ms is None:
+                    contended.begin(at_ms)
+                    judged = self._open[resource].values()
+                for backlog in judged:
+                    contended.judge(at_ms, backlog)
 
     def end(self, at_ms: int) -> None:
         """Judge the time until now, which is the end of everything."""
@@ -92,38 +97,24 @@ class FairnessWatch:
             if contended.since_ms is not None:
                 contended.end(at_ms)
 
-    def _changed(self, resource: int, queues: Collection[int]) -> dict[int, BackloggedTime]:
-        """Return whoever is in another way than before, by its place."""
-        capacity = self._capacity.levels[resource][0]
-        books = self._books
-        changed: dict[int, BackloggedTime] = {}
-        if capacity != self._capacity_then[resource]:
-            self._capacity_then[resource] = capacity
-            changed.update(self._open[resource])
-        held, due, wanted = (
-            table.levels[resource]
-            for table in (books.held, books.entitled.table, books.demand.table)
-        )
+    def _go_on(
+        self, at_ms: int, resource: int, queues: Collection[int]
+    ) -> Collection[BackloggedTime]:
+        """Let *queues* be backlogged or not, as their books say; return who is in another way."""
+        books, backlogs, opened = self._books, self._backlogs[resource], self._open[resource]
+        held, wanted = books.held.levels[resource], books.demand.table.levels[resource]
+        due, capacity = books.entitled.table.levels[resource], self._capacity_then[resource]
+        changed = []
         for index in queues:
-            backlog = books.all[index].backlogs[resource]
-            is_open = wanted[index] > held[index]
-            if backlog.differs(held[index], due[index], is_open=is_open):
-                changed[index] = backlog
+            if wanted[index] > held[index]:
+                backlog = backlogs[index]
+                if backlog.open(at_ms, held[index], due[index], capacity):
+                    opened[index] = backlog
+                    changed.append(backlog)
+            elif index in opened:
+                opened.pop(index).close(at_ms)
         return changed
-
-    def _go_on(self, at_ms: int, resource: int, index: int, backlog: BackloggedTime) -> None:
-        """Let a queue be backlogged or not, as its book says."""
-        books = self._books
-        held = books.held.levels[resource][index]
-        if books.demand.table.levels[resource][index] > held:
-            due = books.entitled.table.levels[resource][index]
-            backlog.open(at_ms, held, due, self._capacity_then[resource])
-            self._open[resource][index] = backlog
-        else:
-            backlog.is_open = False
-            self._open[resource].pop(index, None)
 
     def _is_contended(self, resource: int) -> bool:
         demand = self._books.demand.table.levels[resource]
-        wanted = sum([demand[top.index] for top in self._books.tops])
-        return wanted > self._capacity_then[resource]
+        return sum([demand[top] for top in self._tops]) > self._capacity_then[resource]

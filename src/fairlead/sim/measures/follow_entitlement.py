@@ -39,6 +39,7 @@ class EntitlementFollower:
         self._axes = [[at for at in each if at is not None] for each in found]
         self._owned = self._guaranteed_at_the_top()
         names = state.tree_order()
+        self._paths: dict[QueueName, list[QueueName]] = {}  # of those that were asked for
         self._demand = {name: self._demand_of(name) for name in names}
         tree = DivisionTree.from_queues(self._share_queues(names))
         units = [1 if resource == "cpu" else scale_of(resource) for resource in state.resources]
@@ -58,9 +59,15 @@ class EntitlementFollower:
         Cost: their depth in the tree, and that of dividing again where it matters.
         """
         demand: dict[str, Amounts] = {}
-        for name in {above for queue in queues for above in self._state.path(queue)}:
-            wanted = self._demand_of(name)
-            if wanted != self._demand.get(name, wanted):  # queues outside of the tree are not known
+        for queue in queues:
+            path = self._paths.get(queue)
+            if path is None:
+                path = self._paths[queue] = self._state.path(queue)
+            for name in path:
+                wanted = self._demand_of(name)
+                if wanted == self._demand.get(name, wanted):  # outside of the tree nobody is known
+                    # What those above want may have changed by other queues, which tell so.
+                    break
                 self._demand[name] = demand[name] = wanted
         entitled = self._shares.change(demand, self._total())
         return EntitlementChange(at_ms=now_ms, entitled=entitled, demand=demand)
@@ -95,12 +102,12 @@ class EntitlementFollower:
     def _demand_of(self, name: QueueName) -> Amounts:
         sums = self._state.sums[name]
         allocated, leaving = sums.allocated, sums.leaving
-        return tuple(
-            [
-                sum([allocated[at] + leaving[at] for at in axes]) + waits
-                for axes, waits in zip(self._axes, sums.pending, strict=True)
-            ]
-        )
+        wanted = []
+        for axes, amount in zip(self._axes, sums.pending, strict=True):
+            for at in axes:
+                amount += allocated[at] + leaving[at]
+            wanted.append(amount)
+        return tuple(wanted)
 
     def _summed(self, limits: Limits) -> Limits:
         """Return limits on resources; no limit on one flavor is none on the resource."""

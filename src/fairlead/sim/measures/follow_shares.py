@@ -3,16 +3,17 @@
 What queues are due by one yardstick is followed from moment to moment: fairness is judged by it.
 What KAI's own rules call a fair share, and the past use that went into it, is for pictures alone.
 With past use it changes for every queue every minute and costs a division of the whole tree, so it
-is looked at a thousand times at regular times. Where nobody knows the end, that becomes rarer as
-time goes by, so that a month costs little more than a day.
+is looked at a thousand times at regular times, each time at the cost of what changed. Where nobody
+knows the end, that becomes rarer as time goes by, so that a month costs little more than a day.
 """
 
 from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
+from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.names import Settings
 from fairlead.sim.happenings import CapacityChanged, Happening
 from fairlead.sim.measures.entitlement_change import EntitlementChange
@@ -70,7 +71,10 @@ class _RuleShares:
     def __init__(
         self, state: ClusterState, settings: Settings, start_ms: int, horizon_ms: int | None
     ) -> None:
-        self._k = settings.k if isinstance(settings, KaiSettings) else None  # None: they are silent
+        self._followed: FollowedShares | None = None  # None: they are silent
+        if isinstance(settings, KaiSettings):
+            self._followed = FollowedShares(state, settings.k)
+        self._told: dict[QueueName, KaiShare] = {}
         self._axes = [state.axes.index(resource) for resource in state.resources]
         self._start_ms = self._next_ms = start_ms
         self._has_end = horizon_ms is not None
@@ -85,14 +89,18 @@ class _RuleShares:
     ) -> EntitlementChange | None:
         """Return what they say if it is time to look; None if not, or if it is as it was."""
         self._is_stale = self._is_stale or is_changed or self._usage is not state.usage
-        if self._k is None or self._next_ms >= until_ms:
+        if self._followed is None or self._next_ms >= until_ms:
             return None
         at_ms = max(now_ms, self._next_ms)
         self._find_next(until_ms)
         if not self._is_stale:
             return None
         self._is_stale, self._usage = False, state.usage
-        rows = KaiShares(state, state.total(), self._k).rows()
+        self._followed.catch_up()
+        told = self._told
+        # Who has the same numbers as before has the same object.
+        rows = [row for name, row in self._followed.shares.items() if told.get(name) is not row]
+        told.update([(row.queue, row) for row in rows])
         return EntitlementChange(
             at_ms=at_ms,
             fair_share={row.queue: self._on_resources(row.fair_share) for row in rows},

@@ -21,7 +21,7 @@ class LevelTable:
         self.levels = [[0] * holders for _ in range(resources)]  # by resource, then by holder
         self._moments = [[0] * holders for _ in range(resources)]
         self._nothing = [0] * holders
-        self._is_had = [False] * resources  # whether anybody ever had any of it
+        self.is_had = [False] * resources  # whether anybody ever had any of it
 
     def add(self, at_ms: int, holders: Sequence[int], amounts: Sequence[int]) -> None:
         """From *at_ms* on each of *holders* has so much more.
@@ -31,19 +31,31 @@ class LevelTable:
         for resource, amount in enumerate(amounts):
             if not amount:
                 continue
-            self._is_had[resource] = True
+            self.is_had[resource] = True
             levels, moments, moment = self.levels[resource], self._moments[resource], amount * at_ms
             for holder in holders:
                 levels[holder] += amount
                 moments[holder] += moment
 
+    def set_one(self, at_ms: int, holder: int, amounts: Sequence[int]) -> bool:
+        """From *at_ms* on one holder has *amounts*; return whether it had others."""
+        is_other = False
+        for resource, amount in enumerate(amounts):
+            levels = self.levels[resource]
+            more = amount - levels[holder]
+            if more:
+                is_other = self.is_had[resource] = True
+                levels[holder] = amount
+                self._moments[resource][holder] += more * at_ms
+        return is_other
+
     def set_all(self, at_ms: int, rows: Sequence[Sequence[int]]) -> None:
         """From *at_ms* on everybody has what *rows* say, one for each resource."""
         for resource, row in enumerate(rows):
             old, moments = self.levels[resource], self._moments[resource]
-            if not self._is_had[resource] and not any(row):
+            if not self.is_had[resource] and not any(row):
                 continue
-            self._is_had[resource] = True
+            self.is_had[resource] = True
             self._moments[resource] = [
                 moment + (amount - before) * at_ms
                 for moment, amount, before in zip(moments, row, old, strict=True)
@@ -59,7 +71,7 @@ class LevelTable:
 
         Cost: none to speak of if nobody ever had anything of *resource*. Not to be changed.
         """
-        if not self._is_had[resource]:
+        if not self.is_had[resource]:
             return self._nothing
         gained = map(mul, self.levels[resource], repeat(at_ms))
         return list(map(sub, gained, self._moments[resource]))

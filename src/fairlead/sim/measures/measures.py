@@ -125,10 +125,14 @@ class Measures:
         books, at_ms, touched = self._books, self._now_ms, self._touched
         for change in self._due:
             self._is_due_known = True
-            touched |= books.entitled.tell(at_ms, change.entitled)
-            touched |= books.demand.tell(at_ms, change.demand)
-            books.fair_share.tell(at_ms, change.fair_share)
-            books.usage_e9.tell(at_ms, change.usage_e9)
+            if change.entitled:
+                touched |= books.entitled.tell(at_ms, change.entitled)
+            if change.demand:
+                touched |= books.demand.tell(at_ms, change.demand)
+            if change.fair_share:
+                books.fair_share.tell(at_ms, change.fair_share)
+            if change.usage_e9:
+                books.usage_e9.tell(at_ms, change.usage_e9)
         self._watch.look(at_ms, touched)
         if self._is_due_known:
             for record in self._newcomers.values():

@@ -25,17 +25,21 @@ class ToldLevels:
         Queues that are not in the tree are passed over. Cost: their depth x resources.
         """
         changed: set[int] = set()
+        told, table, levels = self._told, self.table, self.table.levels
         for name, amounts in given.items():
             path = self._above.get(name)
             if path is None:
                 continue
             place = path[0]
-            self._told.add(place)
-            levels = zip(amounts, self.table.levels, strict=True)
-            more = [amount - level[place] for amount, level in levels]
+            told.add(place)
+            if len(path) == 1 or path[1] in told:
+                if table.set_one(at_ms, place, amounts):
+                    changed.add(place)
+                continue
+            more = [amount - level[place] for amount, level in zip(amounts, levels, strict=True)]
             if any(more):
                 holders = self._holders(path)
-                self.table.add(at_ms, holders, more)
+                table.add(at_ms, holders, more)
                 changed.update(holders)
         return changed
 

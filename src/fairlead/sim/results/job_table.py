@@ -17,7 +17,14 @@ from fairlead.sim.happenings import (
     ToldToLeave,
 )
 from fairlead.sim.job import Job
-from fairlead.sim.results.csv_file import Cell, CsvFile, check_texts, number, read_table
+from fairlead.sim.results.csv_file import (
+    LONGEST_CELL,
+    Cell,
+    CsvFile,
+    check_texts,
+    number,
+    read_table,
+)
 from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.rows import JobRow, Outcome
 
@@ -104,7 +111,9 @@ class JobTable:
 
     def _submit(self, happening: Submitted) -> None:
         job = happening.job
-        check_texts((job.name, job.queue, job.user, job.kind))  # before it has run for long
+        texts = job.name, job.queue, job.user, job.kind
+        if sum(map(len, texts)) > LONGEST_CELL:
+            check_texts(texts)  # before it has run for long
         self._live[job.name] = _LiveJob(job)
 
     def _start(self, happening: Started) -> None:

@@ -45,10 +45,17 @@ _BEYOND: Final[Mapping[Kind, str]] = {
 }
 
 
-def trace_findings(
+class CheckedTrace(NamedTuple):
+    """What is wrong or doubtful about a log and its jobs, and how many of these there are."""
+
+    findings: list[Finding]
+    jobs: int
+
+
+def check_trace(
     work: TraceWork, offers: Sequence[Offer], room: Room, names: JobNames
-) -> list[Finding]:
-    """Return all that is wrong or doubtful about the log of *work*, and about its jobs.
+) -> CheckedTrace:
+    """Look at all jobs in the log of *work*.
 
     *room* is what bounds jobs. *names* takes notice of every job. Cost: reading it.
     """
@@ -59,7 +66,8 @@ def trace_findings(
         wrong = list(_unknown(work, asked, offers))
     except TraceError as refused:
         problem = refused.problem.removeprefix(f"{path}: ")
-        return [_finding(path, "error", "unreadable", problem, refused.fix), *tally.findings]
+        unreadable = _finding(path, "error", "unreadable", problem, refused.fix)
+        return CheckedTrace([unreadable, *tally.findings], 0)
     is_empty = not asked.queues and work.jobs_at_most != 0
     if is_empty:
         message = f"found {tally.rows:,} rows, none of which gives a job"
@@ -67,7 +75,9 @@ def trace_findings(
     wrong += _beyond_all(path, asked)
     if not wrong:
         wrong += _too_large(work, asked, room)
-    return [*wrong, *tally.findings, *_left_out(tally, "warning" if is_empty else "advice")]
+    left_out = _left_out(tally, "warning" if is_empty else "advice")
+    given = sum([each.jobs for each in asked.queues.values()])
+    return CheckedTrace([*wrong, *tally.findings, *left_out], given)
 
 
 class _Asked(NamedTuple):
@@ -109,21 +119,20 @@ def _add(found: dict[_Key, _Asked], key: _Key, asked: _Asked) -> None:
 
 
 def _asked_for(jobs: Iterable[Job], notice: Callable[[str], None]) -> _AskedFor:
-    first_in: dict[str, str] = {}
-    first_of: dict[_Size, str] = {}
-    in_queues: Counter[str] = Counter()
-    of_size: Counter[_Size] = Counter()
+    first_of: dict[tuple[str, int, tuple[tuple[str, int], ...]], str] = {}
+    counts: Counter[tuple[str, int, tuple[tuple[str, int], ...]]] = Counter()
     for job in jobs:
-        notice(job.name)
-        first_in.setdefault(job.queue, job.name)
-        in_queues[job.queue] += 1
-        size = _Size(job.queue, job.min_pods, tuple(job.requests.items()))
-        first_of.setdefault(size, job.name)
-        of_size[size] += 1
-    return _AskedFor(
-        {name: _Asked(first, in_queues[name]) for name, first in first_in.items()},
-        {size: _Asked(first, of_size[size]) for size, first in first_of.items()},
-    )
+        name = job.name
+        notice(name)
+        # A plain tuple: logs are long, and have few sizes.
+        size = job.queue, job.min_pods, tuple(job.requests.items())
+        first_of.setdefault(size, name)
+        counts[size] += 1
+    sizes = {_Size(*size): _Asked(first, counts[size]) for size, first in first_of.items()}
+    queues: dict[str, _Asked] = {}
+    for size, asked in sizes.items():  # in the order of their first jobs
+        _add(queues, size.queue, asked)
+    return _AskedFor(queues, sizes)
 
 
 def _beyond_all(path: Path, asked: _AskedFor) -> Iterator[Finding]:

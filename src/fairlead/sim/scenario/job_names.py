@@ -50,13 +50,14 @@ class JobNames:
     def notice(self, name: str, source: str) -> None:
         """Take notice that the log of *source* has a job called *name*. Cost: two look-ups."""
         path = self._told.get(name)
+        maker = self._maker(name) if path is None and self._numbered else None
+        if path is None and maker is None:
+            return
         what = f"the job {quote(name)}, which"
-        if path is None:
-            maker = self._maker(name)
-            if maker is None:
-                return
+        if maker is not None:
             path = self._numbered[maker].path
             what = f"the source {quote(maker)}, whose job {quote(name)}"
+        assert path is not None
         if path not in self._of_logs:
             message = f"found {what} is in the log of {quote(source)} too, expected a name each"
             self._of_logs[path] = Clash((*path, "name"), message)

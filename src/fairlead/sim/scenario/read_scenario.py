@@ -18,7 +18,7 @@ from fairlead.policy.names import PolicyName
 from fairlead.sim.scenario.check_resources import pods_of_nothing, quotas_of_nothing
 from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms
-from fairlead.sim.scenario.check_trace import trace_findings
+from fairlead.sim.scenario.check_trace import check_trace
 from fairlead.sim.scenario.check_work import Offer, check_work, gangs_of, queues_for_jobs
 from fairlead.sim.scenario.convert_work import WorkConverter
 from fairlead.sim.scenario.doubt import Doubt
@@ -138,6 +138,7 @@ class _Reading:
         self._findings = findings
         self._asked = asked
         self.of_objects: list[Finding] = []  # about its objects and its traces
+        self._log_jobs: dict[str, int] = {}
 
     def scenario(self) -> Scenario | None:
         """Return the scenario; None as soon as going on makes no sense."""
@@ -167,6 +168,7 @@ class _Reading:
             spec=spec,
             variants=variants,
             work=work,
+            log_jobs=self._log_jobs,
         )
 
     def _load_all(self, spec: SpecForm) -> list[_Loaded]:
@@ -263,7 +265,9 @@ class _Reading:
         room = self._room(loaded)
         for path, part in parts.items():
             if isinstance(part, TraceWork):
-                self.of_objects += trace_findings(part, offers, room, names)
+                checked = check_trace(part, offers, room, names)
+                self.of_objects += checked.findings
+                self._log_jobs[part.name] = checked.jobs
                 continue
             for offer in offers:
                 before = len(self._findings)

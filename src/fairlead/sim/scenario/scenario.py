@@ -27,6 +27,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     spec: SpecForm
     variants: tuple[Variant, ...]
     work: tuple[WorkPart, ...]
+    log_jobs: dict[str, int] = {}  # how many jobs each log gave when it was checked, by source
     overrides: PolicyOverrides = PolicyOverrides()
 
     @property

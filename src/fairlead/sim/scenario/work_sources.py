@@ -77,6 +77,8 @@ class LaterSource(WorkSource):
 
     def _later(self, jobs: Iterable[Job]) -> Iterator[Job]:
         replace, start_ms = msgspec.structs.replace, self._start_ms
+        if not start_ms:
+            return iter(jobs)
         return (replace(job, submit_ms=job.submit_ms + start_ms) for job in jobs)
 
 

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fairlead.sim.job import Job
 from fairlead.sim.traces.job_maker import JobMaker
+from fairlead.sim.traces.known_rows import read_once
 from fairlead.sim.traces.read_rows import TraceRows, read_rows
 from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.traces.tell_kind import row_reader_of
@@ -28,7 +29,7 @@ def jobs_of_trace(
 
     Names are the ids of the trace, and the second job of one id is ``id#2``. Same file and rules,
     same jobs. Raises `TraceError` at once if the trace or the rules cannot be used. Memory: some
-    110 bytes for each row until the last job was taken.
+    110 bytes for each row, which are kept for the next time that it is read.
     """
     rules, tally = rules or TraceRules(), tally or TraceTally()
     check_rules(rules)
@@ -47,8 +48,12 @@ def _read(path: Path, rules: TraceRules, tally: TraceTally) -> TraceRows:
             f"found the time zone {rules.time_zone!r}, expected one that is known here",
             "write such as Europe/Berlin",
         ) from wrong
-    reader = row_reader_of(path, rules.kind, rules.columns, time_zone)
-    return read_rows(path, reader, tally, allow_broken=rules.allow_broken)
+
+    def read() -> TraceRows:
+        reader = row_reader_of(path, rules.kind, rules.columns, time_zone)
+        return read_rows(path, reader, tally, allow_broken=rules.allow_broken)
+
+    return read_once(path, rules, tally, read)
 
 
 def _jobs(
