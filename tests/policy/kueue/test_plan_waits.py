@@ -4,10 +4,7 @@ from fairlead.explain.reason_text import reason_text
 from fairlead.model.events import WorkloadLeaving
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import CLASSICAL, FAIR, cluster, granted, plan, told
-
-KEPT = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
+from tests.policy.kueue.plan_world import CLASSICAL, FAIR, FAITHFUL, cluster, granted, plan, told
 
 
 def wait_of(planned: Plan, name: str) -> Wait:
@@ -99,9 +96,10 @@ def test_who_fits_at_once_with_fewer_pods_starts_although_others_leave() -> None
         """,
     )
     leave(state, "leaving")
-    planned = plan(state, KEPT)
-    assert told(planned) == ["start elastic"]
-    assert granted(planned, "elastic") == granted(plan(state, FAIR), "elastic") == ["2 on any"]
+    for settings in (FAIR, FAITHFUL):
+        planned = plan(state, settings)
+        assert told(planned) == ["start elastic"]
+        assert granted(planned, "elastic") == ["2 on any"]
 
 
 def test_who_fits_once_others_have_left_anyway_has_a_promise() -> None:
@@ -117,4 +115,5 @@ def test_who_fits_once_others_have_left_anyway_has_a_promise() -> None:
         """,
     )
     leave(state, "leaving")
-    assert told(plan(state, KEPT)) == ["reserve next until leaving left"]
+    assert told(plan(state, FAIR)) == ["reserve next until leaving left"]
+    assert told(plan(state, FAITHFUL)) == ["wait next: WaitingForQuota"]
