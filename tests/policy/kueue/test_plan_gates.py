@@ -78,7 +78,7 @@ def test_where_promises_are_kept_a_later_cycle_of_the_plan_keeps_them_too() -> N
         "evict low for top: InClusterQueue",
         "reserve top until low left",
         "start b1",
-        "wait b2: WaitingForQuota",
+        "wait b2: QuotaIsKept",
     ]
 
 

@@ -115,7 +115,7 @@ class Waits:
         """Return whether it could have what others leave, if that were promised to nobody."""
         if self._if_all_left is None or lacking.code != WAITING_FOR_QUOTA:
             return False
-        return not self._if_all_left.of(waiting).comparisons
+        return self._if_all_left.has_room(waiting)
 
     def _claims(self, waiting: Waiting, lacking: Reason) -> tuple[FailedClaim, ...]:
         """Return why nobody gives way, as things stand at the end, for what is *lacking*."""
