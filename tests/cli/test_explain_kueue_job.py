@@ -190,9 +190,9 @@ def test_room_that_is_promised_counts_as_taken(tmp_path: Path) -> None:
     )
     printed = text(tmp_path, "tiny", *world)
     assert printed.startswith(
-        "team/tiny waits for quota at cohort/all, where team/owner has a claim: f/cpu: request 1 > "
+        "team/tiny waits for quota at cohort/all, which is kept for team/owner: f/cpu: request 1 > "
     )
-    assert "Allocated counts what the heads of other queues keep for themselves." in printed
+    assert "Allocated counts what is kept for others, as if those had left who " in printed
     (path,) = document(tmp_path, "tiny", *world)["paths"]
     assert path["levels"][-1]["allocated"] == "8"  # 4 + 4, once 3 have left
 

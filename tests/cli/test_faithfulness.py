@@ -20,6 +20,7 @@ PACKING = ElasticQuotaSettings(
     protect_min=True, scoring="MostAllocated", quirks=PluginQuirks(pool_all=True)
 )
 FAIR = KueueSettings(fair_sharing=True)
+FAITHFUL_KUEUE = KueueSettings(fair_sharing=True, faithful=True)
 
 # without the option, with it
 CASES: dict[str, tuple[Settings, Settings, Settings]] = {
@@ -34,8 +35,10 @@ CASES: dict[str, tuple[Settings, Settings, Settings]] = {
     "kueue with options of ours": (
         msgspec.structs.replace(FAIR, options=KueueOptions(no_preemption_loops=True)),
         msgspec.structs.replace(FAIR, options=KueueOptions(no_preemption_loops=True)),
-        FAIR,
+        FAITHFUL_KUEUE,
     ),
+    "kueue, our own mode": (FAIR, FAIR, FAITHFUL_KUEUE),
+    "kueue, faithful by its own settings": (FAITHFUL_KUEUE, FAITHFUL_KUEUE, FAITHFUL_KUEUE),
 }
 
 

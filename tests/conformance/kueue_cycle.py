@@ -62,6 +62,7 @@ def turns(case: Json) -> list[Turn]:
         fair_sharing=case.get("fairSharing") is not False,
         strategies=tuple(case.get("strategies") or BOTH_STRATEGIES),
         feature_gates=tuple((case.get("gates") or {}).items()),
+        faithful=True,
     )
     cycle = KueueCycle(snapshot, axes, settings)
     return list(cycle.run([_waiting(each) for each in case["heads"]]))

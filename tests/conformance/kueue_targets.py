@@ -103,6 +103,7 @@ def question_of(case: Json) -> Question:
             fair_sharing=True,
             strategies=tuple(case.get("strategies") or BOTH_STRATEGIES),
             feature_gates=tuple((case.get("gates") or {}).items()),
+            faithful=True,
         ),
         names={holder_of(each, number).name: each["name"] for each in admitted},
     )

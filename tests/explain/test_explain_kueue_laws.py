@@ -32,7 +32,9 @@ OPTIONS = st.builds(
     min_run_time_ms=st.sampled_from([0, NOW_MS - 6, NOW_MS]),
     preemption_delay_ms=st.sampled_from([0, NOW_MS - 6, NOW_MS]),
 )
-RULES = st.builds(KueueSettings, fair_sharing=st.booleans(), options=OPTIONS)
+RULES = st.builds(
+    KueueSettings, fair_sharing=st.booleans(), options=OPTIONS, faithful=st.booleans()
+)
 
 
 @st.composite

@@ -54,7 +54,7 @@ spec: {resources: {gpu: {quota: 2, limit: -1, overQuotaWeight: 1}}}
 """
 
 
-def read(kueue: str) -> tuple[KueueOptions, list[str]]:
+def read(kueue: str) -> tuple[KueueSettings, list[str]]:
     cursor, findings = cursor_of(f"{HEAD}spec:\n  kueue:\n{indent(dedent(kueue), '    ')}\n")
     return read_settings(cursor).kueue, remarks(findings)
 
@@ -75,19 +75,55 @@ def settings_of(result: LoadResult) -> KueueSettings:
 
 
 def test_every_option_is_read() -> None:
-    options, findings = read("""
+    settings, findings = read("""
         preventPreemptionLoops: true
         minRunTime: 1h30m
         preemptionDelay: 45s
         priorityOverride: true
         """)
     assert findings == []
-    assert options == KueueOptions(
+    options = KueueOptions(
         no_preemption_loops=True,
         min_run_time_ms=90 * 60_000,
         preemption_delay_ms=45_000,
         priority_override=True,
     )
+    assert settings == KueueSettings(options=options)
+
+
+def test_to_be_faithful_is_kueue_as_it_is() -> None:
+    assert read("faithful: true") == (KueueSettings(faithful=True), [])
+    assert read("{faithful: true, minRunTime: 0s, priorityOverride: false}") == (
+        KueueSettings(faithful=True),
+        [],
+    )
+    settings = SETTINGS.partition("spec:")[0] + "spec: {kueue: {faithful: true}}\n"
+    assert settings_of(load_text(QUEUE, CONFIGURATION, settings)) == KueueSettings(
+        fair_sharing=True,
+        strategies=("LessThanInitialShare",),
+        requeued_by="Creation",
+        faithful=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "preventPreemptionLoops: true",
+        "minRunTime: 1m",
+        "preemptionDelay: 1s",
+        "priorityOverride: true",
+    ],
+)
+def test_to_be_faithful_and_to_do_what_kueue_cannot_is_refused_with_a_cure(option: str) -> None:
+    field = option.partition(":")[0]
+    settings = SETTINGS.partition("spec:")[0] + f"spec: {{kueue: {{faithful: true, {option}}}}}\n"
+    result = load_text(QUEUE, CONFIGURATION, settings)
+    assert result.assembled is None
+    (finding,) = result.findings
+    assert (finding.severity, finding.code) == ("error", "contradiction")
+    assert finding.path == f"$.spec.kueue.{field}"
+    assert finding.fix == f"remove {field}, or remove faithful"
 
 
 @pytest.mark.parametrize(
@@ -95,13 +131,14 @@ def test_every_option_is_read() -> None:
 )
 def test_what_is_not_there_is_off(text: str) -> None:
     cursor, findings = cursor_of(HEAD + text)
-    assert read_settings(cursor).kueue == KueueOptions()
+    assert read_settings(cursor).kueue == KueueSettings()
     assert remarks(findings) == []
 
 
 WRONG = {
     "a word for a truth": ("preventPreemptionLoops: always", "error wrong-type"),
     "a text for a truth": ('priorityOverride: "true"', "error wrong-type"),
+    "a number for a truth": ("faithful: 1", "error wrong-type"),
     "a number without its unit": ("minRunTime: 600", "error wrong-type"),
     "no duration at all": ("preemptionDelay: long", "error bad-duration"),
     "a negative protection": ("minRunTime: -10m", "warning out-of-range"),
@@ -113,9 +150,9 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "expected"), WRONG.values(), ids=WRONG.keys())
 def test_what_is_wrong_is_told_at_its_place_and_is_off(text: str, expected: str) -> None:
-    options, findings = read(text)
+    settings, findings = read(text)
     assert findings == [f"{expected} $.spec.kueue.{text.partition(':')[0]}"]
-    assert options == KueueOptions()
+    assert settings == KueueSettings()
 
 
 @pytest.mark.parametrize(
@@ -210,7 +247,8 @@ def test_the_example_of_the_reference_names_every_option_that_the_page_lists() -
     (example,) = [each for each in examples if "kueue:" in each]
     result = load_text(QUEUE, CONFIGURATION, "---\n", example)
     assert told(result) == []
-    listed = re.findall(r"^\| `spec\.kueue\.(\w+)`", section, re.MULTILINE)
+    first, *listed = re.findall(r"^\| `spec\.kueue\.(\w+)`", section, re.MULTILINE)
+    assert first == "faithful"  # which cannot stand beside the others
     assert re.findall(r"^    (\w+):", example, re.MULTILINE) == listed
     options = settings_of(result).options
     for name in KueueOptions.__struct_fields__:
@@ -227,7 +265,7 @@ junk: st.SearchStrategy[Value] = st.one_of(
     st.sampled_from([[], {}, [None], [{}], {"name": "x"}]),
 )
 names = st.sampled_from(
-    ["preventPreemptionLoops", "minRunTime", "preemptionDelay", "priorityOverride", "x"]
+    ["faithful", "preventPreemptionLoops", "minRunTime", "preemptionDelay", "priorityOverride", "x"]
 )
 
 
@@ -237,7 +275,10 @@ def test_junk_ends_in_findings_or_in_options_that_make_sense(kueue: Value) -> No
     (document,) = read_bytes(HEAD.encode(), "test.yaml", findings)
     value = {**document.value, "spec": {"kueue": kueue}}
     cursor = Cursor.of(Document(source=document.source, value=value), findings)
-    options = read_settings(cursor).kueue
+    found = read_settings(cursor).kueue
+    options = found.options
     assert options.min_run_time_ms >= 0
     assert options.preemption_delay_ms >= 0
-    assert {type(options.no_preemption_loops), type(options.priority_override)} == {bool}
+    truths = (found.faithful, options.no_preemption_loops, options.priority_override)
+    assert set(map(type, truths)) == {bool}
+    assert not found.faithful or findings.has_errors or options == KueueOptions()

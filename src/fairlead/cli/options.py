@@ -130,7 +130,7 @@ def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
         case KaiSettings():
             return msgspec.structs.replace(settings, faithful=faithful)
         case KueueSettings() if faithful:
-            return msgspec.structs.replace(settings, options=KueueOptions())
+            return msgspec.structs.replace(settings, options=KueueOptions(), faithful=True)
         case ElasticQuotaSettings() if faithful:
             return msgspec.structs.replace(FAITHFUL, scoring=settings.scoring)
         case _:

@@ -17,6 +17,7 @@ from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.waits import QUOTA_IS_KEPT
 
 
 class KueueJobView:
@@ -78,7 +79,7 @@ class KueueJobView:
         """The quotas as they were when it was decided; nobody else may change it.
 
         For one that starts: before it, so without those that start later. For one that waits: at
-        the end of the plan, and if it would fit then, with what others keep.
+        the end of the plan; if it would fit then, or when others have left, with what is kept.
         """
         tree, seeks = self._tree(), self.seeks
         assert tree is not None, "who seeks quota has a tree of it"
@@ -95,6 +96,8 @@ class KueueJobView:
         tree = self._tree()
         if tree is None or not isinstance(self.seeks, Wait):
             return False
+        if self.seeks.reason.code == QUOTA_IS_KEPT:
+            return True
         nomination = self._nominator(tree.snapshot).nominate(self.waiting)
         return nomination.can_proceed() and not nomination.targets
 

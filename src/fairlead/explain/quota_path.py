@@ -66,7 +66,9 @@ def path_section(view: KueueJobView, paths: Sequence[QuotaPath]) -> Section:
         f"{path.axis} is held by {', '.join(held_texts(path.held))}." for path in paths if path.held
     ]
     if view.counts_promises:
-        remarks.append("Allocated counts what the heads of other queues keep for themselves.")
+        remarks.append(
+            "Allocated counts what is kept for others, as if those had left who leave for them."
+        )
     return Section(
         title="What its queue and those above allow",
         table=(head, *rows),

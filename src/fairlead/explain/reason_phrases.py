@@ -51,7 +51,7 @@ PHRASES: Final = {
     "NoMatchingFlavor": "no flavor suits its pods: {names}",
     "ExceedsMaxQuota": "asks for more than {queue} could ever let it have: {all}",
     "WaitingForQuota": "waits for quota at {queue}: {all}; held by {held}",
-    "QuotaIsKept": "waits for quota at {queue}, where {names} has a claim: {all}; held by {held}",
+    "QuotaIsKept": "waits for quota at {queue}, which is kept for {names}: {all}; held by {held}",
     "WaitingForPreemptedWorkloads": "others give way to it",
     "AllocateIsOff": "the shard has the action allocate switched off",
     "WouldBeEvicted": "could start, but its place would be taken again for {names}",
@@ -101,6 +101,6 @@ BARE_PHRASES: Final = {
         "waits for quota at {queue}: {all}",
         "waits for quota in {queue}, where others had their turn before",
     ),
-    "QuotaIsKept": ("waits for quota at {queue}, where {names} has a claim: {all}",),
+    "QuotaIsKept": ("waits for quota at {queue}, which is kept for {names}: {all}",),
 }
 """What is said where a reason lacks something that its phrase has a place for, the best first."""

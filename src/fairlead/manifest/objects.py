@@ -21,7 +21,7 @@ from fairlead.model.selector import Taint
 from fairlead.model.workload import GpuShare, PodConstraints, SubGroup
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.usage.settings import UsageSettings
 
 ByResource: TypeAlias = Mapping[str, int]
@@ -164,7 +164,7 @@ class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     """Fairlead's own ``Settings``, by rule set."""
 
     source: Source
-    kueue: KueueOptions
+    kueue: KueueSettings  # but what Kueue's Configuration says
     elastic_quota: ElasticQuotaSettings
     usage: OwnUsage | None = None
     sections: tuple[str, ...] = ()  # those that it has, as they are written

@@ -43,6 +43,7 @@ from tests.text_table import rows
 
 FAIR = KueueSettings(fair_sharing=True)
 CLASSICAL = KueueSettings()
+FAITHFUL = KueueSettings(fair_sharing=True, faithful=True)  # with fair sharing, as Kueue decides
 NAMESPACE = "team"
 NOW_MS = 10_000
 ONE_AXIS = "gpu:any"

@@ -169,6 +169,7 @@ def _has_room(state: ClusterState, queue: str) -> bool:
 
 def _settings(chance: Random, *, has_options: bool) -> KueueSettings:
     gates = chance.choice([(), ((chance.choice(GATES), chance.random() < 0.5),)])
+    options = chance.choice(OPTIONS) if has_options else KueueOptions()
     return KueueSettings(
         fair_sharing=chance.random() < 0.6,
         strategies=chance.choice(
@@ -176,7 +177,8 @@ def _settings(chance: Random, *, has_options: bool) -> KueueSettings:
         ),
         feature_gates=gates,
         requeued_by=cast(Any, chance.choice(["Eviction", "Creation"])),
-        options=chance.choice(OPTIONS) if has_options else KueueOptions(),
+        options=options,
+        faithful=options == KueueOptions() and chance.random() < 0.5,
     )
 
 

@@ -156,11 +156,12 @@ def test_who_gave_way_through_another_queue_waits_and_is_told_so() -> None:
     assert claims(plan(state, NO_LOOPS), "a1") == [("WouldLoop", "b2")]
 
 
-def test_in_faithful_mode_what_is_remembered_does_not_count() -> None:
+@pytest.mark.parametrize("faithful", [True, False])
+def test_without_the_option_what_is_remembered_does_not_count(faithful: bool) -> None:
     state = cluster(TREE, FULL)
     gave_way(state, f"a1 b1 {FAIR_SHARING}\na1 b2 {FAIR_SHARING}")
-    faithful = KueueSettings(fair_sharing=True)
-    assert evicted(state, faithful) == [f"evict b2 for a1: {FAIR_SHARING}"]
+    settings = KueueSettings(fair_sharing=True, faithful=faithful)
+    assert evicted(state, settings) == [f"evict b2 for a1: {FAIR_SHARING}"]
 
 
 def test_a_finished_workload_is_forgotten_and_so_is_what_led_through_it() -> None:

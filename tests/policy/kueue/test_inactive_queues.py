@@ -1,7 +1,6 @@
 """A ClusterQueue that is stopped, or lacks a flavor, is asked for nothing; its use still counts."""
 
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import FAIR, cluster, plan, told
+from tests.policy.kueue.plan_world import FAIR, FAITHFUL, cluster, plan, told
 
 QUEUES = """
 name   parent quota within reclaim stop
@@ -32,7 +31,6 @@ def test_the_same_queue_gives_back_what_it_borrowed_when_it_is_not_stopped() -> 
 def test_what_is_drained_makes_room_for_who_was_promised_some() -> None:
     """With promises kept, whoever leaves counts as gone for what is planned next."""
     state = cluster(QUEUES.format(stop="HoldAndDrain"), WORKLOADS)
-    kept = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
     drained = "evict borrows: ClusterQueueStopped"
-    assert told(plan(state, kept)) == [drained, "reserve takesback until borrows left"]
-    assert told(plan(state, FAIR)) == [drained, "wait takesback: WaitingForQuota"]
+    assert told(plan(state, FAIR)) == [drained, "reserve takesback until borrows left"]
+    assert told(plan(state, FAITHFUL)) == [drained, "wait takesback: WaitingForQuota"]

@@ -11,7 +11,9 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import (
+    CLASSICAL,
     FAIR,
+    FAITHFUL,
     NOW_MS,
     add,
     cluster,
@@ -24,13 +26,12 @@ from tests.policy.kueue.plan_world import (
 )
 
 NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
-CLASSICAL_NO_LOOPS = KueueSettings(options=KueueOptions(no_preemption_loops=True))
 with_and_without_fair_sharing = pytest.mark.parametrize(
-    "settings", [NO_LOOPS, CLASSICAL_NO_LOOPS], ids=["fair sharing", "no fair sharing"]
+    "settings", [FAIR, CLASSICAL], ids=["fair sharing", "no fair sharing"]
 )
 
 
-def carry_out(state: ClusterState, settings: KueueSettings = NO_LOOPS) -> list[str]:
+def carry_out(state: ClusterState, settings: KueueSettings = FAIR) -> list[str]:
     """Return what is planned and let it happen; who is told to leave takes its time."""
     planned = plan(state, settings)
     apply(state, planned)
@@ -69,28 +70,68 @@ l0   l     3    2       -
 """
 
 
-def test_in_kueue_a_faster_head_takes_the_room_that_was_made_for_another() -> None:
+@pytest.mark.parametrize(
+    ("settings", "first"),
+    [(FAITHFUL, "start r0"), (FAIR, "start l0"), (NO_LOOPS, "start l0")],
+    ids=["as Kueue decides", "own mode", "without loops"],
+)
+def test_only_in_kueue_a_faster_head_takes_the_room_that_was_made_for_another(
+    settings: KueueSettings, first: str
+) -> None:
     """L0 would make l borrow 1 of 4 where m has borrowed 2, so m0 gives way to it.
 
     Then 4 are free, l0 and r0 want 3 each, and each would borrow 1: r0 is older.
     """
     state = cluster(SIDES, THREE)
-    assert carry_out(state, FAIR)[:2] == [
+    assert carry_out(state, settings)[:2] == [
         "evict m0 for l0: InCohortFairSharing",
         "reserve l0 until m0 left",
     ]
     leave(state, "m0")
-    assert carry_out(state, FAIR)[0] == "start r0"
+    assert carry_out(state, settings)[0] == first
 
 
-def test_with_the_option_nobody_takes_it() -> None:
-    state = cluster(SIDES, THREE)
-    assert carry_out(state)[:2] == [
-        "evict m0 for l0: InCohortFairSharing",
-        "reserve l0 until m0 left",
+# Of 2, q and own have 1 each; low has borrowed that of own.
+FASTER = (
+    """
+    name parent quota within        reclaim
+    ROOT -      0     -             -
+    q    ROOT   1     LowerPriority Any
+    own  ROOT   1     Never         Never
+    """,
+    """
+    name queue asks priority created running
+    low  q     2    0        0       0
+    top  q     2    9        1       -
+    """,
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "then"),
+    [
+        (FAITHFUL, ["start mine", "wait low: WaitingForQuota", "wait top: WaitingForQuota"]),
+        (FAIR, ["start top", "wait low: WaitingForQuota", "wait mine: WaitingForQuota"]),
+    ],
+    ids=["as Kueue decides", "own mode"],
+)
+def test_who_comes_later_and_borrows_nothing_does_not_have_it_either(
+    settings: KueueSettings, then: list[str]
+) -> None:
+    """Low leaves 2 for top. Meanwhile mine asks for the 1 that is own's.
+
+    As Kueue decides mine is the first, since it borrows nothing. Then 2 - 1 < 2 is left for top,
+    and low has left for nobody. Else own has to take its 1 back from top, for which it would need
+    the right to reclaim.
+    """
+    state = cluster(*FASTER)
+    assert carry_out(state, settings) == [
+        "evict low for top: InClusterQueue",
+        "reserve top until low left",
     ]
-    leave(state, "m0")
-    assert carry_out(state)[0] == "start l0"
+    add(state, {"name": "mine", "queue": "own", "asks": "1", "created": "2"})
+    leave(state, "low")
+    assert sorted(carry_out(state, settings)) == then
 
 
 def test_it_is_kept_also_while_those_who_leave_take_their_time() -> None:
@@ -324,7 +365,7 @@ def test_a_promise_for_other_pods_counts_no_more() -> None:
     with_workload(state, "w", pod_sets=(one,), min_count=1)
     assert "start w" not in carry_out(state)
     leave(state, "r")
-    assert granted(plan(state, NO_LOOPS), "w") == ["1 on red"]
+    assert granted(plan(state, FAIR), "w") == ["1 on red"]
 
 
 @with_and_without_fair_sharing
@@ -408,7 +449,7 @@ def test_the_clock_plays_no_part() -> None:
     state = cluster(SIDES, THREE)
     carry_out(state)
     leave(state, "m0")
-    soon, late = plan(state, NO_LOOPS, NOW_MS), plan(state, NO_LOOPS, NOW_MS * 1000)
+    soon, late = plan(state, FAIR, NOW_MS), plan(state, FAIR, NOW_MS * 1000)
     assert soon.decisions == late.decisions
 
 
@@ -431,4 +472,4 @@ def test_a_promise_of_more_or_fewer_pods_than_there_must_be_counts_no_more(count
     with_workload(state, "w", pod_sets=(changed,), min_count=count)
     carry_out(state)
     leave(state, "r")
-    assert granted(plan(state, NO_LOOPS), "w") == [f"{count} on any"]
+    assert granted(plan(state, FAIR), "w") == [f"{count} on any"]

@@ -15,6 +15,7 @@ from fairlead.model.workload import PodConstraints
 from tests.policy.kueue.plan_world import (
     CLASSICAL,
     FAIR,
+    FAITHFUL,
     NAMESPACE,
     NOW_MS,
     cluster,
@@ -98,8 +99,8 @@ def test_who_is_told_to_leave_a_drained_queue_is_told_once() -> None:
 
 
 def test_nobody_takes_the_room_of_one_who_is_drained_and_has_not_left() -> None:
-    """Big asks for 3 of 4; drained has 2 until it has left."""
-    state = cluster(
+    """Big asks for 3 of 4; drained has 2 until it has left. As Kueue decides it has no promise."""
+    drained = (
         """
         name    parent quota stop
         POOL    -      0     -
@@ -112,11 +113,15 @@ def test_nobody_takes_the_room_of_one_who_is_drained_and_has_not_left() -> None:
         big     q       3    -
         """,
     )
-    assert list(cycles(state, FAIR)) == [
-        ["evict leaving: ClusterQueueStopped", "wait big: WaitingForQuota"],
-        ["start big", "wait leaving: Suspended"],
-        ["wait leaving: Suspended"],
-    ]
+    for settings, waits in (
+        (FAIR, "reserve big until leaving left"),
+        (FAITHFUL, "wait big: WaitingForQuota"),
+    ):
+        assert list(cycles(cluster(*drained), settings)) == [
+            ["evict leaving: ClusterQueueStopped", waits],
+            ["start big", "wait leaving: Suspended"],
+            ["wait leaving: Suspended"],
+        ]
 
 
 def test_a_stopped_local_queue_lets_nobody_in_and_who_runs_stays() -> None:

@@ -2,13 +2,22 @@
 
 import pytest
 
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import FAIR, cluster, cycles, decided, held, plan, told
+from fairlead.policy.kueue.settings import KueueSettings
+from tests.policy.kueue.plan_world import (
+    FAIR,
+    FAITHFUL,
+    cluster,
+    cycles,
+    decided,
+    held,
+    plan,
+    told,
+)
 from tests.policy.kueue.told_reason import told as told_reason
 
 
-def gate(name: str, *, on: bool, fair: bool = True) -> KueueSettings:
-    return KueueSettings(fair_sharing=fair, feature_gates=((name, on),))
+def gate(name: str, *, on: bool, fair: bool = True, faithful: bool = False) -> KueueSettings:
+    return KueueSettings(fair_sharing=fair, feature_gates=((name, on),), faithful=faithful)
 
 
 PREEMPTOR = (
@@ -29,11 +38,14 @@ PREEMPTOR = (
 
 def test_who_borrows_nothing_takes_what_a_preemptor_waits_for() -> None:
     """4 in all: low has 3, and top wants them and the last one; but b1 takes that, b's own."""
-    assert told(plan(cluster(*PREEMPTOR), FAIR)) == ["start b1", "wait top: WaitingForQuota"]
+    for settings in (FAIR, FAITHFUL):
+        planned = plan(cluster(*PREEMPTOR), settings)
+        assert told(planned) == ["start b1", "wait top: WaitingForQuota"]
 
 
-def test_with_the_gate_for_preemptors_they_have_the_first_turn() -> None:
-    settings = gate("PrioritizePreemptorWorkloads", on=True)
+def test_with_the_gate_for_preemptors_they_have_the_first_turn_in_kueue() -> None:
+    """Nobody leaves for top: what it once waited for is not there, so it was promised nothing."""
+    settings = gate("PrioritizePreemptorWorkloads", on=True, faithful=True)
     planned = plan(cluster(*PREEMPTOR), settings)
     assert told(planned) == [
         "evict low for top: InClusterQueue",
@@ -62,13 +74,11 @@ def test_where_promises_are_kept_a_later_cycle_of_the_plan_keeps_them_too() -> N
         b2   b     2    0        3       -
         """,
     )
-    options = KueueOptions(no_preemption_loops=True)
-    settings = KueueSettings(fair_sharing=True, options=options)
-    assert sorted(told(plan(state, settings))) == [
+    assert sorted(told(plan(state, FAIR))) == [
         "evict low for top: InClusterQueue",
         "reserve top until low left",
         "start b1",
-        "wait b2: WaitingForQuota",
+        "wait b2: QuotaIsKept",
     ]
 
 
@@ -189,7 +199,9 @@ def test_two_that_would_take_from_the_same_look_again(fair: bool) -> None:
 
 @pytest.mark.parametrize("fair", [True, False])
 def test_without_the_gate_for_overlaps_the_second_waits_for_the_next_plan(fair: bool) -> None:
-    settings = gate("RecomputeAssignmentUponPreemptionTargetsOverlap", on=False, fair=fair)
+    """As Kueue decides: it does not look at b1 again before c2 has left."""
+    overlap = "RecomputeAssignmentUponPreemptionTargetsOverlap"
+    settings = gate(overlap, on=False, fair=fair, faithful=True)
     first, second, third, *_ = cycles(cluster(*OVERLAP), settings)
     assert first == [
         "evict c2 for a1: InCohortReclamation",
@@ -204,7 +216,28 @@ def test_without_the_gate_for_overlaps_the_second_waits_for_the_next_plan(fair: 
     assert third[0] == "start b1"
 
 
-def test_two_that_share_one_large_victim_both_get_their_places() -> None:
+@pytest.mark.parametrize("fair", [True, False])
+def test_where_promises_are_kept_the_second_asks_in_the_next_cycle(fair: bool) -> None:
+    """The 2 of c2 are a1's from now on, so b1 finds c1 alone: gate or not, it is asked at once."""
+    settings = gate("RecomputeAssignmentUponPreemptionTargetsOverlap", on=False, fair=fair)
+    first, second, *_ = cycles(cluster(*OVERLAP), settings)
+    assert first == [
+        "evict c2 for a1: InCohortReclamation",
+        "reserve a1 until c2 left",
+        "evict c1 for b1: InCohortReclamation",
+        "reserve b1 until c1 left",
+    ]
+    assert second[:2] == ["start a1", "start b1"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "waits"),
+    [(FAIR, "reserve b1 until c1 left"), (FAITHFUL, "wait b1: WaitingForQuota")],
+    ids=["own mode", "as Kueue decides"],
+)
+def test_two_that_share_one_large_victim_both_get_their_places(
+    settings: KueueSettings, waits: str
+) -> None:
     """C1 has 4: a1 has it leave, and b1, who would fit then, waits for that without a claim."""
     state = cluster(
         OVERLAP[0],
@@ -215,11 +248,7 @@ def test_two_that_share_one_large_victim_both_get_their_places() -> None:
         b1   b     2    2       -
         """,
     )
-    first, second, *_ = cycles(state, FAIR)
-    assert first == [
-        "evict c1 for a1: InCohortReclamation",
-        "reserve a1 until c1 left",
-        "wait b1: WaitingForQuota",
-    ]
+    first, second, *_ = cycles(state, settings)
+    assert first == ["evict c1 for a1: InCohortReclamation", "reserve a1 until c1 left", waits]
     assert second == ["start a1", "start b1", "wait c1: WaitingForQuota"]
     assert held(state) == {"a": 2, "b": 2, "c": 0}

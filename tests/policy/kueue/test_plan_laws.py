@@ -249,7 +249,7 @@ def test_nobody_is_told_to_leave_for_nothing(world: PlanWorld) -> None:
                 answer = answers[each.beneficiary]
                 assert each.beneficiary not in state.runs
                 if isinstance(answer, Wait):
-                    assert not world.settings.options.ends_loops, answer
+                    assert not world.settings.keeps_promises, answer
                     assert answer.reason.comparisons or answer.reason.names or answer.claims
 
 

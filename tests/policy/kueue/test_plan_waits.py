@@ -4,10 +4,7 @@ from fairlead.explain.reason_text import reason_text
 from fairlead.model.events import WorkloadLeaving
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import CLASSICAL, FAIR, cluster, granted, plan, told
-
-KEPT = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
+from tests.policy.kueue.plan_world import CLASSICAL, FAIR, FAITHFUL, cluster, granted, plan, told
 
 
 def wait_of(planned: Plan, name: str) -> Wait:
@@ -43,6 +40,69 @@ def test_what_a_blocked_head_keeps_is_told_as_kept() -> None:
     assert (small.reason.code, small.reason.names) == ("QuotaIsKept", ("large",))
     assert [each.queue for each in small.reason.held] == ["strict"]
     assert small.reason.held[0].amount == 2
+
+
+LEAVING = (
+    """
+    name   parent quota reclaim
+    ROOT   -      0     -
+    owner  ROOT   4     Any
+    guest  ROOT   0     -
+    other  ROOT   0     -
+    """,
+    """
+    name   queue asks created running
+    lent   guest 4    0       0
+    taker  owner 3    1       -
+    small  other 1    2       -
+    large  other 2    3       -
+    """,
+)
+
+
+def test_what_others_leave_is_told_as_kept_for_whom_they_leave() -> None:
+    """Lent leaves 4, of which taker has 3: 4 - 3 = 1 is left for small, and large lacks 1."""
+    planned = plan(cluster(*LEAVING), FAIR)
+    assert told(planned) == [
+        "evict lent for taker: InCohortReclamation",
+        "reserve taker until lent left",
+        "wait small: WaitingForQuota",  # it had its turn before taker, and has one again soon
+        "wait large: QuotaIsKept",
+    ]
+    large = wait_of(planned, "large").reason
+    assert large.names == ("taker",)
+    assert "waits for quota at cohort/ROOT, which is kept for taker" in reason_text(large)
+    (compared,) = large.comparisons
+    assert [term.amount for term in (*compared.left, compared.right)] == [2, 1]
+    assert [(each.queue, each.amount) for each in large.held] == [("guest", 4)]  # until it left
+
+
+def test_where_nothing_is_kept_who_waits_is_told_who_has_the_quota_now() -> None:
+    planned = plan(cluster(*LEAVING), FAITHFUL)
+    for name in ("small", "large"):
+        reason = wait_of(planned, name).reason
+        assert (reason.code, reason.names) == ("WaitingForQuota", ())
+        assert [(each.queue, each.amount) for each in reason.held] == [("guest", 4)]
+
+
+def test_who_would_not_fit_either_way_is_told_who_has_the_quota_now() -> None:
+    """Without lent 4 - 2 = 2 are left, too few for large, whether taker has them or not."""
+    state = cluster(
+        LEAVING[0],
+        """
+        name   queue asks created running
+        mine   owner 2    0       0
+        lent   guest 2    0       0
+        taker  owner 2    1       -
+        large  other 3    2       -
+        """,
+    )
+    planned = plan(state, FAIR)
+    assert told(planned)[:2] == [
+        "evict lent for taker: InCohortReclamation",
+        "reserve taker until lent left",
+    ]
+    assert wait_of(planned, "large").reason.code == "WaitingForQuota"
 
 
 def test_a_queue_that_keeps_its_quota_to_itself_is_told_that_it_uses_it_itself() -> None:
@@ -99,9 +159,10 @@ def test_who_fits_at_once_with_fewer_pods_starts_although_others_leave() -> None
         """,
     )
     leave(state, "leaving")
-    planned = plan(state, KEPT)
-    assert told(planned) == ["start elastic"]
-    assert granted(planned, "elastic") == granted(plan(state, FAIR), "elastic") == ["2 on any"]
+    for settings in (FAIR, FAITHFUL):
+        planned = plan(state, settings)
+        assert told(planned) == ["start elastic"]
+        assert granted(planned, "elastic") == ["2 on any"]
 
 
 def test_who_fits_once_others_have_left_anyway_has_a_promise() -> None:
@@ -117,4 +178,5 @@ def test_who_fits_once_others_have_left_anyway_has_a_promise() -> None:
         """,
     )
     leave(state, "leaving")
-    assert told(plan(state, KEPT)) == ["reserve next until leaving left"]
+    assert told(plan(state, FAIR)) == ["reserve next until leaving left"]
+    assert told(plan(state, FAITHFUL)) == ["wait next: WaitingForQuota"]

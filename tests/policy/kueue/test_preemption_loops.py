@@ -1,4 +1,4 @@
-"""Preemption that never ends as Kueue decides, and that it ends with the option against it."""
+"""Preemption that never ends: as Kueue decides, in our own mode, and never with the option."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.plan import Evict, Reserve, Start
-from fairlead.policy.kueue.give_way import GiveWayOrder
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.loops.follow import FAITHFUL, NO_LOOPS, Course, follow
+from tests.policy.kueue.loops.follow import (
+    FAITHFUL,
+    MODES,
+    NO_LOOPS,
+    OWN,
+    Course,
+    Mode,
+    follow,
+)
 from tests.policy.kueue.loops.random_world import random_world
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import plan
@@ -21,8 +28,9 @@ from tests.policy.kueue.test_give_way import claims
 from tests.text_table import rows
 
 FAIR = KueueSettings(fair_sharing=True)
-FAIR_NO_LOOPS = KueueSettings(fair_sharing=True, options=NO_LOOPS)
+FAIR_NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
 CLASSICAL = KueueSettings()
+where_promises_are_kept = pytest.mark.parametrize("mode", [OWN, NO_LOOPS])
 
 
 Granted: TypeAlias = tuple[tuple[dict[str, str], ...], tuple[Placement, ...]]
@@ -76,9 +84,10 @@ def test_five_workloads_go_round_in_circles_as_kueue_decides() -> None:
     assert evictions_of_the_loop(course) == ["w1 for w0", "w0 for w3"]
 
 
-def test_the_five_come_to_rest_with_the_option() -> None:
-    """w3 gets the room that it was promised. Its 3 leave 1, and w0 must not ask it back."""
-    course = follow(FIVE, NO_LOOPS)
+@where_promises_are_kept
+def test_the_five_come_to_rest_if_the_room_is_kept(mode: Mode) -> None:
+    """w3 gets the room that it was promised. Its 3 of LEFT's 2 leave 1, too little for w0."""
+    course = follow(FIVE, mode)
     assert course.loops_from is None
     assert evictions(course) == ["w0 for w3"]
     assert running(course) == ["w3"]
@@ -112,10 +121,9 @@ def test_three_workloads_of_two_queues_go_round_in_circles() -> None:
     assert evictions_of_the_loop(course) == ["s1 for l", "s2 for l"]
 
 
-def test_that_each_gets_the_room_it_made_is_no_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_each_gets_the_room_it_made_is_no_cure() -> None:
     """Now l runs, and s1 takes back the 1 that is small's own: 0 + 1 <= 1. s2 fits again too."""
-    monkeypatch.setattr(GiveWayOrder, "above", lambda *_: frozenset())
-    course = follow(THREE, NO_LOOPS)
+    course = follow(THREE, OWN)
     assert evictions_of_the_loop(course) == ["s1 for l", "s2 for l", "l for s1"]
 
 
@@ -155,8 +163,9 @@ def test_a_queue_goes_round_alone_with_one_that_is_never_fast_enough() -> None:
     )
     course = follow(shortest, FAITHFUL)
     assert (len(course.loop()), evictions_of_the_loop(course)) == (1, ["w0 for w2"])
-    calm = follow(shortest, NO_LOOPS)
-    assert (evictions(calm), running(calm)) == (["w0 for w2"], ["w2"])
+    for mode in (OWN, NO_LOOPS):
+        calm = follow(shortest, mode)
+        assert (evictions(calm), running(calm)) == (["w0 for w2"], ["w2"])
 
 
 def test_without_fair_sharing_there_are_loops_too() -> None:
@@ -178,8 +187,9 @@ def test_without_fair_sharing_there_are_loops_too() -> None:
     )
     course = follow(importance, FAITHFUL)
     assert evictions_of_the_loop(course) == ["w0 for w3", "w1 for w0"]
-    calm = follow(importance, NO_LOOPS)
-    assert (calm.loops_from, running(calm)) == (None, ["w3"])
+    for mode in (OWN, NO_LOOPS):
+        calm = follow(importance, mode)
+        assert (calm.loops_from, running(calm)) == (None, ["w3"])
 
 
 @settings(max_examples=150)
@@ -217,15 +227,16 @@ def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWo
         edges += [(each.workload, str(each.beneficiary), weakness(each)) for each in evicted]
 
 
+@where_promises_are_kept
 @settings(max_examples=150)
-@given(st.integers(0, 2**32).map(random_world))
-def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld) -> None:
-    """The same flavors for the same pods, and it asks for nothing else meanwhile.
+@given(found=st.integers(0, 2**32).map(random_world))
+def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld, mode: Mode) -> None:
+    """The same flavors for the same pods, and nobody else is told to leave for it meanwhile.
 
     That is what the proof that plans come to rest begins with.
     """
     promised: dict[WorkloadName, Granted] = {}
-    for decisions in follow(found, NO_LOOPS).plans:
+    for decisions in follow(found, mode).plans:
         granted = [each for each in decisions if isinstance(each, Reserve | Start)]
         kept = {each.workload: (each.flavors, each.placements) for each in granted}
         assert promised == {name: kept.get(name) for name in promised}
@@ -236,12 +247,42 @@ def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld) -> None:
         promised = {name: kept[name] for name in waiting}
 
 
+def leaving_in_each(world: SmallWorld, course: Course) -> list[set[str]]:
+    """Return who was told before each plan to leave, and is still there."""
+    lingering = world.lingering()
+    leaving: list[set[str]] = [set() for _ in course.plans]
+    for number, decisions in enumerate(course.plans):
+        for each in decisions:
+            if isinstance(each, Evict):
+                for later in leaving[number + 1 : number + 1 + lingering.get(each.workload, 0)]:
+                    later.add(each.workload)
+    return leaving
+
+
+@where_promises_are_kept
 @settings(max_examples=150)
-@given(st.integers(0, 2**32).map(random_world))
-def test_a_workload_preempts_at_most_once_more_often_than_it_is_evicted(found: SmallWorld) -> None:
+@given(found=st.integers(0, 2**32).map(random_world))
+def test_who_preempted_starts_as_soon_as_nobody_is_leaving_any_more(
+    found: SmallWorld, mode: Mode
+) -> None:
+    """Whoever else comes or waits meanwhile."""
+    course = follow(found, mode)
+    promised: set[WorkloadName] = set()
+    for decisions, leaving in zip(course.plans, leaving_in_each(found, course), strict=True):
+        started = {each.workload for each in decisions if isinstance(each, Start)}
+        assert leaving or promised <= started
+        promised = {each.workload for each in decisions if isinstance(each, Reserve)}
+
+
+@where_promises_are_kept
+@settings(max_examples=150)
+@given(found=st.integers(0, 2**32).map(random_world))
+def test_a_workload_preempts_at_most_once_more_often_than_it_is_evicted(
+    found: SmallWorld, mode: Mode
+) -> None:
     preempted: dict[WorkloadName | None, int] = defaultdict(int)
     lost: dict[WorkloadName | None, int] = defaultdict(int)
-    for decisions in follow(found, NO_LOOPS).plans:
+    for decisions in follow(found, mode).plans:
         evicted = [each for each in decisions if isinstance(each, Evict)]
         for each in evicted:
             lost[each.workload] += 1
@@ -250,8 +291,8 @@ def test_a_workload_preempts_at_most_once_more_often_than_it_is_evicted(found: S
             assert preempted[name] <= lost[name] + 1
 
 
-@pytest.mark.parametrize("options", [FAITHFUL, NO_LOOPS], ids=["faithful", "no loops"])
-def test_nothing_that_is_at_rest_is_disturbed(options: KueueOptions) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_that_is_at_rest_is_disturbed(mode: Mode) -> None:
     calm = world(
         """
         name parent quota reclaim
@@ -265,5 +306,5 @@ def test_nothing_that_is_at_rest_is_disturbed(options: KueueOptions) -> None:
         w1   q1    2    1
         """,
     )
-    course = follow(calm, options)
+    course = follow(calm, mode)
     assert (len(course.plans), running(course)) == (2, ["w0", "w1"])

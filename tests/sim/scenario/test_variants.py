@@ -7,9 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.sim.happenings import Happening, Started
@@ -18,7 +19,7 @@ from fairlead.sim.scenario.with_settings import with_settings
 from fairlead.usage.entries import Capacity, Held
 from fairlead.usage.window import Sliding, Tumbling
 from tests.shared_folder import ROOT
-from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, indented, scenario
+from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, indented, read, scenario
 from tests.sim.scenario.test_examples import example
 
 POLICIES = indented(
@@ -65,6 +66,35 @@ def test_each_variant_has_settings_of_its_own(tmp_path: Path) -> None:
     assert fourth.protect_min
     past_uses = [each.past_use for each in prepared]
     assert [each and each.every_ms for each in past_uses] == [120_000, 60_000, None, None]
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings", "refused"),
+    [
+        ("kueue", "{preventPreemptionLoops: true}", "preventPreemptionLoops"),
+        ("elastic-quota", "{protectMin: true}", "protectMin"),
+    ],
+)
+def test_rules_cannot_be_faithful_and_depart_from_their_namesake(
+    tmp_path: Path, policy: str, settings: str, refused: str
+) -> None:
+    policies = f"  policies: [{{policy: {policy}, faithful: true, settings: {settings}}}]\n"
+    found = read(tmp_path, NODES + QUEUES + WORK + policies)
+    assert found.scenario is None
+    (finding,) = found.findings
+    assert (finding.severity, finding.code) == ("error", "contradiction")
+    assert finding.path == f"$.spec.policies[0].settings.{refused}"
+
+
+def test_what_the_namesake_leaves_open_can_be_set_beside_faithful(tmp_path: Path) -> None:
+    policies = indented(
+        """
+        policies: [{policy: elastic-quota, faithful: true, settings: {nodeScoring: MostAllocated}}]
+        """
+    )
+    found = scenario(tmp_path, NODES + QUEUES + WORK + policies)
+    settings = prepare(found, found.variants[0]).settings
+    assert settings == replace(FAITHFUL, scoring="MostAllocated")
 
 
 def test_a_policy_is_called_by_one_name_only(tmp_path: Path) -> None:

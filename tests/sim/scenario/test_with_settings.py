@@ -5,11 +5,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.errors import SimulationError
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.sim.scenario.prepare import Prepared, prepare
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.with_settings import SETTABLE, with_settings
@@ -17,7 +18,7 @@ from fairlead.sim.work.arrivals import Every, Poisson
 from fairlead.sim.work.description import ArrivingWork
 from fairlead.sim.work.rate import Load
 from fairlead.usage.window import Sliding
-from tests.sim.scenario.scenario_files import NODES, QUEUES, indented, scenario
+from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, indented, scenario
 
 SPEC = (
     NODES
@@ -117,11 +118,32 @@ def test_settings_reach_the_rule_set_that_they_are_for(plain: Scenario) -> None:
 
 def test_who_is_faithful_is_so_under_every_rule_set(plain: Scenario) -> None:
     changed = with_settings(plain, {"faithful": "true"})
-    kai, quota = (under(changed, name).settings for name in ("kai", "elastic-quota"))
+    kai, kueue, quota = (under(changed, name).settings for name in changed.by_name)
     assert isinstance(kai, KaiSettings)
     assert kai.faithful
+    assert kueue == KueueSettings(fair_sharing=True, faithful=True)
     assert isinstance(quota, ElasticQuotaSettings)
     assert quota.quirks.pool_all
+
+
+def test_what_is_set_takes_the_place_of_what_the_policies_say(tmp_path: Path) -> None:
+    """To be faithful is to be without options, unless one of them is set as well."""
+    policies = indented(
+        """
+        policies:
+          - {name: patient, policy: kueue, settings: {minRunTime: 5m, preemptionDelay: 1m}}
+          - {name: as-kueue, policy: kueue, faithful: true}
+        """
+    )
+    given = scenario(tmp_path, NODES + QUEUES + WORK + policies)
+    faithful = KueueSettings(fair_sharing=True, faithful=True)
+    changed = with_settings(given, {"faithful": "true"})
+    assert under(changed, "patient").settings == under(changed, "as-kueue").settings == faithful
+    assert under(with_settings(given, {"faithful": "false"}), "as-kueue").settings == KueueSettings(
+        fair_sharing=True
+    )
+    both = under(with_settings(given, {"faithful": "true", "minRunTime": "9m"}), "patient").settings
+    assert both == replace(faithful, options=KueueOptions(min_run_time_ms=540_000))
 
 
 def test_inline_queues_share_fairly_under_kueue(plain: Scenario) -> None:

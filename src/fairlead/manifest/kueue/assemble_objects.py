@@ -37,11 +37,12 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> KueueSettings:
-        """What Kueue's Configuration says, with the options of our own Settings."""
+        """What Kueue's Configuration says, with what our own Settings add."""
         settings = self.configuration.settings if self.configuration else KueueSettings()
         if self.own_settings is None:
             return settings
-        return msgspec.structs.replace(settings, options=self.own_settings.kueue)
+        own = self.own_settings.kueue
+        return msgspec.structs.replace(settings, options=own.options, faithful=own.faithful)
 
 
 def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:

@@ -28,6 +28,7 @@ def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
     """Return whether changes of *state* can be followed under *settings*. Cost: its queues."""
     is_plain = (
         settings.fair_sharing
+        and not settings.keeps_promises
         and settings.admission_fair_sharing is None
         and not settings.feature_gates
         and settings.options == KueueOptions(min_run_time_ms=settings.options.min_run_time_ms)

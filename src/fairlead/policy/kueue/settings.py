@@ -43,3 +43,9 @@ class KueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     feature_gates: tuple[tuple[str, bool], ...] = ()
     requeued_by: Literal["Eviction", "Creation"] = "Eviction"  # after pods were not ready in time
     options: KueueOptions = KueueOptions()
+    faithful: bool = False  # as Kueue does, also where we would do better
+
+    @property
+    def keeps_promises(self) -> bool:
+        """Return whether the room that others leave is kept for whom it was made."""
+        return not self.faithful or self.options.ends_loops

@@ -45,7 +45,7 @@ def snapshots(
         ]
         # Kueue asks nobody in a queue that is not active. Who leaves one makes room all the same,
         # which matters where room is promised.
-        counts_room = settings.options.ends_loops
+        counts_room = settings.keeps_promises
         active = {name for name in rules if is_active(state, rules[name])}
         holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
         parents = {name: state.queues[name].parent for name in names}

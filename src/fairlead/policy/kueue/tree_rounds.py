@@ -77,7 +77,7 @@ class TreeRounds:
 
     def _chosen(self) -> dict[WorkloadName, Nomination]:
         """Return those that preempt: they have chosen. Promises are kept without a nomination."""
-        if self._settings.options.ends_loops:
+        if self._settings.keeps_promises:
             return {}
         return {turn.nomination.waiting.name: turn.nomination for turn in self.preempting()}
 
@@ -123,7 +123,7 @@ class TreeRounds:
 
     def as_decided(self) -> Snapshot:
         """Return the tree on which another cycle would look at new heads."""
-        if not self._settings.options.ends_loops:
+        if not self._settings.keeps_promises:
             return self.snapshot
         later = self.snapshot.copy()
         for holder in self.snapshot.leaving():
@@ -143,7 +143,7 @@ class TreeRounds:
             if (head := line.head()) is not None
         ]
         preempting = {line.preempting for line in self._lines.values() if line.preempting}
-        if self._settings.options.ends_loops:
+        if self._settings.keeps_promises:
             promises = {name: self._promises.get(name) for name in preempting}
             return cycle_that_keeps_promises(
                 self.snapshot, self._axes, self._settings, heads, promises, self._nominated
@@ -172,7 +172,7 @@ class TreeRounds:
                 self._promises.pop(waiting.name, None)
             case "skipped" | "deferred":
                 # It stays the head, and is asked again if anything changed.
-                if self._settings.options.ends_loops:
+                if self._settings.keeps_promises:
                     line.preempting = None  # what was promised could not be kept
                     self._promises.pop(waiting.name, None)
 

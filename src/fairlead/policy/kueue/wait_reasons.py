@@ -42,7 +42,7 @@ class WaitReasons:
         self._held_on = held_on or snapshot
         self._axes = axes
         self.nominator = Nominator(snapshot, axes, settings, stays=True)
-        self._held: dict[tuple[QueueName, int, QueueName], tuple[Held, ...]] = {}
+        self._held: dict[tuple[QueueName, int], list[Held]] = {}
 
     def of(
         self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None = None
@@ -67,6 +67,10 @@ class WaitReasons:
         if any(trial.amount > trial.potential for trial in lacking):
             return self._exceeds(waiting, asked, lacking)
         return self._waits(waiting, asked, lacking)
+
+    def has_room(self, waiting: Waiting) -> bool:
+        """Return whether nothing lacks for *waiting*, which some flavor suits."""
+        return not self._lacking(self.nominator.fewest(waiting))
 
     def _against_all_flavors(
         self, waiting: Waiting, eligibility: Sequence[Sequence[Eligibility]] | None
@@ -142,18 +146,15 @@ class WaitReasons:
         What a node retains for its own is no loss to others, so who uses no more is left out, but
         for the queue that is lacking itself.
         """
-        found = self._held.get((end, axis, own))
-        if found is None:
+        users = self._held.get((end, axis))
+        if users is None:
             felt_at = self._held_on.tree.felt_at
-            users = [
-                self._usage(queue, axis)
-                for queue in self._leaves(end)
-                if felt_at(end, queue, axis) > 0
-                or (queue == own and self._held_on.tree.charged_on(own, axis) > 0)
-            ]
-            users.sort(key=lambda each: (-each.borrowed, -each.amount, each.queue))
-            found = self._held[end, axis, own] = tuple(users[:MOST_HOLDERS])
-        return found
+            leaves = [each for each in self._leaves(end) if felt_at(end, each, axis) > 0]
+            users = sorted((self._usage(each, axis) for each in leaves), key=_by_size)
+            users = self._held[end, axis] = users[:MOST_HOLDERS]
+        if self._held_on.tree.charged_on(own, axis) > 0 and own not in {u.queue for u in users}:
+            users = sorted([*users, self._usage(own, axis)], key=_by_size)
+        return tuple(users[:MOST_HOLDERS])
 
     def _usage(self, queue: QueueName, axis: int) -> Held:
         tree = self._held_on.tree
@@ -174,6 +175,11 @@ class WaitReasons:
             if name in snapshot.rules:
                 yield name
             below += snapshot.children.get(name, ())
+
+
+def _by_size(held: Held) -> tuple[int, int, QueueName]:
+    """Return by what holders are told, the largest borrowers first."""
+    return (-held.borrowed, -held.amount, held.queue)
 
 
 def _distance(trials: Sequence[FlavorTrial]) -> tuple[int, Fraction, Fraction]:

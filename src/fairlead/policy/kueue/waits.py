@@ -42,6 +42,7 @@ class Waits:
         self._promised = rounds.preempting()
         self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
         self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
+        self._if_all_left = self._without_promises()
         self._decided_on = rounds.as_decided()
         self._nominator = self._as_it_is.nominator
         if self._decided_on is not rounds.snapshot:
@@ -86,7 +87,7 @@ class Waits:
 
     def _reason(self, waiting: Waiting, eligibility: Eligibilities | None) -> Reason:
         reason = self._as_it_is.of(waiting, eligibility)
-        if reason.comparisons or reason.names:
+        if (reason.comparisons or reason.names) and not self._would_fit_then(waiting, reason):
             return reason
         # It would fit, if other heads did not keep the room.
         kept = self._as_kept.of(waiting, eligibility)
@@ -99,6 +100,22 @@ class Waits:
             if any(axis in lacking for axis, _ in turn.kept)
         ]
         return replace(kept, code=QUOTA_IS_KEPT, names=tuple(sorted(keepers)))
+
+    def _without_promises(self) -> WaitReasons | None:
+        """Return the tree without those who leave, if others are kept from what they leave."""
+        leaving = self._rounds.snapshot.leaving()
+        if not (self._settings.keeps_promises and leaving):
+            return None
+        later = self._rounds.snapshot.copy()
+        for holder in leaving:
+            later.let_leave(holder)
+        return WaitReasons(later, self._state.axes, self._settings)
+
+    def _would_fit_then(self, waiting: Waiting, lacking: Reason) -> bool:
+        """Return whether it could have what others leave, if that were promised to nobody."""
+        if self._if_all_left is None or lacking.code != WAITING_FOR_QUOTA:
+            return False
+        return self._if_all_left.has_room(waiting)
 
     def _claims(self, waiting: Waiting, lacking: Reason) -> tuple[FailedClaim, ...]:
         """Return why nobody gives way, as things stand at the end, for what is *lacking*."""

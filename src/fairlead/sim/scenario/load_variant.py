@@ -86,7 +86,9 @@ def _objects(
         yield _settings("usage", _usage_section(usage), origin)
     if form is not None and form.settings and form.policy in _SECTIONS:
         origin = ("spec", "policies", place, "settings")
-        yield _settings(_SECTIONS[form.policy], form.settings, origin)
+        # Said here, whatever in the section departs from the namesake is refused beside it.
+        said = {"faithful": True} if form.faithful else {}
+        yield _settings(_SECTIONS[form.policy], {**said, **form.settings}, origin)
 
 
 def _settings(section: str, value: Mapping[str, Any], origin: Path) -> MadeObject:

@@ -66,7 +66,7 @@ def _kueue(settings: KueueSettings, overrides: PolicyOverrides) -> KueueSettings
             preemption_delay_ms=overrides.preemption_delay_ms,
         ),
     )
-    changes = _given(fair_sharing=overrides.fair_sharing)
+    changes = _given(fair_sharing=overrides.fair_sharing, faithful=overrides.faithful)
     return msgspec.structs.replace(settings, options=options, **changes)
 
 

@@ -8,7 +8,7 @@ import click
 
 from tests.policy.kueue.loops.complete_world import COMPLETE
 from tests.policy.kueue.loops.explore import WORLDS, Found, Source, explore_all
-from tests.policy.kueue.loops.follow import FAITHFUL, NO_LOOPS, follow
+from tests.policy.kueue.loops.follow import MODES, NO_LOOPS, Mode, follow
 from tests.policy.kueue.loops.story import story
 
 _SECONDS_BETWEEN_NEWS = 10.0
@@ -19,31 +19,38 @@ _INTERRUPTED = 130
 @click.option("--worlds", default=10_000, show_default=True, help="How many worlds by chance.")
 @click.option("--seed", default=0, show_default=True, help="The number of the first of them.")
 @click.option("--complete", is_flag=True, help=f"All {COMPLETE} worlds of a small size instead.")
-@click.option("--faithful", is_flag=True, help="As Kueue decides; loops are found then.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default=NO_LOOPS,
+    show_default=True,
+    help="As Kueue decides, in our own mode, or with the option against loops.",
+)
 @click.option("--jobs", default=1, show_default=True, help="How many processes.")
-def main(worlds: int, seed: int, complete: bool, faithful: bool, jobs: int) -> None:
+def main(worlds: int, seed: int, complete: bool, mode: Mode, jobs: int) -> None:
     """Follow small clusters plan by plan and tell the shortest loop.
 
-    Ends with 1 if there is one and there should be none, with 130 if it was interrupted.
+    Only the option promises that there is none. Ends with 1 if it has one all the same, with 130 if
+    it was interrupted.
     """
     source: Source = "complete" if complete else "random"
     numbers = range(seed, COMPLETE) if complete else range(seed, seed + worlds)
-    found = _found(source, numbers, faithful=faithful, jobs=jobs)
+    found = _found(source, numbers, mode=mode, jobs=jobs)
     click.echo(_counts(found))
     if found.shortest is not None:
         world = WORLDS[source](found.shortest.world)
         click.echo(f"\nThe shortest loop, in world {found.shortest.world}:\n")
-        click.echo(story(world, follow(world, FAITHFUL if faithful else NO_LOOPS)))
-    if found.loops and not faithful:
+        click.echo(story(world, follow(world, mode)))
+    if found.loops and mode == NO_LOOPS:
         sys.exit(1)
     sys.exit(_INTERRUPTED if found.worlds < len(numbers) else 0)
 
 
-def _found(source: Source, numbers: range, *, faithful: bool, jobs: int) -> Found:
+def _found(source: Source, numbers: range, *, mode: Mode, jobs: int) -> Found:
     """Return what was found until the end, or until somebody interrupts."""
     found, last_news = Found(), monotonic()
     try:
-        for chunk in explore_all(source, numbers, faithful=faithful, jobs=jobs):
+        for chunk in explore_all(source, numbers, mode=mode, jobs=jobs):
             found += chunk
             if monotonic() - last_news > _SECONDS_BETWEEN_NEWS:
                 last_news = monotonic()

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tests.policy.kueue.loops.complete_world import complete_world
-from tests.policy.kueue.loops.follow import FAITHFUL, NO_LOOPS, Course, follow
+from tests.policy.kueue.loops.follow import Course, Mode, follow
 from tests.policy.kueue.loops.random_world import random_world
 from tests.policy.kueue.loops.small_world import SmallWorld
 
@@ -56,19 +56,19 @@ class Found(NamedTuple):
         )
 
 
-def explore(source: Source, numbers: range, *, faithful: bool) -> Found:
-    """Return what becomes of the worlds of these numbers."""
+def explore(source: Source, numbers: range, *, mode: Mode) -> Found:
+    """Return what becomes of the worlds of these numbers in that mode."""
     found = Found()
     for number in numbers:
         world = WORLDS[source](number)
-        found += _seen(number, world, follow(world, FAITHFUL if faithful else NO_LOOPS))
+        found += _seen(number, world, follow(world, mode))
     return found
 
 
-def explore_all(source: Source, numbers: range, *, faithful: bool, jobs: int) -> Iterator[Found]:
+def explore_all(source: Source, numbers: range, *, mode: Mode, jobs: int) -> Iterator[Found]:
     """Yield what becomes of them, chunk by chunk in the order of their numbers."""
     chunks = [numbers[at : at + CHUNK] for at in range(0, len(numbers), CHUNK)]
-    look = partial(explore, source, faithful=faithful)
+    look = partial(explore, source, mode=mode)
     if jobs == 1:
         yield from map(look, chunks)
         return

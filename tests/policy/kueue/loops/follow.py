@@ -1,7 +1,7 @@
 """Plan after plan for one small world, until nothing happens any more or all begins again."""
 
 from collections.abc import Hashable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -18,8 +18,11 @@ from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import NOW_MS, add
 
-FAITHFUL: Final = KueueOptions()
-NO_LOOPS: Final = KueueOptions(no_preemption_loops=True)
+Mode: TypeAlias = Literal["faithful", "own", "no-loops"]
+FAITHFUL: Final[Mode] = "faithful"  # as Kueue decides
+OWN: Final[Mode] = "own"  # the room is kept, and nothing else
+NO_LOOPS: Final[Mode] = "no-loops"  # with the option against loops
+MODES: Final[tuple[Mode, ...]] = (FAITHFUL, OWN, NO_LOOPS)
 MOST_PLANS: Final = 200
 _NOT_TOLD: Final = Reason(code="NotTold")
 
@@ -54,15 +57,20 @@ class Course(NamedTuple):
         )
 
 
-def follow(world: SmallWorld, options: KueueOptions) -> Course:
+def settings_in(mode: Mode, settings: KueueSettings) -> KueueSettings:
+    """Return *settings* in that mode; only if loops are prevented its other options are on."""
+    options = KueueOptions()
+    if mode == NO_LOOPS:
+        options = replace(settings.options, no_preemption_loops=True)
+    return replace(settings, options=options, faithful=mode == FAITHFUL)
+
+
+def follow(world: SmallWorld, mode: Mode) -> Course:
     """Return the course of *world*, which is the same each time.
 
-    It loops if all that a plan looks at is as it was before some earlier plan. If loops are to be
-    prevented, other options that the world has are on as well.
+    It loops if all that a plan looks at is as it was before some earlier plan.
     """
-    if options.no_preemption_loops:
-        options = replace(world.settings.options, no_preemption_loops=True)
-    settings = replace(world.settings, options=options)
+    settings = settings_in(mode, world.settings)
     policy, state = KueuePolicy(settings), world.state()
     lingering, last_arrival = world.lingering(), world.last_arrival()
     stays: dict[WorkloadName, int] = {}  # who was told to leave, and for how many plans it stays
@@ -113,8 +121,10 @@ def _standing(
     for name in sorted(state.workloads):
         extension = state.workloads[name].extension
         assert isinstance(extension, KueueWorkload)
-        if not settings.options.no_preemption_loops:
-            extension = replace(extension, gave_way=(), promise=None)
+        if not settings.options.ends_loops:
+            extension = replace(extension, gave_way=())
+        if not settings.keeps_promises:
+            extension = replace(extension, promise=None)
         remembered.append((name, msgspec.json.encode(extension, order="deterministic")))
     holders = []
     for name in sorted(state.runs):

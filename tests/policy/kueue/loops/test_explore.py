@@ -12,7 +12,14 @@ from tests.policy.kueue.loops import __main__ as command
 from tests.policy.kueue.loops import explore as exploring
 from tests.policy.kueue.loops.complete_world import COMPLETE, complete_world
 from tests.policy.kueue.loops.explore import Found, explore, explore_all
-from tests.policy.kueue.loops.follow import FAITHFUL, NO_LOOPS, follow
+from tests.policy.kueue.loops.follow import (
+    FAITHFUL,
+    MODES,
+    OWN,
+    Mode,
+    follow,
+    settings_in,
+)
 from tests.policy.kueue.loops.random_world import random_world
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import NOW_MS, told
@@ -20,11 +27,12 @@ from tests.policy.kueue.plan_world import NOW_MS, told
 SHORTEST = 9165  # of the complete worlds, the first that loops in the fewest plans
 
 
-def test_plans_without_waits_are_the_plans() -> None:
-    for number in range(150):
+@pytest.mark.parametrize("mode", MODES)
+def test_plans_without_waits_are_the_plans(mode: Mode) -> None:
+    for number in range(60):
         world = random_world(number)
-        state = follow(world, FAITHFUL).state
-        policy = KueuePolicy(world.settings)
+        state = follow(world, mode).state
+        policy = KueuePolicy(settings_in(mode, world.settings))
         whole = [
             each for each in policy.plan(state, NOW_MS).decisions if not isinstance(each, Wait)
         ]
@@ -64,10 +72,9 @@ def test_the_worlds_of_chance_have_everything_in_them() -> None:
 
 
 @pytest.mark.one_python
-def test_as_kueue_decides_there_are_loops_and_with_the_option_none() -> None:
-    faithful = explore("random", range(500), faithful=True)
-    own = explore("random", range(500), faithful=False)
-    assert (faithful.loops > 0, own.loops) == (True, 0)
+def test_keeping_the_room_ends_most_loops_and_the_option_the_others() -> None:
+    faithful, own, none = (explore("random", range(500), mode=mode).loops for mode in MODES)
+    assert faithful > own > none == 0
 
 
 def test_some_loops_need_a_nudge_in_kueue() -> None:
@@ -91,15 +98,15 @@ def test_some_loops_need_a_nudge_in_kueue() -> None:
     ]
     assert course.needs_a_nudge()
     assert not follow(complete_world(SHORTEST), FAITHFUL).needs_a_nudge()
-    assert not follow(fickle, NO_LOOPS).needs_a_nudge()
+    assert not follow(fickle, OWN).needs_a_nudge()
 
 
 def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
     """w0 is told to leave in the second plan and stays for two more: w2 starts in the fifth."""
     world = complete_world(SHORTEST)
     slow = tuple({**row, "lingers": "2"} for row in world.workloads)
-    prompt = follow(world, NO_LOOPS)
-    late = follow(world._replace(workloads=slow), NO_LOOPS)
+    prompt = follow(world, OWN)
+    late = follow(world._replace(workloads=slow), OWN)
     starts = [
         [number for number, plan in enumerate(course.plans) if "w2" in _started(plan)]
         for course in (prompt, late)
@@ -110,14 +117,16 @@ def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
 @pytest.mark.one_python
 def test_two_processes_find_what_one_finds() -> None:
     numbers = range(700)
-    alone = sum(explore_all("random", numbers, faithful=True, jobs=1), start=Found())
-    both = sum(explore_all("random", numbers, faithful=True, jobs=2), start=Found())
-    assert alone == both == explore("random", numbers, faithful=True)
+    alone = sum(explore_all("random", numbers, mode=FAITHFUL, jobs=1), start=Found())
+    both = sum(explore_all("random", numbers, mode=FAITHFUL, jobs=2), start=Found())
+    assert alone == both == explore("random", numbers, mode=FAITHFUL)
 
 
 def test_the_shortest_loop_is_told_as_a_story(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "COMPLETE", SHORTEST + 1)
-    said = CliRunner().invoke(command.main, ["--complete", "--faithful", "--seed", str(SHORTEST)])
+    said = CliRunner().invoke(
+        command.main, ["--complete", "--mode", "faithful", "--seed", str(SHORTEST)]
+    )
     assert said.exit_code == 0
     assert said.output.endswith(
         """
@@ -133,12 +142,20 @@ and again from plan 3
 
 
 def test_a_loop_where_there_should_be_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exploring, "NO_LOOPS", FAITHFUL)
-    monkeypatch.setattr(command, "NO_LOOPS", FAITHFUL)
+    monkeypatch.setattr(exploring, "follow", lambda world, _: follow(world, FAITHFUL))
     monkeypatch.setattr(command, "COMPLETE", SHORTEST + 1)
     said = CliRunner().invoke(command.main, ["--complete", "--seed", str(SHORTEST)])
     assert said.exit_code == 1
     assert "1 loop" in said.output
+
+
+def test_a_loop_in_our_own_mode_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It only keeps the room, which is no cure for all loops."""
+    monkeypatch.setattr(exploring, "follow", lambda world, _: follow(world, FAITHFUL))
+    monkeypatch.setattr(command, "COMPLETE", SHORTEST + 1)
+    arguments = ["--complete", "--seed", str(SHORTEST), "--mode", "own"]
+    said = CliRunner().invoke(command.main, arguments)
+    assert (said.exit_code, "1 loop" in said.output) == (0, True)
 
 
 def test_who_interrupts_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
