@@ -201,6 +201,7 @@ def waits(planned: Plan) -> list[Wait]:
 
 def until_quiet(rounds: TreeRounds) -> Iterator[Turn]:
     """All cycles until one admits nobody, tells nobody to leave and sets nobody aside."""
+    yield from rounds.keep_promises()
     is_quiet = False
     while not is_quiet:
         is_quiet = True

@@ -3,6 +3,9 @@
 Kueue looks at one head of each ClusterQueue in a cycle, and begins the next at once. What happens
 until those who must give way have left is one plan: heads are admitted and the next ones follow,
 or they step aside, or they wait for others to leave and stay the first of their queue.
+
+Where promises are kept, those have their turns first to whom something was promised. Who waits for
+others to leave keeps its queue waiting, and is not asked again before the next plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,16 +16,21 @@ from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.cycle import KueueCycle, Turn
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.holder import Holder
-from fairlead.policy.kueue.kept_promises import cycle_that_keeps_promises
-from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.kept_promises import (
+    as_of_now,
+    kept_promise,
+    nominate_now,
+    once_they_have_left,
+)
+from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.pending_line import PendingLine
+from fairlead.policy.kueue.rounds import Rounds
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.target import Target
 
 
-class TreeRounds:
-    """The cycles of one tree."""
+class TreeRounds(Rounds):
+    """The cycles of one tree that is looked at anew."""
 
     def __init__(
         self,
@@ -37,15 +45,11 @@ class TreeRounds:
 
         *promises* are what earlier plans promised to those who preempt.
         """
+        decided_on = once_they_have_left(snapshot) if settings.keeps_promises else snapshot
+        super().__init__(decided_on, snapshot.tree, axes, settings, restraints, promises)
         self.snapshot = snapshot
-        self._axes = axes
-        self._settings = settings
         self._lines = lines
-        self._restraints = restraints
-        self._promises = dict(promises)
-        self._told: set[WorkloadName] = set()  # to leave, in this plan
         self._nominated: dict[WorkloadName, Nomination] = {}  # as they would be now
-        self.last: dict[WorkloadName, Turn] = {}  # of those that had one and wait
 
     def run(self) -> Iterator[Turn]:
         """Yield the turns that admit or evict somebody, each before the snapshot follows it.
@@ -55,13 +59,14 @@ class TreeRounds:
         over the heads of the tree for each of these, at most; but only heads that are new are
         nominated, unless something changed.
         """
+        yield from self.keep_promises()
         goes_on = True
         while goes_on:
             has_changed = is_retried = goes_on = False
             promises = self._promises.copy()
             for turn in list(self._cycle()):
+                has_changed |= self._changes(turn)
                 if turn.outcome == "admitted" or self.newly_told(turn):
-                    has_changed = True
                     yield turn
                 line = self._lines[turn.nomination.waiting.queue]
                 before = line.head()
@@ -75,33 +80,54 @@ class TreeRounds:
                 self._nominated = self._chosen()
             goes_on |= has_changed and is_retried
 
+    def keep_promises(self) -> Iterator[Turn]:
+        """Yield the turns of those who have what was promised to them, if promises are kept.
+
+        Law: who preempted has what it was promised as soon as those have left who were told to,
+        unless something else changes; and nobody else is told to leave for it meanwhile.
+        """
+        if not self._settings.keeps_promises:
+            return
+        for turn in self._kept():
+            queue = turn.nomination.waiting.queue
+            if self.snapshot.fits(queue, turn.kept):
+                self.decided_on.discharge(queue, turn.kept)
+                admitted = turn._replace(outcome="admitted")
+                yield admitted
+                self._follow(admitted, self._lines[queue])
+            else:
+                self.last[turn.nomination.waiting.name] = turn
+
+    def _kept(self) -> list[Turn]:
+        """Return those who keep what was promised to them, and let it count as used.
+
+        What cannot be kept is forgotten: they stand in their line like anybody.
+        """
+        nominator = Nominator(self.decided_on, self._axes, self._settings)
+        turns = []
+        for queue, line in self._lines.items():
+            head = line.head()
+            if head is None or line.preempting is None:
+                continue
+            kept = kept_promise(nominator, self.restrained(head), self._promises.get(head.name))
+            if kept is None or kept.assignment is None:
+                line.preempting = None
+                self._promises.pop(head.name, None)
+                continue
+            usage = kept.assignment.usage
+            self.decided_on.charge(queue, usage)
+            turns.append(Turn(kept, "preempting", usage))
+        return turns
+
     def _chosen(self) -> dict[WorkloadName, Nomination]:
         """Return those that preempt: they have chosen. Promises are kept without a nomination."""
         if self._settings.keeps_promises:
             return {}
         return {turn.nomination.waiting.name: turn.nomination for turn in self.preempting()}
 
-    def newly_told(self, turn: Turn) -> list[Target]:
-        """Return who gives way in *turn* and was not told to leave before."""
-        return [
-            each
-            for each in turn.targets
-            if not each.holder.is_evicted and each.holder.name not in self._told
-        ]
-
-    def preempting(self) -> list[Turn]:
-        """Return the last turns of those that wait for others to leave."""
-        return [turn for turn in self.last.values() if turn.outcome == "preempting"]
-
     def leaving(self) -> frozenset[WorkloadName]:
         """Return who was told to leave, in this plan or before."""
         return frozenset(holder.name for holder in self.snapshot.leaving())
-
-    def awaited(self, turn: Turn, leaving: frozenset[WorkloadName]) -> list[WorkloadName]:
-        """Return for whom of *leaving* one that is preempting waits, by name."""
-        promise = self._promises.get(turn.nomination.waiting.name)
-        own = () if promise is None else leaving.intersection(promise.waits_for)
-        return sorted(own or leaving)
 
     def keeping(self) -> list[Turn]:
         """Return the last turns of heads that keep something from others, cycle after cycle."""
@@ -121,38 +147,27 @@ class TreeRounds:
             snapshot.charge(turn.nomination.waiting.queue, turn.kept)
         return snapshot
 
-    def as_decided(self) -> Snapshot:
-        """Return the tree on which another cycle would look at new heads."""
-        if not self._settings.keeps_promises:
-            return self.snapshot
-        later = self.snapshot.copy()
-        for holder in self.snapshot.leaving():
-            later.let_leave(holder)
-        for turn in self.preempting():
-            later.charge(turn.nomination.waiting.queue, turn.kept)
-        return later
-
     def restrained(self, waiting: Waiting) -> Waiting:
         """Return *waiting* with what it must not ask for now."""
         return waiting._replace(restraint=self._restraints.of(waiting))
 
     def _cycle(self) -> Iterator[Turn]:
-        heads = [
-            self.restrained(head)
-            for line in self._lines.values()
-            if (head := line.head()) is not None
-        ]
-        preempting = {line.preempting for line in self._lines.values() if line.preempting}
-        if self._settings.keeps_promises:
-            promises = {name: self._promises.get(name) for name in preempting}
-            return cycle_that_keeps_promises(
-                self.snapshot, self._axes, self._settings, heads, promises, self._nominated
-            )
-        cycle = KueueCycle(self.snapshot.copy(), self._axes, self._settings)
-        return cycle.run(heads, preempting, self._nominated)
+        """Yield the turns of all heads, on copies of the trees."""
+        cycle = KueueCycle(self.decided_on.copy(), self._axes, self._settings)
+        if not self._settings.keeps_promises:
+            heads = self._heads(list(self._lines.values()))
+            preempting = {line.preempting for line in self._lines.values() if line.preempting}
+            return cycle.run(heads, preempting, self._nominated)
+        heads = self._heads([line for line in self._lines.values() if line.preempting is None])
+        nominator = Nominator(self.snapshot, self._axes, self._settings)
+        nominate_now(nominator, self.decided_on, heads, self._nominated)
+        return as_of_now(cycle.run(heads, nominated=self._nominated), self.snapshot.copy())
+
+    def _heads(self, lines: list[PendingLine]) -> list[Waiting]:
+        return [self.restrained(head) for line in lines if (head := line.head()) is not None]
 
     def _follow(self, turn: Turn, line: PendingLine) -> None:
-        """Let snapshot and line follow a turn."""
+        """Let trees and line follow a turn."""
         waiting = turn.nomination.waiting
         self.last[waiting.name] = turn
         match turn.outcome:
@@ -160,10 +175,7 @@ class TreeRounds:
                 del self.last[waiting.name]
                 line.admit(waiting.name)
                 self._promises.pop(waiting.name, None)
-                holder = self._holder(turn)
-                self.snapshot.admit(holder)
-                if self.snapshot.uses is not None:
-                    self.snapshot.uses.admit(holder.name, holder.usage)
+                self._admit(self._holder(turn))
             case "preempting":
                 line.preempting = waiting.name
                 self._let_give_way(turn)
@@ -171,34 +183,20 @@ class TreeRounds:
                 line.set_aside(waiting.name)
                 self._promises.pop(waiting.name, None)
             case "skipped" | "deferred":
-                # It stays the head, and is asked again if anything changed.
-                if self._settings.keeps_promises:
-                    line.preempting = None  # what was promised could not be kept
-                    self._promises.pop(waiting.name, None)
+                pass  # it stays the head, and is asked again if anything changed
+
+    def _admit(self, holder: Holder) -> None:
+        self.snapshot.admit(holder)
+        if self.decided_on is not self.snapshot:
+            self.decided_on.admit(holder)
+        if self.snapshot.uses is not None:
+            self.snapshot.uses.admit(holder.name, holder.usage)
 
     def _let_give_way(self, turn: Turn) -> None:
-        """Tell those to leave who give way in *turn*, and promise what they leave."""
-        nomination, name = turn.nomination, turn.nomination.waiting.name
-        for target in self.newly_told(turn):
-            self.snapshot.let_be_evicted(target.holder)
-            self._restraints.record(name, target)
-            self._told.add(target.holder.name)
-        if nomination.assignment is not None and (turn.targets or name not in self._promises):
-            self._promises[name] = Promise(
-                flavors=nomination.assignment.flavors,
-                counts=nomination.counts,
-                waits_for=tuple(target.holder.name for target in turn.targets),
-            )
-
-    def _holder(self, turn: Turn) -> Holder:
-        waiting, assignment = turn.nomination.waiting, turn.nomination.assignment
-        assert assignment is not None, "who is admitted has flavors"
-        return Holder(
-            name=waiting.name,
-            queue=waiting.queue,
-            priority=waiting.priority,
-            usage=assignment.usage,
-            queued_ms=waiting.queued_ms,
-            reserved_ms=self._restraints.now_ms,
-            is_protected=self._settings.options.min_run_time_ms > 0,
-        )
+        """Tell those to leave who give way in *turn*, and keep what they leave."""
+        for holder in self._tell_targets(turn):
+            self.snapshot.let_be_evicted(holder)
+            if self.decided_on is not self.snapshot:
+                self.decided_on.let_leave(holder)
+        if self.decided_on is not self.snapshot:
+            self.decided_on.charge(turn.nomination.waiting.queue, turn.kept)

@@ -42,7 +42,7 @@ class Waits:
         self._promised = rounds.preempting()
         self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
         self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
-        self._decided_on = rounds.as_decided()
+        self._decided_on = rounds.decided_on
         self._nominator = self._as_it_is.nominator
         if self._decided_on is not rounds.snapshot:
             self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
