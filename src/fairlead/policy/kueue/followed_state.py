@@ -17,6 +17,7 @@ from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door, is_active
 from fairlead.policy.kueue.quick_rounds import QuickRounds
+from fairlead.policy.kueue.quick_turns import QuickTurns
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.kueue.snapshots import empty_snapshot, holder_of, rules_of, trees_of
 from fairlead.policy.kueue.tree_decisions import TreeDecisions
@@ -92,7 +93,8 @@ class FollowedState:
             view.settle_promises()
             if not view.is_at_rest():
                 restraints = ClaimRestraints(self._state, self._settings, now_ms)
-                rounds = QuickRounds(view, self._state.axes, self._settings, restraints)
+                kind = QuickTurns if self._settings.keeps_promises else QuickRounds
+                rounds = kind(view, self._state.axes, self._settings, restraints)
                 decisions += TreeDecisions(self._state, rounds).decisions()
         return decisions
 

@@ -6,11 +6,7 @@ tree as it will be: those who were told to leave are gone, and those who wait fo
 quota. The tree as it is says only who need not wait.
 """
 
-from collections.abc import Iterable, Iterator
-
-from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Promise
-from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.snapshot import Snapshot
@@ -31,36 +27,3 @@ def kept_promise(nominator: Nominator, head: Waiting, promise: Promise | None) -
     """
     kept = nominator.nominate(head) if promise is None else nominator.as_promised(head, promise)
     return kept if kept.mode() is Mode.FIT else None
-
-
-def nominate_now(
-    nominator: Nominator,
-    later: Snapshot,
-    heads: Iterable[Waiting],
-    nominated: dict[WorkloadName, Nomination],
-) -> None:
-    """Nominate those who fit at once, with other flavors or fewer pods than later perhaps."""
-    for head in heads:
-        if head.name in nominated:
-            continue
-        found = nominator.nominate(head)
-        if found.assignment is None or found.mode() is not Mode.FIT:
-            continue
-        if later.fits(head.queue, found.assignment.usage):
-            nominated[head.name] = found
-
-
-def as_of_now(turns: Iterable[Turn], now: Snapshot) -> Iterator[Turn]:
-    """Yield what comes of *turns* while those who were told to leave have not left yet.
-
-    *now* is charged with what those get who need not wait.
-    """
-    for turn in turns:
-        queue = turn.nomination.waiting.queue
-        if turn.outcome != "admitted":
-            yield turn
-        elif now.fits(queue, turn.kept):
-            now.charge(queue, turn.kept)
-            yield turn
-        else:
-            yield turn._replace(outcome="preempting")  # of some who leave for others, or nobody

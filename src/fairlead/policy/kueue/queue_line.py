@@ -76,11 +76,6 @@ class LineInPlan:
         at = cycle - self._begin
         return self.left[at] if self.preempting is None and at < len(self.left) else None
 
-    def close(self) -> None:
-        """Let nobody have a turn any more: they wait behind one who waits for others to leave."""
-        self.preempting = None
-        self.left = []
-
     def come_to(self, cycle: int) -> None:
         """Let those have stepped aside who come before the head of a cycle."""
         if self.preempting is None:

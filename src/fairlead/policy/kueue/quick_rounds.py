@@ -29,13 +29,11 @@ class QuickRounds(Rounds):
         settings: KueueSettings,
         restraints: ClaimRestraints,
     ) -> None:
-        """Begin with *view*, which follows what is decided; its promises are settled."""
+        """Begin with *view*, which follows what is decided."""
         super().__init__(view.snapshot, view.present, axes, settings, restraints, view.promises())
         self._view = view
         self._nominated: dict[WorkloadName, Nomination] = {}  # as they would be now
-        self._in_plan: dict[QueueName, LineInPlan] = {}
-        if not view.keeps_promises:
-            self._in_plan = {name: LineInPlan(line) for name, line in view.preempting.items()}
+        self._in_plan = {name: LineInPlan(line) for name, line in view.preempting.items()}
 
     def run(self) -> Iterator[Turn]:
         """Yield the turns that admit or evict somebody, each before the snapshot follows it.
@@ -43,56 +41,27 @@ class QuickRounds(Rounds):
         Cost: the kinds that are awake or have room, and a tournament of all heads for each cycle
         in which more than one of them can proceed.
         """
-        yield from self._keep_promises()
         cycle: int | None = 0
         while cycle is not None and (found := self._next_cycle(cycle)) is not None:
             cycle, kinds = found
             has_changed, promises = False, self._promises.copy()
             turns = self._turns(cycle, kinds)
-            for turn in map(self._as_of_now, turns):
-                has_changed |= self._changes(turn)
+            for turn in turns:
                 if turn.outcome == "admitted" or self.newly_told(turn):
+                    has_changed = True
                     yield turn
                 self._follow_in(cycle, turn)
             if has_changed or self._anybody_steps_aside(cycle, turns):
-                self._nominated = self._chosen()
+                self._nominated = self.chosen()
                 for line in self._in_plan.values():
                     line.is_asked_again |= line.was_skipped
             elif self._promises != promises:
-                self._nominated = self._chosen()
+                self._nominated = self.chosen()
             cycle += 1
-
-    def _keep_promises(self) -> Iterator[Turn]:
-        """Yield the turns of those who have what was promised to them, if promises are kept."""
-        for turn in self._view.promised.in_order():
-            queue = turn.nomination.waiting.queue
-            if self._view.fits_now(queue, turn.kept):
-                admitted = turn._replace(outcome="admitted")
-                yield admitted
-                self._promises.pop(turn.nomination.waiting.name, None)
-                self._view.admit(self._holder(admitted))
-            else:
-                self.last[turn.nomination.waiting.name] = turn
-                self._in_plan[queue] = LineInPlan(self._view.lines[queue])
-                self._in_plan[queue].close()
-
-    def _as_of_now(self, turn: Turn) -> Turn:
-        """Return what comes of *turn* while those who were told to leave have not left yet."""
-        if turn.outcome != "admitted" or not self._view.keeps_promises:
-            return turn
-        if self._view.fits_now(turn.nomination.waiting.queue, turn.kept):
-            return turn
-        return turn._replace(outcome="preempting")  # of some who leave for others, or nobody
 
     def leaving(self) -> frozenset[WorkloadName]:
         """Return who was told to leave, in this plan or before."""
         return frozenset(self._view.leaving)
-
-    def _chosen(self) -> dict[WorkloadName, Nomination]:
-        """Return those that preempt: they have chosen. Promises are kept without a nomination."""
-        if self._view.keeps_promises:
-            return {}
-        return {turn.nomination.waiting.name: turn.nomination for turn in self.preempting()}
 
     def _next_cycle(self, cycle: int) -> tuple[int, list[Kind]] | None:
         """Return the next cycle in which somebody is not known to be refused, and which kinds."""
@@ -242,9 +211,6 @@ class QuickRounds(Rounds):
                 for holder in self._tell_targets(turn):
                     view.tell_to_leave(holder)
                 line.preempting = waiting.name
-                if view.keeps_promises:
-                    view.promise(waiting, self._promises[waiting.name])
-                    line.close()
             case "nofit" | "nocandidates":
                 self._promises.pop(waiting.name, None)
                 line.left.remove(view.kind_of(waiting))

@@ -9,6 +9,7 @@ from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
@@ -66,11 +67,9 @@ class Rounds(ABC):
         own = () if promise is None else leaving.intersection(promise.waits_for)
         return sorted(own or leaving)
 
-    def _changes(self, turn: Turn) -> bool:
-        """Return whether others may fare otherwise after *turn*, as long as nobody steps aside."""
-        if turn.outcome == "preempting" and self._settings.keeps_promises:
-            return True
-        return turn.outcome == "admitted" or bool(self.newly_told(turn))
+    def chosen(self) -> dict[WorkloadName, Nomination]:
+        """Return those that preempt as they were nominated, where they have chosen for good."""
+        return {turn.nomination.waiting.name: turn.nomination for turn in self.preempting()}
 
     def _tell_targets(self, turn: Turn) -> list[Holder]:
         """Return whom *turn* tells to leave now, and note what is promised for that."""

@@ -14,7 +14,7 @@ from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Waiting
-from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.pending_line import shape_of
@@ -56,6 +56,7 @@ class TreeView:
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
         self._kinds: dict[WorkloadName, Kind] = {}  # of those who wait
+        self._started: list[Holder] = []  # in this plan, and nobody may ask them yet
         self._unsettled: set[QueueName] = set()  # in which something else may be promised now
 
     def read(self, name: WorkloadName, now: Known | None) -> None:
@@ -158,18 +159,25 @@ class TreeView:
         assert isinstance(known, InLine), name
         return known.waiting
 
-    def fits_now(self, queue: QueueName, usage: Usage) -> bool:
-        """Return whether all of *usage* is available before anybody else has left."""
-        return not self.present.lacking(queue, usage)
-
     def admit(self, holder: Holder) -> None:
-        """Let one who waits have quota."""
-        kept = self.promised.turns.get(holder.queue)
-        if kept is not None and kept.nomination.waiting.name == holder.name:
-            self.promised.drop(holder.queue)
+        """Let one who waits have quota; where promises are kept, it is counted already."""
         self._drop(self.waiting(holder.name))
-        self._put_in(holder)
         self.decided.add(holder.name)
+        if not self.keeps_promises:
+            self._put_in(holder)
+            return
+        self._known[holder.name] = holder
+        self._started.append(holder)
+        self.present.charge_axes(holder.queue, holder.usage)
+        if self.promised.turns.pop(holder.queue, None) is None:
+            self._used_otherwise(holder, is_less=False)
+
+    def end_plan(self) -> None:
+        """Let those be asked from now on who started."""
+        for holder in self._started:
+            self.snapshot.seat(holder)
+            self._used_otherwise(holder, is_less=False)
+        self._started.clear()
 
     def tell_to_leave(self, holder: Holder) -> None:
         """Let one who has quota be told to leave."""

@@ -12,8 +12,8 @@ from fairlead.policy.kueue.demands import DemandReader, Eligibilities
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.nomination import Nominator
 from fairlead.policy.kueue.pending_line import PendingLine
+from fairlead.policy.kueue.plain_rounds import PlainRounds
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.tree_rounds import TreeRounds
 from fairlead.policy.kueue.wait_reasons import PENDING_EVALUATION, WAITING_FOR_QUOTA, WaitReasons
 
 BEHIND_HEAD: Final = "BehindHead"
@@ -28,7 +28,7 @@ class Waits:
     def __init__(
         self,
         state: ClusterState,
-        rounds: TreeRounds,
+        rounds: PlainRounds,
         settings: KueueSettings,
         demands: DemandReader,
         now_ms: int,
