@@ -13,10 +13,10 @@ from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.nomination import Nominator
+from fairlead.policy.kueue.plain_rounds import PlainRounds
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
-from fairlead.policy.kueue.tree_rounds import TreeRounds
 from fairlead.policy.kueue.waits import QUOTA_IS_KEPT
 
 
@@ -110,7 +110,7 @@ class KueueJobView:
                 if holder.name in later:
                     snapshot.let_leave(holder)
 
-    def _tree(self) -> TreeRounds | None:
+    def _tree(self) -> PlainRounds | None:
         for rounds in self._rounds:
             if self.workload.queue in rounds.snapshot.rules:
                 return rounds

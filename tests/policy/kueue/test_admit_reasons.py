@@ -65,7 +65,7 @@ STORIES = {
 def test_a_workload_is_told_by_what_right_it_has_quota(story: str) -> None:
     held, usage, expected = STORIES[story]
     world = read_world("red: cpu memory", QUEUES, HELD + held if held else "", HEADS)
-    reason = admit_reason(world.snapshot(), world.axes(), QueueName("a"), usage)
+    reason = admit_reason(world.snapshot().tree, world.axes(), QueueName("a"), usage)
     assert told(reason) == expected
 
 
@@ -76,7 +76,7 @@ def test_every_number_that_is_told_holds(world: CycleWorld) -> None:
         if nomination.assignment is None:
             continue
         queue, usage = nomination.waiting.queue, nomination.assignment.usage
-        reason = admit_reason(snapshot, axes, queue, usage)
+        reason = admit_reason(snapshot.tree, axes, queue, usage)
         assert all(each.holds() for each in reason.comparisons)
         snapshot.charge(queue, usage)
         numbers = [number for number, _ in usage]

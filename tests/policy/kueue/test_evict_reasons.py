@@ -49,9 +49,14 @@ def reasons(world: CycleWorld, nomination: Nomination | None = None) -> dict[Wor
     """Why each target of the first head gives way."""
     nomination = nomination or world.nominations()[0]
     return {
-        target.holder.name: evict_reason(world.snapshot(), world.axes(), nomination, target)
-        for target in nomination.targets
+        target.holder.name: reason_for(world, nomination, target) for target in nomination.targets
     }
+
+
+def reason_for(world: CycleWorld, nomination: Nomination, target: Target) -> Reason:
+    snapshot = world.snapshot()
+    rules = snapshot.rules[nomination.waiting.queue]
+    return evict_reason(snapshot.tree, world.axes(), rules, nomination, target)
 
 
 def world_of(
@@ -131,7 +136,7 @@ def test_borrowers_of_weight_0_are_told_apart_before_weights(
     holder = Holder(WorkloadName("k"), QueueName("b"), 0, ((0, 1),), 0, 0)
     target = Target(holder=holder, reason="InCohortFairSharing", compared=compared)
     world = world_of(FAIR_SIDES, "k b 9 red/cpu=12", "cpu=6")
-    reason = evict_reason(world.snapshot(), world.axes(), world.nominations()[0], target)
+    reason = reason_for(world, world.nominations()[0], target)
     sign = "<" if strategy == "LessThanInitialShare" else "<="
     assert told(reason)[1:] == [
         f"later share without weight of a 150 {sign} {told_of} at b",

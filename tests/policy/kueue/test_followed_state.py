@@ -7,12 +7,14 @@ from types import MappingProxyType
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import WorkloadFinished, WorkloadStopped
+from fairlead.model.events import WorkloadChanged, WorkloadFinished, WorkloadStopped
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.followed_state import may_be_followed
 from fairlead.policy.kueue.policy import KueuePolicy
@@ -33,13 +35,14 @@ class History:
     queues = (3, 6)
     at_once = (1, 1, 5)  # how many come
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, faithful: bool) -> None:
         self.chance = Random(seed)
         self.groups = self.chance.choice(("gpu:any", "gpu:any", "cpu,gpu:any"))
         self.settings = KueueSettings(
             fair_sharing=True,
             strategies=self.chance.choice(STRATEGIES),
             options=KueueOptions(min_run_time_ms=self.chance.choice(RUN_TIMES_MS)),
+            faithful=faithful,
         )
         self.policy = KueuePolicy(self.settings)
         self.now_ms = NOW_MS
@@ -139,14 +142,32 @@ class LargerHistory(History):
     at_once = (1, 2, 9)
 
 
+class SlowHistory(LargerHistory):
+    """The same where some take their time to leave, and some are promised nobody knows what."""
+
+    def step(self) -> None:
+        """Let something happen, or let a workload say that others leave for it."""
+        waiting = sorted(self.state.workloads.keys() - self.state.runs.keys())
+        if waiting and self.chance.random() < 0.1:
+            workload = self.state.workloads[self.chance.choice(waiting)]
+            assert isinstance(workload.extension, KueueWorkload)
+            extension = replace(workload.extension, preempting=True, promise=None)
+            self.state.apply(WorkloadChanged(replace(workload, extension=extension)))
+        super().step()
+
+    def _let_leave(self, name: WorkloadName) -> None:
+        if self.chance.random() < 0.5:
+            super()._let_leave(name)
+
+
 class OverusedHistory(History):
     """The same where others than the policy let workloads start, so that too much may be used.
 
     Of most of its quota a queue lends nothing: it has that for its own, unless too much is used.
     """
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
+    def __init__(self, seed: int, *, faithful: bool) -> None:
+        super().__init__(seed, faithful=faithful)
         self.groups = "cpu,gpu:any"
         self.state = build(self._queues(), (), self.groups)
 
@@ -172,8 +193,10 @@ class OverusedHistory(History):
         super().step()
 
 
-def live(seed: int, kind: type[History] = History) -> tuple[int, ClusterState]:
-    history = kind(seed)
+def live(
+    seed: int, kind: type[History] = History, *, faithful: bool = False
+) -> tuple[int, ClusterState]:
+    history = kind(seed, faithful=faithful)
     changes = 0
     for _ in range(STEPS):
         history.step()
@@ -181,28 +204,42 @@ def live(seed: int, kind: type[History] = History) -> tuple[int, ClusterState]:
     return changes, history.state
 
 
+in_both_modes = pytest.mark.parametrize("faithful", [False, True], ids=["ours", "faithful"])
+
+
+@in_both_modes
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**40))
-def test_one_that_follows_a_state_decides_as_a_fresh_one(seed: int) -> None:
-    live(seed)
+@given(seed=st.integers(0, 2**40))
+def test_one_that_follows_a_state_decides_as_a_fresh_one(faithful: bool, seed: int) -> None:
+    live(seed, faithful=faithful)
 
 
+@in_both_modes
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**40))
-def test_so_it_does_where_several_preempt_at_once(seed: int) -> None:
-    live(seed, LargerHistory)
+@given(seed=st.integers(0, 2**40))
+def test_so_it_does_where_several_preempt_at_once(faithful: bool, seed: int) -> None:
+    live(seed, LargerHistory, faithful=faithful)
 
 
+@in_both_modes
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**40))
-@example(377)  # one comes to lack what it counted on as its own
-@example(868)
-def test_so_it_does_where_more_is_used_than_there_is(seed: int) -> None:
-    live(seed, OverusedHistory)
+@given(seed=st.integers(0, 2**40))
+def test_so_it_does_where_some_take_their_time_to_leave(faithful: bool, seed: int) -> None:
+    live(seed, SlowHistory, faithful=faithful)
 
 
-def test_the_histories_are_full_of_changes_and_of_workloads_that_wait() -> None:
-    lives = [live(seed) for seed in range(5)]
+@in_both_modes
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**40))
+@example(seed=377)  # one comes to lack what it counted on as its own
+@example(seed=868)
+def test_so_it_does_where_more_is_used_than_there_is(faithful: bool, seed: int) -> None:
+    live(seed, OverusedHistory, faithful=faithful)
+
+
+@in_both_modes
+def test_the_histories_are_full_of_changes_and_of_workloads_that_wait(faithful: bool) -> None:
+    lives = [live(seed, faithful=faithful) for seed in range(5)]
     assert sum(changes for changes, _ in lives) > STEPS
     assert sum(len(state.workloads) - len(state.runs) for _, state in lives) > STEPS
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -253,23 +254,34 @@ def test_nobody_is_told_to_leave_for_nothing(world: PlanWorld) -> None:
                     assert answer.reason.comparisons or answer.reason.names or answer.claims
 
 
+@settings(max_examples=60)
+@given(plan_worlds())
+def test_in_our_own_mode_nobody_starts_and_is_told_to_leave_in_one_plan(world: PlanWorld) -> None:
+    for _, planned in follow(world._replace(settings=replace(world.settings, faithful=False))):
+        started = {each.workload for each in planned.decisions if isinstance(each, Start)}
+        told = {each.workload for each in planned.decisions if isinstance(each, Evict)}
+        assert not started & told
+
+
 @settings(max_examples=80)
 @given(plan_worlds(has_options=False))
 def test_no_victim_is_needless(world: PlanWorld) -> None:
     """If one of those for whom somebody waits stayed, there would be no room for it.
 
-    Looked at where no two wait for the same. Without fair sharing a claim that may not borrow has
-    no room either if it would have to.
+    Looked at where no two wait for the same, and by who told them to leave. Without fair sharing a
+    claim that may not borrow has no room either if it would have to.
     """
     for state, planned in follow(world):
         promises = [each for each in planned.decisions if isinstance(each, Reserve)]
+        tellers = {each.beneficiary for each in planned.decisions if isinstance(each, Evict)}
         waited_for = Counter(name for each in promises for name in each.waits_for)
         uses = {name: all_of(state, name) for name in state.runs}
         for each in planned.decisions:
             if isinstance(each, Start):
                 uses[each.workload] = charged(state, each)
         for promise in promises:
-            if all(waited_for[name] == 1 for name in promise.waits_for):
+            is_own = promise.workload in tellers
+            if is_own and all(waited_for[name] == 1 for name in promise.waits_for):
                 check_promise(state, world, promise, uses)
 
 

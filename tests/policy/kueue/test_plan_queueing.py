@@ -170,7 +170,7 @@ q    -      2     LowerPriority
 def test_who_preempts_stays_first_although_somebody_more_important_comes() -> None:
     """Low is told to leave for mid. Before it has left, top comes: it stands behind mid.
 
-    Mid gets what was made for it; only then top may ask, and asks mid.
+    Mid gets what was made for it; only then top may ask, and asks mid, once mid has started.
     """
     state = cluster(
         PREEMPTION,
@@ -182,14 +182,14 @@ def test_who_preempts_stays_first_although_somebody_more_important_comes() -> No
     )
     apply(state, plan(state))
     add(state, {"name": "top", "queue": "q", "asks": "2", "priority": "9", "created": "3"})
-    first, second, *_ = cycles(state, CLASSICAL)
+    first, second, third, *_ = cycles(state, CLASSICAL)
     assert first == ["reserve mid until low left", "wait top: BehindHead"]
     assert second == [
         "start mid",
-        "evict mid for top: InClusterQueue",
-        "reserve top until mid left",
-        "wait low: BehindHead",
+        "wait top: WaitingForQuota",
+        "wait low: WaitingForQuota",
     ]
+    assert third[0] == "evict mid for top: InClusterQueue"
 
 
 def test_without_having_preempted_the_more_important_is_first() -> None:

@@ -2,22 +2,21 @@
 
 from typing import Final
 
+from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Term
 from fairlead.policy.kueue.holder import Usage
-from fairlead.policy.kueue.snapshot import Snapshot
 
 WITHIN_QUOTA: Final = "WithinQuota"
 OVER_QUOTA: Final = "OverQuota"
 
 
-def admit_reason(snapshot: Snapshot, axes: QuotaAxes, queue: QueueName, usage: Usage) -> Reason:
-    """Return by what right *usage* is charged to *queue*; *snapshot* does not count it yet.
+def admit_reason(tree: QuotaTree, axes: QuotaAxes, queue: QueueName, usage: Usage) -> Reason:
+    """Return by what right *usage* is charged to *queue*; *tree* does not count it yet.
 
     Where it borrows, it is also told what is available, and where in the tree that ends: less than
     is asked for, if others have to leave first. Cost: O(depth^2) for each axis that is borrowed.
     """
-    tree = snapshot.tree
     within: list[Comparison] = []
     over: list[Comparison] = []
     for number, amount in usage:
@@ -31,7 +30,7 @@ def admit_reason(snapshot: Snapshot, axes: QuotaAxes, queue: QueueName, usage: U
             right=Term("quota", quota),
         )
         if is_over:
-            over += [compared, _against_available(snapshot, axes, queue, number, amount)]
+            over += [compared, _against_available(tree, axes, queue, number, amount)]
         else:
             within.append(compared)
     code = OVER_QUOTA if over else WITHIN_QUOTA
@@ -39,11 +38,11 @@ def admit_reason(snapshot: Snapshot, axes: QuotaAxes, queue: QueueName, usage: U
 
 
 def _against_available(
-    snapshot: Snapshot, axes: QuotaAxes, queue: QueueName, number: int, amount: int
+    tree: QuotaTree, axes: QuotaAxes, queue: QueueName, number: int, amount: int
 ) -> Comparison:
-    available = max(0, snapshot.tree.available_on(queue, number))
+    available = max(0, tree.available_on(queue, number))
     return Comparison(
-        queue=QueueName(snapshot.tree.ends_at(queue, number)),
+        queue=QueueName(tree.ends_at(queue, number)),
         axis=axes.axes[number],
         left=(Term("request", amount),),
         relation="<=" if amount <= available else ">",

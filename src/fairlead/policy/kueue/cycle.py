@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.classical_order import ClassicalOrder
 from fairlead.policy.kueue.flavor_assignment import Assignment, Mode, Waiting
-from fairlead.policy.kueue.head import order_gates
+from fairlead.policy.kueue.head import Head, order_gates
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.settings import KueueSettings
@@ -44,6 +44,9 @@ class Turn(NamedTuple):
 
 class Order(Protocol):
     """Says whose turn is next, and is told where use has changed."""
+
+    def enter(self, head: Head) -> None:
+        """Let one more have a turn."""
 
     def pop(self) -> WorkloadName | None:
         """Return the next head; None if all had their turn."""
@@ -137,9 +140,8 @@ class KueueCycle:
         """Let a head that could be met have what it needs, if that is still there."""
         queue = nomination.waiting.queue
         if nomination.mode() is Mode.PREEMPT and not nomination.targets:
-            if self._snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
-                return Turn(nomination, "nocandidates")
-            return self._keep(nomination, "nocandidates", self._reserved(queue, assignment))
+            kept = set_aside_for(self._snapshot, queue, assignment)
+            return self._keep(nomination, "nocandidates", kept)
         if not fits_once_left(self._without_victims(), nomination):
             return Turn(nomination, "skipped")
         if nomination.targets and self._later is None:
@@ -169,18 +171,21 @@ class KueueCycle:
             self._later.charge(queue, usage)
         return Turn(nomination, outcome, usage)
 
-    def _reserved(self, queue: QueueName, assignment: Assignment) -> Usage:
-        """Return how much is set aside for a head that nobody gives way to: within its limits.
 
-        It keeps others from taking that first. One that may always reclaim needs no such care.
-        """
-        is_borrowing = assignment.borrow > 0
-        reserved = []
-        for axis, amount in assignment.usage:
-            room = self._snapshot.room_under_limits(queue, axis, is_borrowing=is_borrowing)
-            kept = amount if room is None else min(amount, room)
-            reserved.append((axis, kept if is_borrowing else max(0, kept)))
-        return tuple(reserved)
+def set_aside_for(snapshot: Snapshot, queue: QueueName, assignment: Assignment) -> Usage:
+    """Return how much is set aside for a head that nobody gives way to: within its limits.
+
+    It keeps others from taking that first. One that may always reclaim needs no such care.
+    """
+    if snapshot.rules[queue].preemption.reclaim_within_cohort == "Any":
+        return ()
+    is_borrowing = assignment.borrow > 0
+    kept = []
+    for axis, amount in assignment.usage:
+        room = snapshot.room_under_limits(queue, axis, is_borrowing=is_borrowing)
+        most = amount if room is None else min(amount, room)
+        kept.append((axis, most if is_borrowing else max(0, most)))
+    return tuple(kept)
 
 
 def fits_once_left(snapshot: Snapshot, nomination: Nomination) -> bool:

@@ -2,12 +2,13 @@
 
 from typing import Final
 
+from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QuotaAxes
 from fairlead.model.plan import Comparison, Reason, SideShare, Term
+from fairlead.model.queue import ClusterQueue
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.nomination import Nomination
-from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import ShareComparison, Target
 
 IN_CLUSTER_QUEUE: Final = "InClusterQueue"
@@ -17,22 +18,23 @@ IN_COHORT_RECLAIM_WHILE_BORROWING: Final = "InCohortReclaimWhileBorrowing"
 
 
 def evict_reason(
-    snapshot: Snapshot, axes: QuotaAxes, nomination: Nomination, target: Target
+    tree: QuotaTree, axes: QuotaAxes, rules: ClusterQueue, nomination: Nomination, target: Target
 ) -> Reason:
     """Return why *target* gives way to the workload of *nomination*.
 
-    In *snapshot* nobody has left yet, and the workload has nothing; earlier turns count.
+    In *tree* nobody has left yet, and the workload has nothing; earlier turns count. *rules* are
+    those of its queue.
     """
     match target.reason:
         case "InClusterQueue":
             return _in_cluster_queue(nomination.waiting, target.holder)
         case "InCohortReclamation":
-            return _in_cohort_reclamation(snapshot, axes, nomination, target.holder)
+            return _in_cohort_reclamation(tree, axes, nomination, target.holder)
         case "InCohortFairSharing":
             assert target.compared is not None, "shares decided"
             return _in_cohort_fair_sharing(target.compared)
         case "InCohortReclaimWhileBorrowing":
-            return _in_cohort_reclaim_while_borrowing(snapshot, nomination.waiting, target.holder)
+            return _in_cohort_reclaim_while_borrowing(rules, nomination.waiting, target.holder)
 
 
 def _in_cluster_queue(waiting: Waiting, holder: Holder) -> Reason:
@@ -49,11 +51,11 @@ def _in_cluster_queue(waiting: Waiting, holder: Holder) -> Reason:
 
 
 def _in_cohort_reclamation(
-    snapshot: Snapshot, axes: QuotaAxes, nomination: Nomination, holder: Holder
+    tree: QuotaTree, axes: QuotaAxes, nomination: Nomination, holder: Holder
 ) -> Reason:
     """Return on which of the axes that lack the queue of *holder* borrows."""
     assert nomination.assignment is not None, "who preempts has flavors"
-    tree, queue = snapshot.tree, holder.queue
+    queue = holder.queue
     compared = [
         Comparison(
             queue=queue,
@@ -112,10 +114,10 @@ def _in_cohort_fair_sharing(compared: ShareComparison) -> Reason:
 
 
 def _in_cohort_reclaim_while_borrowing(
-    snapshot: Snapshot, waiting: Waiting, holder: Holder
+    rules: ClusterQueue, waiting: Waiting, holder: Holder
 ) -> Reason:
     compared = [_priorities(waiting, holder)]
-    borrowing = snapshot.rules[waiting.queue].preemption.borrow_within_cohort
+    borrowing = rules.preemption.borrow_within_cohort
     if borrowing.max_priority_threshold is not None:
         compared.append(
             Comparison(

@@ -12,11 +12,12 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, Promise, Workload
+from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door, is_active
 from fairlead.policy.kueue.quick_rounds import QuickRounds
+from fairlead.policy.kueue.quick_turns import QuickTurns
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.kueue.snapshots import empty_snapshot, holder_of, rules_of, trees_of
 from fairlead.policy.kueue.tree_decisions import TreeDecisions
@@ -28,7 +29,6 @@ def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
     """Return whether changes of *state* can be followed under *settings*. Cost: its queues."""
     is_plain = (
         settings.fair_sharing
-        and not settings.keeps_promises
         and settings.admission_fair_sharing is None
         and not settings.feature_gates
         and settings.options == KueueOptions(min_run_time_ms=settings.options.min_run_time_ms)
@@ -69,6 +69,7 @@ class FollowedState:
         self._seen_in: dict[WorkloadName, TreeView] = {}
         self._backing_off: set[WorkloadName] = set()
         self._told_off: set[WorkloadName] = set()  # by their owners, though they have quota
+        self._shrinking: set[WorkloadName] = set()  # who may be admitted in part
         self._protected: list[tuple[int, WorkloadName]] = []  # a heap: until when, and perhaps who
 
     @property
@@ -85,15 +86,15 @@ class FollowedState:
     def changes(self, now_ms: int) -> list[Decision] | None:
         """Return what a plan changes; None if it has to be made in full."""
         self._catch_up(now_ms)
-        if self._told_off:
+        if self._told_off or (self._shrinking and self._settings.keeps_promises):
             return None
         decisions: list[Decision] = []
         for view in self._views:
+            view.settle_promises()
             if not view.is_at_rest():
                 restraints = ClaimRestraints(self._state, self._settings, now_ms)
-                rounds = QuickRounds(
-                    view, self._state.axes, self._settings, restraints, self._promises(view)
-                )
+                kind = QuickTurns if self._settings.keeps_promises else QuickRounds
+                rounds = kind(view, self._state.axes, self._settings, restraints)
                 decisions += TreeDecisions(self._state, rounds).decisions()
         return decisions
 
@@ -116,6 +117,7 @@ class FollowedState:
     def _read(self, name: WorkloadName, now_ms: int) -> None:
         self._backing_off.discard(name)
         self._told_off.discard(name)
+        self._shrinking.discard(name)
         workload = self._state.workloads.get(name)
         before = self._seen_in.pop(name, None)
         view = None if workload is None else self._by_queue.get(workload.queue)
@@ -142,19 +144,12 @@ class FollowedState:
             self._backing_off.add(name)
         if refusal is not None or not workload.pod_count():
             return None
-        rules = self._rules(workload.queue)
-        return InLine(self._demands.waiting(workload, rules), is_preempting(workload))
+        waiting = self._demands.waiting(workload, self._rules(workload.queue))
+        if waiting.may_shrink():
+            self._shrinking.add(name)
+        extension = workload.extension
+        promise = extension.promise if isinstance(extension, KueueWorkload) else None
+        return InLine(waiting, is_preempting(workload), promise)
 
     def _rules(self, queue: QueueName) -> ClusterQueue:
         return self._by_queue[queue].snapshot.rules[queue]
-
-    def _promises(self, view: TreeView) -> dict[WorkloadName, Promise]:
-        """Return what earlier plans promised to those who preempt, as far as it is known."""
-        promises = {}
-        for line in view.preempting.values():
-            name = line.first_preempting()
-            assert name is not None, "a line in which somebody preempts"
-            extension = self._state.workloads[name].extension
-            if isinstance(extension, KueueWorkload) and extension.promise is not None:
-                promises[name] = extension.promise
-        return promises

@@ -57,12 +57,17 @@ class PendingLine:
         way. With StrictFIFO it stays. If others were to give way to it, it has no right any more.
         """
         self.preempting = None
-        if self._rules.queueing_strategy == "StrictFIFO":
+        if self.is_blocked_by_its_head:
             return
         for each in self._alike[self.shape(name)]:
             if each.name not in self._passed:
                 self._passed[each.name] = None
                 self._set_aside.append(each)
+
+    @property
+    def is_blocked_by_its_head(self) -> bool:
+        """Whether nobody passes a head that cannot be admitted."""
+        return self._rules.queueing_strategy == "StrictFIFO"
 
     def not_admitted(self) -> Iterator[tuple[Waiting, Waiting | None]]:
         """Yield who is left, and behind whom; behind None: it had its turn itself."""

@@ -17,11 +17,13 @@ from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.followed_state import FollowedState
 from fairlead.policy.kueue.pending_line import PendingLine
 from fairlead.policy.kueue.pending_order import pending_order
+from fairlead.policy.kueue.plain_rounds import PlainRounds
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.snapshots import snapshots
 from fairlead.policy.kueue.tree_decisions import TreeDecisions
 from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.tree_turns import TreeTurns
 from fairlead.policy.kueue.use_ordered_line import UseOrderedLine
 from fairlead.policy.kueue.waits import Waits
 from fairlead.policy.kueue.workload_facts import is_preempting
@@ -74,7 +76,7 @@ class KueuePolicy:
 
     def plan_with_rounds(
         self, state: ClusterState, now_ms: int
-    ) -> tuple[Plan, tuple[TreeRounds, ...]]:
+    ) -> tuple[Plan, tuple[PlainRounds, ...]]:
         """Return the plan, and of each tree in which somebody waits the cycles that led to it.
 
         They are over, so that their snapshots stand as the plan leaves them.
@@ -109,7 +111,7 @@ class _Planning:
         self._uses = admission_uses(state, settings, now_ms)
         self._demands = DemandReader(state, settings)
         self._restraints = ClaimRestraints(state, settings, now_ms)
-        self._over: list[tuple[list[Wait], TreeRounds, dict[QueueName, PendingLine]]] = []
+        self._over: list[tuple[list[Wait], PlainRounds, dict[QueueName, PendingLine]]] = []
 
     def looked_at_the_clock(self) -> bool:
         """Return whether at another time something else might have been decided."""
@@ -127,14 +129,14 @@ class _Planning:
             refused: list[Wait] = []
             lines = self._lines(snapshot, refused)
             promises = self._promises(lines.values())
-            rounds = TreeRounds(
+            rounds = (TreeTurns if self._settings.keeps_promises else TreeRounds)(
                 snapshot, self._state.axes, self._settings, lines, self._restraints, promises
             )
             decisions += TreeDecisions(self._state, rounds).decisions()
             self._over.append((refused, rounds, lines))
         return decisions
 
-    def rounds(self) -> Iterator[TreeRounds]:
+    def rounds(self) -> Iterator[PlainRounds]:
         """Yield the cycles of each tree, once the changes are known."""
         for _, rounds, _ in self._over:
             yield rounds

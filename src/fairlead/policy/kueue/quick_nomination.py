@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import QueueName, QuotaAxes
+from fairlead.model.workload import Promise
 from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting
@@ -83,6 +84,23 @@ class QuickNominator:
                 self._known.clear()
             facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
         return facts
+
+    def as_promised(
+        self, head: Waiting, shape: Hashable, promise: Promise | None
+    ) -> Nomination | None:
+        """Return *head* as if there were room for what it was promised; None: it never has.
+
+        Law: if there is, that is what `kept_promise` finds. Nobody may have fewer pods.
+        """
+        _, counts, assignment = self._facts(head, shape)
+        if assignment is None:
+            return None
+        if promise is not None:
+            is_same = promise.counts == counts and len(promise.flavors) == len(counts)
+            pairs = zip(assignment.flavors, promise.flavors, strict=False)
+            if not is_same or not all(own.items() <= given.items() for own, given in pairs):
+                return None  # its pods are others by now
+        return Nomination(head, counts, assignment)
 
     def refuse_again(self, refused: Nomination) -> QuickNomination | None:
         """Return what one who was refused needs now if it plainly still is; None: to be looked at.

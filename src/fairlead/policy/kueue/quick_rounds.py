@@ -8,19 +8,18 @@ the order of turns alone, and not even there if nobody competes.
 from collections.abc import Container, Iterable, Iterator, Sequence
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
-from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.cycle import KueueCycle, Turn, fits_once_left
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.queue_line import LineInPlan
+from fairlead.policy.kueue.rounds import Rounds
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.tree_rounds import TreeRounds
 from fairlead.policy.kueue.tree_view import TreeView
 
 
-class QuickRounds(TreeRounds):
+class QuickRounds(Rounds):
     """The cycles of one tree that is remembered from plan to plan."""
 
     def __init__(
@@ -29,14 +28,12 @@ class QuickRounds(TreeRounds):
         axes: QuotaAxes,
         settings: KueueSettings,
         restraints: ClaimRestraints,
-        promises: dict[WorkloadName, Promise],
     ) -> None:
         """Begin with *view*, which follows what is decided."""
-        super().__init__(view.snapshot, axes, settings, {}, restraints, promises)
+        super().__init__(view.snapshot, view.present, axes, settings, restraints, view.promises())
         self._view = view
-        self._in_plan: dict[QueueName, LineInPlan] = {
-            name: LineInPlan(line) for name, line in view.preempting.items()
-        }
+        self._nominated: dict[WorkloadName, Nomination] = {}  # as they would be now
+        self._in_plan = {name: LineInPlan(line) for name, line in view.preempting.items()}
 
     def run(self) -> Iterator[Turn]:
         """Yield the turns that admit or evict somebody, each before the snapshot follows it.
@@ -55,12 +52,16 @@ class QuickRounds(TreeRounds):
                     yield turn
                 self._follow_in(cycle, turn)
             if has_changed or self._anybody_steps_aside(cycle, turns):
-                self._nominated = self._chosen()
+                self._nominated = self.chosen()
                 for line in self._in_plan.values():
                     line.is_asked_again |= line.was_skipped
             elif self._promises != promises:
-                self._nominated = self._chosen()
+                self._nominated = self.chosen()
             cycle += 1
+
+    def leaving(self) -> frozenset[WorkloadName]:
+        """Return who was told to leave, in this plan or before."""
+        return frozenset(self._view.leaving)
 
     def _next_cycle(self, cycle: int) -> tuple[int, list[Kind]] | None:
         """Return the next cycle in which somebody is not known to be refused, and which kinds."""
@@ -112,7 +113,7 @@ class QuickRounds(TreeRounds):
         assert able.assignment is not None, "who can proceed has flavors"
         if able.mode() is Mode.FIT:
             return Turn(able, "admitted", able.assignment.usage)
-        if fits_once_left(self.snapshot, able):
+        if fits_once_left(self.decided_on, able):
             return Turn(able, "preempting", able.assignment.usage)
         return Turn(able, "skipped")  # others were admitted since it chose
 
@@ -137,7 +138,7 @@ class QuickRounds(TreeRounds):
         turns keep is charged while they last: copying the snapshot would cost more than all that.
         """
         cycle = KueueCycle(
-            self.snapshot, self._axes, self._settings, self._view.nominator.look_again
+            self.decided_on, self._axes, self._settings, self._view.nominator.look_again
         )
         left = {each.waiting.name: each for each in able}
         all_fit = all(each.mode() is Mode.FIT for each in able)
@@ -154,7 +155,7 @@ class QuickRounds(TreeRounds):
             ):
                 break
         for turn in turns:
-            self.snapshot.discharge(turn.nomination.waiting.queue, turn.kept)
+            self.decided_on.discharge(turn.nomination.waiting.queue, turn.kept)
         return [*turns, *[Turn(each, "skipped") for each in left.values()]]
 
     def _nominate(self, head: Waiting) -> Nomination:
@@ -204,15 +205,11 @@ class QuickRounds(TreeRounds):
             case "admitted":
                 del self.last[waiting.name]
                 self._promises.pop(waiting.name, None)
-                holder = self._holder(turn)
-                self.snapshot.admit(holder)
-                view.admit(holder)
+                view.admit(self._holder(turn))
                 line.preempting = None
             case "preempting":
-                told = self.newly_told(turn)
-                self._let_give_way(turn)
-                for target in told:
-                    view.tell_to_leave(target.holder)
+                for holder in self._tell_targets(turn):
+                    view.tell_to_leave(holder)
                 line.preempting = waiting.name
             case "nofit" | "nocandidates":
                 self._promises.pop(waiting.name, None)

@@ -42,6 +42,7 @@ class Snapshot:
                 self.children.setdefault(parent, []).append(name)
         self._paths = {name: self._path(name) for name in parents}
         self.heights = self._heights()
+        self.roots = sorted(name for name, parent in parents.items() if parent is None)
         by_queue: dict[QueueName, list[Holder]] = {name: [] for name in rules}
         for holder in holders:
             by_queue[holder.queue].append(holder)
@@ -112,6 +113,11 @@ class Snapshot:
         self._lines[holder.queue] = self._lines[holder.queue].with_one(holder)
         self.standing.changed(holder.queue)
         self.charge(holder.queue, holder.usage)
+
+    def seat(self, holder: Holder) -> None:
+        """Let one be asked whose use is counted already."""
+        self._lines[holder.queue] = self._lines[holder.queue].with_one(holder)
+        self.standing.changed(holder.queue)
 
     def let_be_evicted(self, holder: Holder) -> None:
         """Note that one who has quota was told to leave: it is the first to be asked now."""

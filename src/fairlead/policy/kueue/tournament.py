@@ -51,19 +51,24 @@ class Tournament:
         self._entries: dict[QueueName, _Entry] = {}  # the valid one of each side that has one
         self._lines: dict[QueueName, list[_Entry]] = defaultdict(list)  # heaps, also with old ones
         self._changed: set[QueueName] = set()
-        roots: set[QueueName] = set()
+        self._roots = snapshot.roots
         cohorts: set[QueueName] = set()
         for head in heads:
-            assert head.queue not in self._heads, f"{head.queue} has two heads"
-            self._heads[head.queue] = head
-            self._ties[head.queue] = gates.is_behind(head), gates.seniority(head)
+            self._take_in(head)
             self._enter(head.queue, head, head.usage)
-            path = snapshot.path(head.queue)
-            roots.add(path[-1])
-            cohorts.update(path[1:])
+            cohorts.update(snapshot.path(head.queue)[1:])
         for cohort in sorted(cohorts, key=snapshot.heights.__getitem__):
             self._settle(cohort)
-        self._roots = sorted(roots, reverse=True)
+
+    def enter(self, head: Head) -> None:
+        """Let one more compete, the only one of its ClusterQueue."""
+        self._take_in(head)
+        self._changed.add(head.queue)
+
+    def _take_in(self, head: Head) -> None:
+        assert head.queue not in self._heads, f"{head.queue} has two heads"
+        self._heads[head.queue] = head
+        self._ties[head.queue] = self._gates.is_behind(head), self._gates.seniority(head)
 
     def pop(self) -> WorkloadName | None:
         """Return the next head; None if all had their turn.
@@ -73,14 +78,13 @@ class Tournament:
         for queue in self._changed:
             self._judge_again(queue)
         self._changed.clear()
-        while self._roots:
-            winner = self._entries.get(self._roots[-1])
+        for root in self._roots:
+            winner = self._entries.get(root)
             if winner is not None:
                 head = winner.head
                 del self._heads[head.queue]
                 self.changed(head.queue)
                 return head.name
-            self._roots.pop()
         return None
 
     def changed(self, queue: QueueName) -> None:

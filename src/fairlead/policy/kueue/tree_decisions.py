@@ -12,7 +12,7 @@ from fairlead.policy.kueue.admit_reasons import admit_reason
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.evict_reasons import evict_reason
 from fairlead.policy.kueue.nomination import Nomination
-from fairlead.policy.kueue.tree_rounds import TreeRounds
+from fairlead.policy.kueue.rounds import Rounds
 
 WAITING_FOR_PREEMPTED: Final = "WaitingForPreemptedWorkloads"
 
@@ -20,7 +20,7 @@ WAITING_FOR_PREEMPTED: Final = "WaitingForPreemptedWorkloads"
 class TreeDecisions:
     """Puts down what becomes of the workloads of one tree."""
 
-    def __init__(self, state: ClusterState, rounds: TreeRounds) -> None:
+    def __init__(self, state: ClusterState, rounds: Rounds) -> None:
         """Listen to *rounds*, which have not begun."""
         self._state = state
         self._rounds = rounds
@@ -53,7 +53,7 @@ class TreeDecisions:
     def _start(self, turn: Turn) -> Start:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who is admitted has flavors"
-        waiting, snapshot = nomination.waiting, self._rounds.snapshot
+        waiting = nomination.waiting
         placements = _placements(nomination)
         self._started[waiting.name] = placements
         return Start(
@@ -62,18 +62,19 @@ class TreeDecisions:
             flavors=nomination.assignment.flavors,
             charged=tuple(self._state.path(waiting.queue)),
             reason=admit_reason(
-                snapshot, self._state.axes, waiting.queue, nomination.assignment.usage
+                self._rounds.present, self._state.axes, waiting.queue, nomination.assignment.usage
             ),
         )
 
     def _evictions(self, turn: Turn) -> Iterator[Evict]:
+        rules = self._rounds.decided_on.rules[turn.nomination.waiting.queue]
         for target in self._rounds.newly_told(turn):
             yield Evict(
                 workload=target.holder.name,
                 pods=self._pods(target.holder.name),
                 beneficiary=turn.nomination.waiting.name,
                 reason=evict_reason(
-                    self._rounds.snapshot, self._state.axes, turn.nomination, target
+                    self._rounds.present, self._state.axes, rules, turn.nomination, target
                 ),
                 by_own_quota=target.by_own_quota,
             )

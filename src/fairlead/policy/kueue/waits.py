@@ -10,10 +10,11 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.claim_diagnosis import BORROWING_FORBIDDEN, diagnose_claim
 from fairlead.policy.kueue.demands import DemandReader, Eligibilities
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
+from fairlead.policy.kueue.kept_promises import once_they_have_left
 from fairlead.policy.kueue.nomination import Nominator
 from fairlead.policy.kueue.pending_line import PendingLine
+from fairlead.policy.kueue.plain_rounds import PlainRounds
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.kueue.tree_rounds import TreeRounds
 from fairlead.policy.kueue.wait_reasons import PENDING_EVALUATION, WAITING_FOR_QUOTA, WaitReasons
 
 BEHIND_HEAD: Final = "BehindHead"
@@ -28,7 +29,7 @@ class Waits:
     def __init__(
         self,
         state: ClusterState,
-        rounds: TreeRounds,
+        rounds: PlainRounds,
         settings: KueueSettings,
         demands: DemandReader,
         now_ms: int,
@@ -43,7 +44,7 @@ class Waits:
         self._as_it_is = WaitReasons(rounds.snapshot, state.axes, settings)
         self._as_kept = WaitReasons(rounds.as_kept(), state.axes, settings, rounds.snapshot)
         self._if_all_left = self._without_promises()
-        self._decided_on = rounds.as_decided()
+        self._decided_on = rounds.decided_on
         self._nominator = self._as_it_is.nominator
         if self._decided_on is not rounds.snapshot:
             self._nominator = Nominator(self._decided_on, state.axes, settings, stays=True)
@@ -103,12 +104,9 @@ class Waits:
 
     def _without_promises(self) -> WaitReasons | None:
         """Return the tree without those who leave, if others are kept from what they leave."""
-        leaving = self._rounds.snapshot.leaving()
-        if not (self._settings.keeps_promises and leaving):
+        if not (self._settings.keeps_promises and self._rounds.snapshot.leaving()):
             return None
-        later = self._rounds.snapshot.copy()
-        for holder in leaving:
-            later.let_leave(holder)
+        later = once_they_have_left(self._rounds.snapshot)
         return WaitReasons(later, self._state.axes, self._settings)
 
     def _would_fit_then(self, waiting: Waiting, lacking: Reason) -> bool:

@@ -1,0 +1,79 @@
+"""The turns of one tree without those of whom it is known that they cannot be met.
+
+Law: these are the turns of `TreeTurns` on the same tree.
+"""
+
+from collections.abc import Iterable
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.cycle import Turn
+from fairlead.policy.kueue.flavor_assignment import Waiting
+from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.kind import Kind
+from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.tree_view import TreeView
+from fairlead.policy.kueue.turn_by_turn import TurnByTurn
+
+
+class QuickTurns(TurnByTurn):
+    """The turns of one tree that is remembered from plan to plan."""
+
+    def __init__(
+        self, view: TreeView, axes: QuotaAxes, settings: KueueSettings, restraints: ClaimRestraints
+    ) -> None:
+        """Begin with *view*, which follows what is decided; its promises are settled."""
+        super().__init__(view.snapshot, view.present, axes, settings, restraints, view.promises())
+        self._view = view
+        self._left: dict[QueueName, list[Kind]] = {}  # who has not stepped aside, in order
+
+    def leaving(self) -> frozenset[WorkloadName]:
+        """Return who was told to leave, in this plan or before."""
+        return frozenset(self._view.leaving)
+
+    def _kept(self) -> list[Turn]:
+        return self._view.promised.in_order()
+
+    def _open(self) -> Iterable[QueueName]:
+        view = self._view
+        for kind in view.sleepers.hopeful():
+            if kind.queue not in self._left and kind.queue not in view.promised.turns:
+                self._left[kind.queue] = list(view.lines[kind.queue].order())
+        return list(self._left)
+
+    def _next_in(self, queue: QueueName) -> Nomination | None:
+        left = self._left[queue]
+        while left:
+            found = self._view.nominate(left[0].first())
+            if found.can_proceed():
+                return found
+            del left[0]
+        return None
+
+    def _nominate(self, head: Waiting) -> Nomination:
+        return self._view.nominate(head)
+
+    def _fits_now(self, queue: QueueName, usage: Usage) -> bool:
+        return not self.present.lacking(queue, usage)
+
+    def _refuse(self, nomination: Nomination) -> bool:
+        waiting = nomination.waiting
+        self._left[waiting.queue].remove(self._view.kind_of(waiting))
+        return True
+
+    def _admit(self, holder: Holder) -> None:
+        self._view.admit(holder)
+        left = self._left.get(holder.queue)
+        if left is not None:  # others may be the first of their kind now
+            self._left[holder.queue] = sorted([kind for kind in left if kind], key=Kind.place)
+
+    def _tell_to_leave(self, holder: Holder) -> None:
+        self._view.tell_to_leave(holder)
+
+    def _promise(self, nomination: Nomination) -> None:
+        waiting = nomination.waiting
+        self._view.promise(waiting, self._promises[waiting.name])
+
+    def _end(self) -> None:
+        self._view.end_plan()

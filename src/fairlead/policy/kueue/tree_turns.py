@@ -1,0 +1,118 @@
+"""The turns of one tree of quota, looked at anew."""
+
+from collections.abc import Iterable, Mapping
+
+from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
+from fairlead.model.workload import Promise
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.cycle import Turn, set_aside_for
+from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
+from fairlead.policy.kueue.holder import Holder, Usage
+from fairlead.policy.kueue.kept_promises import kept_promise
+from fairlead.policy.kueue.nomination import Nomination, Nominator
+from fairlead.policy.kueue.pending_line import PendingLine
+from fairlead.policy.kueue.plain_rounds import PlainRounds
+from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.turn_by_turn import TurnByTurn
+
+
+class TreeTurns(TurnByTurn, PlainRounds):
+    """The turns of one tree."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        axes: QuotaAxes,
+        settings: KueueSettings,
+        lines: Mapping[QueueName, PendingLine],
+        restraints: ClaimRestraints,
+        promises: Mapping[WorkloadName, Promise],
+    ) -> None:
+        """Begin as `PlainRounds` do."""
+        super().__init__(snapshot, axes, settings, lines, restraints, promises)
+        self._now = Nominator(snapshot, axes, settings)
+        self._later = Nominator(self.decided_on, axes, settings)
+        self._started: list[Holder] = []
+        self._blocked: list[Turn] = []  # of heads that keep something and step aside for nobody
+
+    def _kept(self) -> list[Turn]:
+        turns = []
+        for queue, line in self._lines.items():
+            head = line.head()
+            if head is None or line.preempting is None:
+                continue
+            kept = kept_promise(self._later, self.restrained(head), self._promises.get(head.name))
+            if kept is None or kept.assignment is None:
+                line.preempting = None
+                self._promises.pop(head.name, None)
+                continue
+            usage = kept.assignment.usage
+            self.decided_on.charge(queue, usage)
+            turns.append(Turn(kept, "preempting", usage))
+        return turns
+
+    def _open(self) -> Iterable[QueueName]:
+        return [queue for queue, line in self._lines.items() if line.preempting is None]
+
+    def _next_in(self, queue: QueueName) -> Nomination | None:
+        line = self._lines[queue]
+        while (head := line.head()) is not None:
+            found = self._nominate(head)
+            if found.can_proceed() or line.is_blocked_by_its_head:
+                return found
+            self._refuse(found)
+        return None
+
+    def _nominate(self, head: Waiting) -> Nomination:
+        """Return what *head* needs; who fits at once may have other flavors, or fewer pods."""
+        head = self.restrained(head)
+        groups = self.snapshot.rules[head.queue].resource_groups
+        if head.may_shrink() or any(len(group.flavors) > 1 for group in groups):
+            found = self._now.nominate(head)
+            assignment = found.assignment if found.mode() is Mode.FIT else None
+            if assignment is not None and self.decided_on.fits(head.queue, assignment.usage):
+                return found
+        return self._later.nominate(head)
+
+    def _fits_now(self, queue: QueueName, usage: Usage) -> bool:
+        return self.snapshot.fits(queue, usage)
+
+    def _refuse(self, nomination: Nomination) -> bool:
+        """Set one aside; with StrictFIFO it stays, and keeps what it could have from others."""
+        waiting, assignment = nomination.waiting, nomination.assignment
+        line = self._lines[waiting.queue]
+        turn = Turn(nomination, "nofit" if assignment is None else "nocandidates")
+        if line.is_blocked_by_its_head and assignment is not None:
+            kept = set_aside_for(self.decided_on, waiting.queue, assignment)
+            turn = turn._replace(kept=kept)
+            self.decided_on.charge(waiting.queue, kept)
+            self._blocked.append(turn)
+            self._changed_times += bool(kept)
+            self._order.changed(waiting.queue)
+        self.last[waiting.name] = turn
+        line.set_aside(waiting.name)
+        return not line.is_blocked_by_its_head
+
+    def _admit(self, holder: Holder) -> None:
+        self._lines[holder.queue].admit(holder.name)
+        self.snapshot.admit(holder)
+        if self.snapshot.uses is not None:
+            self.snapshot.uses.admit(holder.name, holder.usage)
+        self._started.append(holder)
+
+    def _tell_to_leave(self, holder: Holder) -> None:
+        self.snapshot.let_be_evicted(holder)
+        self.decided_on.let_leave(holder)
+
+    def _promise(self, nomination: Nomination) -> None:
+        waiting, assignment = nomination.waiting, nomination.assignment
+        assert assignment is not None, "who preempts has flavors"
+        self._lines[waiting.queue].preempting = waiting.name
+        self.decided_on.charge(waiting.queue, assignment.usage)
+
+    def _end(self) -> None:
+        for turn in self._blocked:
+            self.decided_on.discharge(turn.nomination.waiting.queue, turn.kept)
+        for holder in self._started:
+            self.decided_on.seat(holder)
