@@ -85,7 +85,7 @@ class TreeView:
     def settle_promises(self) -> None:
         """Let all that is promised count as used, and no more than there is room for.
 
-        Law: who loses its right is who loses it in `TreeRounds`. To be called before a plan.
+        Law: who loses its right is who loses it in `TreeTurns`. To be called before a plan.
         """
         unsettled, self._unsettled = self._unsettled, set()
         if self.keeps_promises:
