@@ -26,6 +26,7 @@ class QuickTurns(TurnByTurn):
         """Begin with *view*, which follows what is decided; its promises are settled."""
         super().__init__(view.snapshot, view.present, axes, settings, restraints, view.promises())
         self._view = view
+        self._hopeful = view.sleepers.hopeful()
         self._left: dict[QueueName, list[Kind]] = {}  # who has not stepped aside, in order
 
     def leaving(self) -> frozenset[WorkloadName]:
@@ -37,7 +38,7 @@ class QuickTurns(TurnByTurn):
 
     def _open(self) -> Iterable[QueueName]:
         view = self._view
-        for kind in view.sleepers.hopeful():
+        for kind in self._hopeful:
             if kind.queue not in self._left and kind.queue not in view.promised.turns:
                 self._left[kind.queue] = list(view.lines[kind.queue].order())
         return list(self._left)

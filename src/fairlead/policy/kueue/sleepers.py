@@ -14,9 +14,9 @@ woken in vain costs time, to sleep through a change would be wrong: when in doub
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.model.axes import QueueName
@@ -160,12 +160,12 @@ class Sleepers:
 
     def _wait_for_room(self, kind: Kind, sleeper: _Sleeper) -> None:
         axis, needed = sleeper.room
-        insort(self._rooms.setdefault(axis, []), (needed, sleeper.number, kind), key=_first_two)
+        insort(self._rooms.setdefault(axis, []), (needed, sleeper.number, kind))
 
     def _give_up_room(self, sleeper: _Sleeper) -> None:
         axis, needed = sleeper.room
         rooms = self._rooms[axis]
-        del rooms[bisect_left(rooms, (needed, sleeper.number), key=_first_two)]
+        del rooms[bisect_left(rooms, (needed, sleeper.number))]
 
     def _group(self, kind: Kind, sleeper: _Sleeper, usage: Usage, found: FailedSearch) -> None:
         """List *kind* with those that come through the same sides as it does."""
@@ -244,6 +244,13 @@ class Sleepers:
             sleeper.room = room
             self._wait_for_room(kind, sleeper)
         return True
+
+    def stir(self, kinds: Iterable[Kind]) -> None:
+        """Let those of *kinds* who sleep be looked at again, if they wait for anything."""
+        for kind in kinds:
+            if self._asleep.get(kind) is not None:
+                self._stirred[kind] = None
+                self._hopeful = None
 
     def told(self, queue: QueueName, priority: int) -> None:
         """Take in that a holder of *queue* with *priority* was told to leave, and uses what it did.
@@ -332,14 +339,14 @@ class Sleepers:
     def _list(self, group: _Group) -> None:
         cohort = self._snapshot.parents[group.side]
         assert cohort is not None, "a side is below a cohort"
-        entry = (group.rank, group.number, group)
-        insort(self._below.setdefault(cohort, []), entry, key=_first_two)
+        # No two below one cohort have the same number, so the groups are never compared.
+        insort(self._below.setdefault(cohort, []), (group.rank, group.number, group))
 
     def _unlist(self, group: _Group) -> None:
         cohort = self._snapshot.parents[group.side]
         assert cohort is not None, "a side is below a cohort"
         groups = self._below[cohort]
-        at = bisect_left(groups, (group.rank, group.number), key=_first_two)
+        at = bisect_left(groups, (group.rank, group.number))
         assert groups[at][2] is group, group.side
         del groups[at]
 
@@ -387,7 +394,3 @@ class Sleepers:
         assert kind.nomination is not None, "known of those who sleep"
         assignment = kind.nomination.assignment
         return assignment is not None and self._snapshot.fits(kind.queue, assignment.usage)
-
-
-def _first_two(entry: tuple[Any, int, Any]) -> tuple[Any, int]:
-    return entry[0], entry[1]

@@ -88,8 +88,7 @@ class TreeTurns(TurnByTurn, PlainRounds):
             turn = turn._replace(kept=kept)
             self.decided_on.charge(waiting.queue, kept)
             self._blocked.append(turn)
-            self._changed_times += bool(kept)
-            self._order.changed(waiting.queue)
+            self._use_changed(waiting.queue)
         self.last[waiting.name] = turn
         line.set_aside(waiting.name)
         return not line.is_blocked_by_its_head

@@ -36,10 +36,10 @@ class TurnByTurn(Rounds):
         yield from self._keep_promises()
         self._changed_times = 0
         self._competing: dict[WorkloadName, tuple[Nomination, int]] = {}
-        self._order = self._new_order()
+        self._order: Order | None = None
         for queue in self._open():
             self._let_compete(queue)
-        while (name := self._order.pop()) is not None:
+        while (name := self._whose_turn()) is not None:
             nomination, changed_times = self._competing.pop(name)
             if changed_times != self._changed_times:
                 nomination = self._nominate(nomination.waiting)
@@ -72,8 +72,7 @@ class TurnByTurn(Rounds):
         turn = Turn(nomination, "admitted" if has_room else "preempting", assignment.usage)
         if has_room or turn.targets:
             yield turn
-        self._changed_times += 1
-        self._order.changed(queue)
+        self._use_changed(queue)
         if has_room:
             self.decided_on.charge(queue, turn.kept)
             self._admit(self._holder(turn))
@@ -81,22 +80,38 @@ class TurnByTurn(Rounds):
             return
         self.last[nomination.waiting.name] = turn
         for holder in self._tell_targets(turn):
-            self._order.changed(holder.queue)
+            self._use_changed(holder.queue)
             self._tell_to_leave(holder)
         self._promise(nomination)
 
+    def _whose_turn(self) -> WorkloadName | None:
+        """Return who is next; nobody is judged as long as there is only one."""
+        if self._order is None:
+            if len(self._competing) < 2:
+                return next(iter(self._competing), None)
+            self._order = self._new_order()
+        return self._order.pop()
+
     def _new_order(self) -> Order:
         gates = order_gates(self._settings.feature_gates)
+        heads = [found.head(is_preempting=False) for found, _ in self._competing.values()]
         if self._settings.fair_sharing:
-            return Tournament(self.decided_on, (), gates)
-        return ClassicalOrder((), gates)
+            return Tournament(self.decided_on, heads, gates)
+        return ClassicalOrder(heads, gates)
+
+    def _use_changed(self, queue: QueueName) -> None:
+        """Take in that the use of *queue* is another."""
+        self._changed_times += 1
+        if self._order is not None:
+            self._order.changed(queue)
 
     def _let_compete(self, queue: QueueName) -> None:
         """Let the first who can be met of those left in *queue* compete, if there is one."""
         found = self._next_in(queue)
         if found is not None:
             self._competing[found.waiting.name] = found, self._changed_times
-            self._order.enter(found.head(is_preempting=False))
+            if self._order is not None:
+                self._order.enter(found.head(is_preempting=False))
 
     @abstractmethod
     def _kept(self) -> list[Turn]:
