@@ -257,8 +257,7 @@ class ClusterState:
             self.books.depart((workload.name, pod))
         running = _count_by_set(workload, placed)
         left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
-        if any(left):
-            self._add_pending(workload, path, left, -1)
+        self._add_pending(workload, path, left, -1)
         self._dequeue(workload)
 
     def _queue_changed(self, event: ev.QueueChanged) -> None:
