@@ -53,9 +53,14 @@ class TurnByTurn(Rounds):
         """Yield the turns of those who have what was promised to them; the others wait on.
 
         Law: who preempted has what it was promised as soon as those have left who were told to,
-        unless something else changes; and nobody else is told to leave for it meanwhile.
+        unless something else changes; and nobody else is told to leave for it meanwhile. So those
+        come first for whom nobody has to leave any more: others would take what was made for them.
         """
-        for turn in self._kept():
+        kept = self._kept()
+        if len(kept) > 1:
+            leaving = self.leaving()
+            kept.sort(key=lambda turn: self._waits_on(turn, leaving))
+        for turn in kept:
             waiting = turn.nomination.waiting
             if self._fits_now(waiting.queue, turn.kept):
                 admitted = turn._replace(outcome="admitted")
@@ -64,6 +69,11 @@ class TurnByTurn(Rounds):
                 self._admit(self._holder(admitted))
             else:
                 self.last[waiting.name] = turn
+
+    def _waits_on(self, turn: Turn, leaving: frozenset[WorkloadName]) -> bool:
+        """Return whether somebody of *leaving* leaves for the one whose turn it is."""
+        promise = self._promises.get(turn.nomination.waiting.name)
+        return promise is not None and not leaving.isdisjoint(promise.waits_for)
 
     def _take_turn(self, nomination: Nomination) -> Iterator[Turn]:
         assignment, queue = nomination.assignment, nomination.waiting.queue
