@@ -1,13 +1,16 @@
 """The stories of KEP-1714 on manifests, as the page on fair sharing tells them."""
 
 import re
+from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadRemoved
+from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.make_policy import make_policy
 from tests.examples.kueue_world import (
     NOW_MS,
@@ -29,6 +32,11 @@ POOL = "kueue-stories/pool"
 DEPARTMENTS = "kueue-stories/departments"
 WEIGHTS = "kueue-stories/weights"
 LARGE_JOBS = "kueue-stories/large-jobs"
+
+
+def as_kueue(assembled: Assembled) -> Assembled:
+    assert isinstance(assembled.settings, KueueSettings)
+    return replace(assembled, settings=replace(assembled.settings, faithful=True))
 
 
 def test_east_gives_up_its_least_important_jobs_until_both_borrow_the_same() -> None:
@@ -126,13 +134,23 @@ def test_what_the_department_cannot_use_stays_with_the_other() -> None:
     assert held(assembled.state) == {**mine, "2a": "2", "2b": "3", "2c": "3"}
 
 
-def test_who_does_not_borrow_as_a_department_goes_first_in_every_round() -> None:
-    """16 GPUs: two rounds of 5 within quota, one of 5, and the last goes to department 1."""
+def test_who_does_not_borrow_as_a_department_goes_first() -> None:
+    """16 GPUs, of which 10 are within quota; department 1 owns the other 6.
+
+    In Kueue each team has one turn in a cycle: three of 5, and the last goes to department 1.
+    """
     assembled = read_text(STATUS.sub("", text_of(DEPARTMENTS)))
-    turns = [name.removeprefix("team-") for name in starts(first_plan(assembled))]
-    assert [name[:2] for name in turns] == [*(["1b", "1c", "2a", "2b", "2c"] * 3), "1b"]
+    turns = [name.removeprefix("team-")[:2] for name in starts(first_plan(assembled))]
+    assert sorted(turns[:10]) == sorted(["1b", "1c", "2a", "2b", "2c"] * 2)
+    assert turns[10:] == ["1b", "1c"] * 3
     follow(assembled)
     assert held(assembled.state) == MORNING
+
+    kueues = as_kueue(read_text(STATUS.sub("", text_of(DEPARTMENTS))))
+    turns = [name.removeprefix("team-")[:2] for name in starts(first_plan(kueues))]
+    assert turns == [*(["1b", "1c", "2a", "2b", "2c"] * 3), "1b"]
+    follow(kueues)
+    assert held(kueues.state) == MORNING
 
 
 def test_departments_end_with_half_and_teams_with_their_weight_and_stay_there() -> None:
@@ -145,8 +163,16 @@ def test_departments_end_with_half_and_teams_with_their_weight_and_stay_there() 
     assert len(again) == 7 + 7 + 3 + 3  # of 10, 10, 12 and 18
 
 
-def test_the_shares_become_fairer_plan_after_plan() -> None:
-    assembled = read(WEIGHTS)
+def test_who_has_its_turns_one_by_one_has_its_share_at_once() -> None:
+    """A GPU is 33 for 2a, 1a and 1b, and 11 for 1c; ties go by name."""
+    turns = [name[5:7] for name in starts(first_plan(read(WEIGHTS)))]
+    assert turns[:8] == ["1c", "2a", "1c", "2a", "1a", "2a", "1b", "2a"]
+    assert Counter(turns) == {"1a": 3, "1b": 3, "1c": 9, "2a": 15}
+    assert evictions(follow(read(WEIGHTS))) == []
+
+
+def test_in_kueue_the_shares_become_fairer_plan_after_plan() -> None:
+    assembled = as_kueue(read(WEIGHTS))
     table = []
     counts = dict.fromkeys(("1a", "1b", "1c", "2a"), 0)
     for plan in plan_cycles(make_policy(assembled.settings), assembled.state, NOW_MS, 60):
@@ -167,9 +193,9 @@ def test_the_shares_become_fairer_plan_after_plan() -> None:
     ]
 
 
-def test_the_lowest_share_wins_the_turn_at_every_level() -> None:
+def test_in_kueue_the_lowest_share_wins_the_turn_at_every_level() -> None:
     """In c1: 33, 33, 11 with their heads. At cs: 33, 33, by name; then 67, 33."""
-    turns = starts(first_plan(read(WEIGHTS)))
+    turns = starts(first_plan(as_kueue(read(WEIGHTS))))
     assert [name[5:7] for name in turns[:8]] == ["1c", "2a", "1a", "1b", "2a", "1c", "1a", "1b"]
 
 
