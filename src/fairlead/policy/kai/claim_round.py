@@ -59,7 +59,10 @@ class ClaimRound:
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
         self._failed = FailedClaims(
-            self.state, across_queues=action == "consolidation", faithful=self.settings.faithful
+            self.state,
+            view.pod_terms,
+            across_queues=action == "consolidation",
+            faithful=self.settings.faithful,
         )
 
     def might_lose(self) -> Set[QueueName]:

@@ -56,6 +56,7 @@ class CycleView:
         self.stale_gangs = self._followed.stale_gangs
         self._followed.begin_cycle()
         self._division = self._followed.shares
+        self.pod_terms = self._followed.pod_terms
         self._is_divided = not self.is_idle
         if self._is_divided:
             self._division.catch_up()
