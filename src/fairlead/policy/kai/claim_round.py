@@ -4,7 +4,7 @@ A claim is met from room that is there already, or by a search for victims; or i
 stopped it.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -24,6 +24,7 @@ from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.move_bound import MoveBound
+from fairlead.policy.kai.node_crowds import Crowd
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
@@ -275,6 +276,12 @@ class ClaimRound:
         """
         if not claim.has_anybody_to_ask() or self._is_hopeless(claim, pods):
             return None
+        if (
+            self.action == "reclaim"
+            and not self.tells_why
+            and self._is_too_little_held(claim, pods)
+        ):
+            return None
         tried = self._search_once(claim, pods)
         if tried is None and self.action == "reclaim" and not claim.asks_everybody:
             claim.asks_everybody = True
@@ -298,6 +305,18 @@ class ClaimRound:
         sizes = [finder.besides_shares(each) for each in asked]
         return not self._moves.allows(sizes, finder.nodes_with_room(asked))
 
+    def _is_too_little_held(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+        """Return whether those who may lose hold too little on every node for the first of *pods*.
+
+        What it gets and is not idle they lose, and in a try for it only those of one node leave.
+        """
+        lacking = claim.lacking_gpus(pods)
+        if lacking <= 0:
+            return False
+        losers = [(leaf, self._pool.line(leaf)) for leaf, _ in claim.losers()]
+        most = self.view.most_gpus_on_a_node(losers)
+        return most is not None and most < lacking
+
     def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
         job = claim.workload.name
         search = VictimSearch(
@@ -310,8 +329,13 @@ class ClaimRound:
             faithful=self.settings.faithful,
             note=self.view.record.touch,
             bound_for=claim.bound_for,
+            crowds=None if self.tells_why else lambda: self._crowds(claim),
         )
         return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
+
+    def _crowds(self, claim: Claim) -> Mapping[str, Crowd]:
+        """Return all of the leaves that are asked, also who of them may not be asked just now."""
+        return self.view.crowds((leaf, self._pool.line(leaf)) for leaf, _ in claim.allowed())
 
     def _tell_failed_search(self, claim: Claim) -> None:
         """Note why a search came to nothing, if anybody wants to know."""

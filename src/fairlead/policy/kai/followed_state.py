@@ -13,6 +13,7 @@ from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
 from fairlead.policy.kai.move_bound import FollowedMoves
+from fairlead.policy.kai.node_crowds import NodeCrowds
 from fairlead.policy.kai.pod_terms import PodTerms
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.stale_gangs import StaleGangs
@@ -39,6 +40,7 @@ class FollowedState:
         self.first_to_leave = FirstToLeave(state)
         self.moves = FollowedMoves(state, self.finder)
         self.pod_terms = PodTerms(state)
+        self.crowds = NodeCrowds(state, self.finder)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:
