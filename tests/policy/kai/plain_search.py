@@ -43,6 +43,7 @@ class PlainSearch:
         faithful: bool,
         note: Callable[[WorkloadName], None],
         bound_for: object,  # noqa: ARG002  # it is not asked, every try is made
+        crowds: object,  # noqa: ARG002  # nor are they
     ) -> None:
         self.state = state
         self.finder = finder

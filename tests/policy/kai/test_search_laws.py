@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 from unittest import mock
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -25,8 +25,11 @@ from fairlead.model.workload import (
     PodSet,
     Workload,
 )
+from fairlead.policy.kai import victim_search
+from fairlead.policy.kai.claim_round import ClaimRound
 from fairlead.policy.kai.loss_bound import LossBound
 from fairlead.policy.kai.move_bound import MoveBound
+from fairlead.policy.kai.node_crowds import HelpfulNodes
 from fairlead.policy.kai.place_balance import PlaceBalance
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
@@ -133,14 +136,15 @@ def devices(
 
 
 @st.composite
-def strewn_worlds(draw: st.DrawFn, idle: int = 0) -> ClusterState:
+def strewn_worlds(draw: st.DrawFn, idle: int = 0, due_at_most: int = 0) -> ClusterState:
     """Nodes full of small jobs that are due nothing, and gangs of large pods that are due all.
 
     A large pod needs several jobs of one node to go, and these stand far apart in the line. As many
-    devices as *idle* may be free, here and there.
+    devices as *idle* may be free, here and there. With *due_at_most* the others are due so much.
     """
     free = {f"n{at}": draw(st.integers(3, 6)) for at in range(draw(st.integers(2, 4)))}
-    due = {"rich": 0, "richer": 0, "poor": sum(free.values())}
+    due = {name: draw(st.integers(0, due_at_most)) for name in ("rich", "richer")}
+    due["poor"] = sum(free.values())
     state = build(
         QueueChanged(
             replace(
@@ -313,7 +317,9 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
 
 
 @settings(max_examples=200)
-@given(state=contended_worlds() | strewn_worlds(), chosen=all_settings)
+@given(
+    state=contended_worlds() | strewn_worlds() | strewn_worlds(due_at_most=9), chosen=all_settings
+)
 def test_a_try_that_is_left_out_for_what_may_be_lost_would_have_failed(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
@@ -334,4 +340,52 @@ def test_a_try_that_is_left_out_for_want_of_places_would_have_failed(
 ) -> None:
     changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(PlaceBalance, "short", never_short):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fragmented_worlds()
+
+
+@settings(max_examples=200)
+@given(state=crowded_worlds, chosen=all_settings)
+def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    """Also where a search ends early because all have had their steps who may help."""
+    with mock.patch.object(victim_search, "MANY_STEPS", 0):
+        changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(HelpfulNodes, "_is_helpful", return_value=True):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+@settings(max_examples=200)
+@given(state=crowded_worlds, chosen=all_settings)
+def test_a_reclaim_that_is_not_searched_for_would_have_failed(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(ClaimRound, "_is_too_little_held", return_value=False):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+@st.composite
+def backlogs(draw: st.DrawFn) -> ClusterState:
+    """Worlds in which several more wait who are alike, and some who are not."""
+    state = draw(crowded_worlds)
+    waiting = [name for queue in state.waited_for() for name in state.waiting(queue)]
+    assume(waiting)
+    like = state.workloads[draw(st.sampled_from(waiting))]
+    for at in range(draw(st.integers(1, 4))):
+        more = replace(like, name=WorkloadName(f"q{at}"), created_ms=draw(st.integers(0, 2)))
+        state.apply(WorkloadAdded(more))
+    return state
+
+
+@settings(max_examples=200)
+@given(state=backlogs(), chosen=all_settings)
+def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(ClaimRound, "_may_pass_over", new=False):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes

@@ -4,7 +4,7 @@ A claim is met from room that is there already, or by a search for victims; or i
 stopped it.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -24,6 +24,7 @@ from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.job_signature import FailedClaims
 from fairlead.policy.kai.move_bound import MoveBound
+from fairlead.policy.kai.node_crowds import Crowd
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.start_job import unsupported_constraint
@@ -59,7 +60,10 @@ class ClaimRound:
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
         self._failed = FailedClaims(
-            self.state, across_queues=action == "consolidation", faithful=self.settings.faithful
+            self.state,
+            view.pod_terms,
+            across_queues=action == "consolidation",
+            faithful=self.settings.faithful,
         )
 
     def might_lose(self) -> Set[QueueName]:
@@ -115,24 +119,52 @@ class ClaimRound:
                 # Nothing changes by which it could be admitted.
                 self._refuse(Claim(self, self.action, name, jobs.request(name)))
             return
+        self._take_turns(jobs, hopes)
+
+    def _take_turns(self, jobs: PendingJobs, hopes: ClaimHopes) -> None:
+        """Let *jobs* claim as long as any claim may be met; who wants to know why claims anyway."""
         race = self.view.race(jobs)
         while (queue := race.leader()) is not None and (self.tells_why or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             kind = jobs.kind(job)
-            claim = Claim(self, self.action, job, jobs.request(job))
-            changed = self._meet(claim, jobs.next_pods(job))
-            jobs.drop_first(queue)
-            jobs.look_again(self._victims)
-            self._victims.clear()
+            request, pods = self.view.request(kind), jobs.next_pods(job)
+            is_passed_over = self._may_pass_over and not hopes.has(queue, kind)
+            if is_passed_over:
+                jobs.drop_alike(queue, request, lambda kind: not hopes.has(queue, kind))
+                changed = set[QueueName]()
+            else:
+                changed = self._meet(Claim(self, self.action, job, request), pods)
+                jobs.drop_first(queue)
+                jobs.look_again(self._victims)
+                self._victims.clear()
             if changed:
                 for each in {queue, *changed}:
                     race.renew(each)
                 hopes.look_again()
                 continue
-            if jobs.next_request(queue) != claim.request:  # else it stands as before
+            if jobs.next_request(queue) != request:  # else it stands as before
                 race.renew(queue)
-            hopes.take_notice(queue, kind)
+            if not is_passed_over:
+                all_alike = self._speaks_for_its_kind(job, pods)
+                hopes.take_notice(queue, kind, all_alike=all_alike)
+
+    @property
+    def _may_pass_over(self) -> bool:
+        """Whether a turn need not be taken that comes to nothing.
+
+        KAI remembers of those who may not claim that they failed; who wants to know why has a turn.
+        """
+        return not self.tells_why and not self.settings.faithful
+
+    def _speaks_for_its_kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> bool:
+        """Return whether *job*, whose claim failed, is answer enough for others of its kind.
+
+        Law: those in its queue, each in its turn, would be told that it was refused before.
+        """
+        if not self._may_pass_over or len({pod.pod_set for pod in pods}) > 1:
+            return False  # the pods of another may come in another order
+        return self._failed_like(job, pods) is not None
 
     def _may_any_kind_claim(self) -> bool:
         """Return whether the claims of any kind may be met, as far as a look at each kind tells."""
@@ -272,6 +304,12 @@ class ClaimRound:
         """
         if not claim.has_anybody_to_ask() or self._is_hopeless(claim, pods):
             return None
+        if (
+            self.action == "reclaim"
+            and not self.tells_why
+            and self._is_too_little_held(claim, pods)
+        ):
+            return None
         tried = self._search_once(claim, pods)
         if tried is None and self.action == "reclaim" and not claim.asks_everybody:
             claim.asks_everybody = True
@@ -295,6 +333,18 @@ class ClaimRound:
         sizes = [finder.besides_shares(each) for each in asked]
         return not self._moves.allows(sizes, finder.nodes_with_room(asked))
 
+    def _is_too_little_held(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+        """Return whether those who may lose hold too little on every node for the first of *pods*.
+
+        What it gets and is not idle they lose, and in a try for it only those of one node leave.
+        """
+        lacking = claim.lacking_gpus(pods)
+        if lacking <= 0:
+            return False
+        losers = [(leaf, self._pool.line(leaf)) for leaf, _ in claim.losers()]
+        most = self.view.most_gpus_on_a_node(losers)
+        return most is not None and most < lacking
+
     def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
         job = claim.workload.name
         search = VictimSearch(
@@ -307,8 +357,13 @@ class ClaimRound:
             faithful=self.settings.faithful,
             note=self.view.record.touch,
             bound_for=claim.bound_for,
+            crowds=None if self.tells_why else lambda: self._crowds(claim),
         )
         return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
+
+    def _crowds(self, claim: Claim) -> Mapping[str, Crowd]:
+        """Return all of the leaves that are asked, also who of them may not be asked just now."""
+        return self.view.crowds((leaf, self._pool.line(leaf)) for leaf, _ in claim.allowed())
 
     def _tell_failed_search(self, claim: Claim) -> None:
         """Note why a search came to nothing, if anybody wants to know."""

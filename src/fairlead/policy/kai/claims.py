@@ -144,6 +144,24 @@ class Claim:
         """Return whether there is a leaf whose jobs may be asked."""
         return next(self.allowed(), None) is not None
 
+    def losers(self) -> Iterator[tuple[QueueName, Allows]]:
+        """Yield the leaves of which somebody may lose its place to a reclaim."""
+        for leaf in self.world.might_lose():
+            if leaf != self.workload.queue and self._judge.may_lose(leaf):
+                yield leaf, self._reclaims_from(leaf)
+
+    def lacking_gpus(self, pods: Sequence[PodId]) -> int:
+        """Return how much of GPUs others lose at least for one of *pods*, in thousandths; 0: none.
+
+        None is certain of pods that share devices: what waits may count for more than it takes.
+        """
+        gpu, world, sets = self.world.state.axes.index("gpu"), self.world, self.workload.pod_sets
+        if gpu is None or any(sets[pod.pod_set].gpu_share for pod in pods):
+            return 0
+        name, state = self.workload.name, world.state
+        least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
+        return max(0, least - world.gpu_later())
+
     def within_rights(self) -> Iterator[tuple[QueueName, Allows]]:
         """Yield the other leaves, which are not asked because they hold what they may."""
         if self.action == "reclaim":

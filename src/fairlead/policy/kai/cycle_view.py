@@ -4,7 +4,7 @@ The fair shares are those of the beginning and stay; what queues hold moves with
 starts or gives way.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -20,12 +20,14 @@ from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.move_bound import MoveBound
+from fairlead.policy.kai.node_crowds import Crowd
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace, RaceCourse
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
+from fairlead.policy.kai.victim_pool import Entry
 from fairlead.policy.kai.waiting_lines import KindTally
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
@@ -54,6 +56,7 @@ class CycleView:
         self.finder = self._followed.finder
         self.pool = self._followed.pool
         self.stale_gangs = self._followed.stale_gangs
+        self.pod_terms = self._followed.pod_terms
         self._followed.begin_cycle()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle
@@ -180,6 +183,14 @@ class CycleView:
         """Return what tells whether the first *most* of *pool* to give way can be moved at all."""
         first = self._followed.first_to_leave.first(most, self._divided(), pool)
         return self._followed.moves.bound(first)
+
+    def crowds(self, lines: Iterable[tuple[QueueName, Sequence[Entry]]]) -> Mapping[str, Crowd]:
+        """Return who of these *lines* of leaves has a pod on which node."""
+        return self._followed.crowds.of(lines)
+
+    def most_gpus_on_a_node(self, lines: Iterable[tuple[QueueName, Sequence[Entry]]]) -> int | None:
+        """Return what all of *lines* hold of GPUs who are on one node, the most of any node."""
+        return self._followed.crowds.most_gpus(lines)
 
     def _depth(self, action: str) -> int | None:
         return dict(self.settings.queue_depth).get(action)

@@ -13,6 +13,8 @@ from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
 from fairlead.policy.kai.move_bound import FollowedMoves
+from fairlead.policy.kai.node_crowds import NodeCrowds
+from fairlead.policy.kai.pod_terms import PodTerms
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.stale_gangs import StaleGangs
 from fairlead.policy.kai.victim_line import VICTIM_RULES
@@ -37,6 +39,8 @@ class FollowedState:
         self.giving_way = FollowedRace(state, *VICTIM_RULES)
         self.first_to_leave = FirstToLeave(state)
         self.moves = FollowedMoves(state, self.finder)
+        self.pod_terms = PodTerms(state)
+        self.crowds = NodeCrowds(state, self.finder)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:

@@ -22,9 +22,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.policy.kai.pod_terms import PodTerms
 
 Ask: TypeAlias = tuple[Amounts, ...]
 """What each pod requests, in an order in which pods of two jobs can be held against each other."""
@@ -48,18 +48,25 @@ class FailedClaims:
     """The claims of one action that failed.
 
     Law: the job that speaks for another is of the same kind, and asks for no more. Cost: a look at
-    the pods of the job, however many have failed; once, at each pod set and node of the state.
+    the pods of the job, however many have failed; once, at each node of the state.
     """
 
     def __init__(
-        self, state: ClusterState, *, across_queues: bool = False, faithful: bool = False
+        self,
+        state: ClusterState,
+        terms: PodTerms | None = None,
+        *,
+        across_queues: bool = False,
+        faithful: bool = False,
     ) -> None:
         """Begin an action on *state*, in which nobody has failed.
 
-        *across_queues* is for consolidation, in which a job may move any other, but not itself.
-        *faithful*: two jobs are alike wherever KAI takes them for it, also where that is wrong.
+        *terms* are those of that state; None: they are looked for here. *across_queues* is for
+        consolidation, in which a job may move any other, but not itself. *faithful*: two jobs are
+        alike wherever KAI takes them for it, also where that is wrong.
         """
         self._state = state
+        self._terms = terms or PodTerms(state)
         self._across_queues = across_queues
         self._faithful = faithful
         self._least: dict[Hashable, Failure] = {}  # of each kind the one that asked for least
@@ -68,7 +75,7 @@ class FailedClaims:
     @cached_property
     def _looked_at(self) -> tuple[bool, frozenset[str]]:
         """Whether any pod looks at pods around it, and at which of their labels."""
-        return _looked_at(self._state)
+        return self._terms.looked_at()
 
     def refused_like(self, job: WorkloadName, pods: Sequence[PodId]) -> WorkloadName | None:
         """Return who failed before and is answer enough for *pods* of *job*, the next to start."""
@@ -143,21 +150,6 @@ class FailedClaims:
         queue = None if self._across_queues else workload.queue
         kind = (queue, frozenset(groups.items()))
         return Signature(kind, tuple(sorted(waiting)))
-
-
-def _looked_at(state: ClusterState) -> tuple[bool, frozenset[str]]:
-    """Return whether any pod looks at pods around it, and at which of their labels."""
-    terms: list[PodTerm] = []
-    for workload in state.workloads.values():
-        for asked in workload.pod_sets:
-            terms += (*asked.constraints.pod_affinity, *asked.constraints.pod_anti_affinity)
-    for node in state.nodes.values():
-        for foreign in node.foreign:
-            terms += foreign.pod_anti_affinity
-    selectors = [term.selector for term in terms if term.selector is not None]
-    return bool(terms), frozenset(
-        each.key for selector in selectors for each in selector.requirements
-    )
 
 
 def _asks_no_more(one: Ask, other: Ask) -> bool:

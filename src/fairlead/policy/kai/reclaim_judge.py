@@ -94,6 +94,7 @@ class ReclaimJudge:
         }
         self._levels = {name: level for level, name in enumerate(self.path)}
         self._sides: dict[QueueName, Sides] = {}
+        self._excesses: dict[QueueName, list[tuple[int, int]]] = {}  # by the victim's side
         self._uncovered = None if reclaimer.preemptible else self._without_guarantee()
 
     def judge(self, losses: Iterable[Loss]) -> Verdict:
@@ -151,6 +152,38 @@ class ReclaimJudge:
         factor, divisor = self.multiplier.as_integer_ratio()
         least = after * factor * other // (share * divisor) + 1  # what it must have left
         return max(0, held[at] - least)
+
+    def may_lose_before_last(self, sides: Sides, at: int, costs: Sequence[Amounts]) -> int | None:
+        """Return how much on an axis the victim's side may lose at most, but for its last loss.
+
+        By then it still holds more than it may. All losses are made up of *costs*. None: they may
+        take any amount of it.
+        """
+        excesses = self._excesses.get(sides.victim)
+        if excesses is None:
+            excesses = self._excesses[sides.victim] = self._excess(sides)
+        most = 0
+        for axis, excess in excesses:
+            if axis == at:
+                most = max(most, excess - 1)
+                continue
+            for cost in costs:
+                if cost[at] and not cost[axis]:
+                    return None
+                most = max(most, (excess - 1) * cost[at] // cost[axis] if cost[at] else 0)
+        return most
+
+    def _excess(self, sides: Sides) -> list[tuple[int, int]]:
+        """Return the axes on which the victim's side holds more than it may, and how much."""
+        bounds = [self.shares[sides.victim].allocatable]
+        if sides.within_guarantee:
+            bounds.append(self.state.queues[sides.victim].guaranteed)
+        found = []
+        for axis, held in enumerate(self.allocated[sides.victim]):
+            most = [bound for each in bounds if (bound := each[axis]) is not None]
+            if most and held > min(most):
+                found.append((axis, held - min(most)))
+        return found
 
     def sides(self, victim: QueueName) -> Sides:
         """Return the two queues that are compared for a loss of the queue *victim*.

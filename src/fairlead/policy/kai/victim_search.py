@@ -7,8 +7,9 @@ another one is moved; the rest is evicted. A judge says whether that may stand. 
 from the state as the search found it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.node_books import PodKey
@@ -16,12 +17,16 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.departures import Departures
+from fairlead.policy.kai.node_crowds import Crowd, HelpfulNodes
 from fairlead.policy.kai.place_again import PlaceAgain, is_same
 from fairlead.policy.kai.place_balance import Moving, PlaceBalance
 from fairlead.policy.kai.room_bound import Need, RoomBound
 from fairlead.policy.kai.try_line import TryLine
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_steps import Group, VictimSteps
+
+MANY_STEPS: Final = 32
+"""After so many it is asked whether more can help, which takes a look at every node."""
 
 
 class Tried(NamedTuple):
@@ -68,12 +73,14 @@ class VictimSearch:
         faithful: bool,
         note: Callable[[WorkloadName], None],
         bound_for: BoundFor,
+        crowds: Callable[[], Mapping[str, Crowd]] | None = None,
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *claimant*.
 
         *line* says in which order they are served in a try; *note* is told of every job before
         anything is done to it. By *bound_for* tries for the first pods are left out that cannot
-        stand.
+        stand. *crowds* gives all who could be asked, and maybe more, while the state is as at the
+        start; None: every step is taken, also where it is plain that none can help.
         """
         self._state = state
         self._finder = finder
@@ -82,6 +89,7 @@ class VictimSearch:
         self._pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
         self._now_ms = now_ms
         self._bound_for = bound_for
+        self._crowds = crowds
         note(claimant)
         sets = state.workloads[claimant].pod_sets
         self._base = finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
@@ -128,23 +136,56 @@ class VictimSearch:
             stood, _ = self._attempt(prefix, (), tuple)
             if stood is not None:
                 return stood
+        helpful = self._helpful_nodes(prefix)
+        if not helpful.are_any():
+            return None
         failed: set[tuple[int, ...]] = set()
-        for at in self._walk(steps, prefix.need):
+        for at in self._walk(steps, prefix.need, helpful):
+            if not helpful.is_any_of(steps.nodes(at)):
+                continue
             stood = self._take(steps, at, prefix, failed)
             if stood is not None:
                 return stood
         return None
 
-    def _walk(self, steps: VictimSteps, need: Need) -> Iterator[int]:
-        """Yield all steps from the first at which there may be room."""
+    def _helpful_nodes(self, prefix: _Prefix) -> HelpfulNodes:
+        """Return the nodes that may help these pods if all leave who are there.
+
+        Law: a step of a job that is on none of them leads to no try that stands.
+        """
+
+        def may_help(crowd: Crowd) -> bool:
+            if not self._bound.allows(prefix.need, crowd.freed()):
+                return False
+            return prefix.may_stand((*prefix.kept, *crowd.groups()))
+
+        return HelpfulNodes(self._all_crowds, may_help)
+
+    @cached_property
+    def _all_crowds(self) -> Mapping[str, Crowd] | None:
+        if self._crowds is None:
+            return None
+        self._departures.take_back()
+        crowds = self._crowds()
+        self._bound.learn(self._finder.rooms(), crowds)
+        return crowds
+
+    def _walk(self, steps: VictimSteps, need: Need, helpful: HelpfulNodes) -> Iterator[int]:
+        """Yield all steps from the first at which there may be room, as far as they may help."""
         yield from steps.again(need)
         while True:
             yield from steps.further()
+            if steps.count() >= MANY_STEPS and self._have_all_who_help(steps, helpful):
+                return
             self._departures.take_back()
             nodes = steps.make_more()
             if nodes is None:
                 return
             self._bound.learn(self._finder.rooms(), nodes)
+
+    def _have_all_who_help(self, steps: VictimSteps, helpful: HelpfulNodes) -> bool:
+        """Return whether all have had their steps who are on a node that may help."""
+        return helpful.are_known() and steps.have_all(helpful.members())
 
     def _take(
         self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]

@@ -1,0 +1,157 @@
+"""Who could give way on each node, and what they hold.
+
+Jobs, with their nodes and GPUs:  queue a: *one* n1 2, *gang* n1 1 and n2 3.  queue b: *two* n2 4.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.device_share import DeviceShare
+from fairlead.model.events import (
+    NodeAdded,
+    Placement,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.node import Node
+from fairlead.model.queue import Queue
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import GpuShare, KaiJob, PodId, PodSet, Workload
+from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.node_crowds import Crowd, HelpfulNodes
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victim_pool import Entry
+from tests.policy.kai.random_worlds import build
+
+A, B = QueueName("a"), QueueName("b")
+
+
+def whole_job(
+    name: str, queue: QueueName, places: dict[str, int], share: GpuShare | None = None
+) -> list[WorkloadAdded | WorkloadStarted]:
+    """Return that a job comes, with a pod of so many GPUs on each node, and starts."""
+    sets = tuple(
+        PodSet(name=node, count=1, min_count=1, requests=(0, 0, 1000 * gpus), gpu_share=share)
+        for node, gpus in places.items()
+    )
+    workload = Workload(
+        name=WorkloadName(name),
+        queue=queue,
+        pod_sets=sets,
+        min_count=len(sets),
+        priority=50,
+        created_ms=0,
+        extension=KaiJob(),
+    )
+    placements = tuple(Placement(PodId(at, 0), node) for at, node in enumerate(places))
+    started = WorkloadStarted(workload=workload.name, placements=placements, at_ms=0)
+    return [WorkloadAdded(workload), started]
+
+
+def queue(name: QueueName) -> Queue:
+    free = (None, None, None)
+    return Queue(
+        name=name,
+        weights=(Decimal(1),) * 3,
+        guaranteed=free,
+        ceiling=free,
+        borrow_limit=free,
+        lend_limit=free,
+    )
+
+
+def node(name: str) -> Node:
+    return Node(name=name, allocatable=(0, 0, 8000), occupied=(0, 0, 0))
+
+
+def two_nodes() -> ClusterState:
+    return build(
+        [
+            *[QueueChanged(queue(name)) for name in (A, B)],
+            *[NodeAdded(node(name)) for name in ("n1", "n2")],
+            *whole_job("one", A, {"n1": 2}),
+            *whole_job("gang", A, {"n1": 1, "n2": 3}),
+            *whole_job("two", B, {"n2": 4}),
+        ]
+    )
+
+
+def lines_of(followed: FollowedState, *queues: QueueName) -> list[tuple[QueueName, list[Entry]]]:
+    return [(name, followed.pool.line(name)) for name in queues]
+
+
+def crowds_of(followed: FollowedState, *queues: QueueName) -> Mapping[str, Crowd]:
+    return followed.crowds.of(lines_of(followed, *queues))
+
+
+def names(crowds: Mapping[str, Crowd]) -> dict[str, list[str]]:
+    return {each: sorted(g.job for g in crowd.groups()) for each, crowd in crowds.items()}
+
+
+def test_a_crowd_is_all_who_have_a_pod_on_the_node() -> None:
+    followed = FollowedState(two_nodes(), KaiSettings())
+    assert names(crowds_of(followed, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+    assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
+
+
+def test_who_leaves_a_node_leaves_with_all_of_its_pods() -> None:
+    """Of n1: 2 + 1 there, and the other 3 of the gang on n2."""
+    crowd = crowds_of(FollowedState(two_nodes(), KaiSettings()), A, B)["n1"]
+    assert crowd.freed() == {"n1": (0, 0, 3000), "n2": (0, 0, 3000)}
+
+
+def test_what_is_held_counts_on_whichever_node_it_is() -> None:
+    """Who is on n1 holds 2 + 4, who is on n2 4 + 4; of queue a alone 2 + 4, and 4."""
+    followed = FollowedState(two_nodes(), KaiSettings())
+    assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
+    assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000
+    assert followed.crowds.most_gpus([]) == 0
+
+
+def test_crowds_are_those_of_now() -> None:
+    state = two_nodes()
+    followed = FollowedState(state, KaiSettings())
+    crowds_of(followed, A, B)
+    with state.trial():
+        state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(PodId(0, 0),)))
+        assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+        assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 6000
+    assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
+
+
+def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
+    state = two_nodes()
+    added, _ = whole_job("half", B, {"n1": 1}, GpuShare(thousandths=1000))
+    state.apply(added)
+    share = DeviceShare(devices=(0,), part_e9=10**9)
+    place = Placement(PodId(0, 0), "n1", share)
+    state.apply(WorkloadStarted(workload=WorkloadName("half"), placements=(place,), at_ms=0))
+    followed = FollowedState(state, KaiSettings())
+    assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000
+    assert followed.crowds.most_gpus(lines_of(followed, A, B)) is None
+
+
+def test_a_node_is_asked_about_once() -> None:
+    crowds = crowds_of(FollowedState(two_nodes(), KaiSettings()), A, B)
+    asked: list[Crowd] = []
+
+    def may_help(crowd: Crowd) -> bool:
+        asked.append(crowd)
+        return crowd is crowds["n2"]
+
+    helpful = HelpfulNodes(crowds, may_help)
+    assert not helpful.is_any_of(["n1"])
+    assert helpful.are_any()
+    assert helpful.is_any_of(["n1", "n2"])
+    assert sorted({name for name, _ in helpful.members()}) == ["gang", "two"]
+    assert asked == [crowds["n1"], crowds["n2"]]
+
+
+def test_any_node_may_help_where_nobody_knows_who_is_there() -> None:
+    helpful = HelpfulNodes(None, lambda _: False)
+    assert helpful.are_any()
+    assert helpful.is_any_of(["n1"])
+    assert not helpful.are_known()
