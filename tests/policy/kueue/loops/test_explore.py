@@ -73,7 +73,8 @@ def test_the_worlds_of_chance_have_everything_in_them() -> None:
 
 @pytest.mark.one_python
 def test_keeping_the_room_ends_most_loops_and_the_option_the_others() -> None:
-    faithful, own, none = (explore("random", range(500), mode=mode).loops for mode in MODES)
+    some = range(2400, 2900)  # 2582 goes on for ever also if the room is kept
+    faithful, own, none = (explore("random", some, mode=mode).loops for mode in MODES)
     assert faithful > own > none == 0
 
 
