@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 from unittest import mock
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -365,4 +365,27 @@ def test_a_reclaim_that_is_not_searched_for_would_have_failed(
 ) -> None:
     changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(ClaimRound, "_is_too_little_held", return_value=False):
+        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+@st.composite
+def backlogs(draw: st.DrawFn) -> ClusterState:
+    """Worlds in which several more wait who are alike, and some who are not."""
+    state = draw(crowded_worlds)
+    waiting = [name for queue in state.waited_for() for name in state.waiting(queue)]
+    assume(waiting)
+    like = state.workloads[draw(st.sampled_from(waiting))]
+    for at in range(draw(st.integers(1, 4))):
+        more = replace(like, name=WorkloadName(f"q{at}"), created_ms=draw(st.integers(0, 2)))
+        state.apply(WorkloadAdded(more))
+    return state
+
+
+@settings(max_examples=200)
+@given(state=backlogs(), chosen=all_settings)
+def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    with mock.patch.object(ClaimRound, "_may_pass_over", new=False):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes

@@ -37,10 +37,17 @@ class ClaimHopes:
         """Return whether anybody in line may have its claim met."""
         return bool(self._counts)
 
-    def take_notice(self, queue: QueueName, kind: Kind) -> None:
-        """Take notice that a job had its turn, and nothing changed."""
+    def has(self, queue: QueueName, kind: Kind) -> bool:
+        """Return whether a job of that kind in *queue* may have its claim met."""
+        return (queue, kind) in self._counts
+
+    def take_notice(self, queue: QueueName, kind: Kind, *, all_alike: bool) -> None:
+        """Take notice that a job had its turn, and nothing changed.
+
+        *all_alike*: the same holds of all of its kind in *queue*, until something changes.
+        """
         count = self._counts.pop((queue, kind), 0)
-        if count > 1:
+        if count > 1 and not all_alike:
             self._counts[queue, kind] = count - 1
 
     def look_again(self) -> None:

@@ -119,24 +119,52 @@ class ClaimRound:
                 # Nothing changes by which it could be admitted.
                 self._refuse(Claim(self, self.action, name, jobs.request(name)))
             return
+        self._take_turns(jobs, hopes)
+
+    def _take_turns(self, jobs: PendingJobs, hopes: ClaimHopes) -> None:
+        """Let *jobs* claim as long as any claim may be met; who wants to know why claims anyway."""
         race = self.view.race(jobs)
         while (queue := race.leader()) is not None and (self.tells_why or hopes.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             kind = jobs.kind(job)
-            claim = Claim(self, self.action, job, jobs.request(job))
-            changed = self._meet(claim, jobs.next_pods(job))
-            jobs.drop_first(queue)
-            jobs.look_again(self._victims)
-            self._victims.clear()
+            request, pods = self.view.request(kind), jobs.next_pods(job)
+            is_passed_over = self._may_pass_over and not hopes.has(queue, kind)
+            if is_passed_over:
+                jobs.drop_alike(queue, request, lambda kind: not hopes.has(queue, kind))
+                changed = set[QueueName]()
+            else:
+                changed = self._meet(Claim(self, self.action, job, request), pods)
+                jobs.drop_first(queue)
+                jobs.look_again(self._victims)
+                self._victims.clear()
             if changed:
                 for each in {queue, *changed}:
                     race.renew(each)
                 hopes.look_again()
                 continue
-            if jobs.next_request(queue) != claim.request:  # else it stands as before
+            if jobs.next_request(queue) != request:  # else it stands as before
                 race.renew(queue)
-            hopes.take_notice(queue, kind)
+            if not is_passed_over:
+                all_alike = self._speaks_for_its_kind(job, pods)
+                hopes.take_notice(queue, kind, all_alike=all_alike)
+
+    @property
+    def _may_pass_over(self) -> bool:
+        """Whether a turn need not be taken that comes to nothing.
+
+        KAI remembers of those who may not claim that they failed; who wants to know why has a turn.
+        """
+        return not self.tells_why and not self.settings.faithful
+
+    def _speaks_for_its_kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> bool:
+        """Return whether *job*, whose claim failed, is answer enough for others of its kind.
+
+        Law: those in its queue, each in its turn, would be told that it was refused before.
+        """
+        if not self._may_pass_over or len({pod.pod_set for pod in pods}) > 1:
+            return False  # the pods of another may come in another order
+        return self._failed_like(job, pods) is not None
 
     def _may_any_kind_claim(self) -> bool:
         """Return whether the claims of any kind may be met, as far as a look at each kind tells."""

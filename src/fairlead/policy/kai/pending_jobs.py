@@ -204,6 +204,20 @@ class PendingJobs:
         """Let the first job of *queue* go: it has all it wants, or cannot have it."""
         heappop(self._own_heap(queue))
 
+    def drop_alike(
+        self, queue: QueueName, request: Amounts, is_hopeless: Callable[[Kind], bool]
+    ) -> None:
+        """Let the first jobs of *queue* go, as long as they are hopeless and cost it *request*.
+
+        So its queue offers the same while they go. Cost: a glance at each.
+        """
+        heap = self._own_heap(queue)
+        while heap:
+            kind = self.kind(heap[0][-1])
+            if not is_hopeless(kind) or self._waiting.request(kind) != request:
+                return
+            heappop(heap)
+
     def renew_first(self, queue: QueueName) -> None:
         """Give the first job of *queue*, which has got its next pods, its new place.
 
