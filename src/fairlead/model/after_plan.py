@@ -21,7 +21,12 @@ def carry_out(
     back into their queues. Pods with a reservation run where it is, or wait again. Cost: a look at
     each pod that has a place.
     """
-    going = {name for name, run in state.runs.items() if _leaving(run)}
+    going = {
+        name
+        for name, run in state.runs.items()
+        for placed in run.pods.values()
+        if placed.phase == "leaving"
+    }
     withdrawn = [name for name in state.runs if name in going and _is_withdrawn(state, name)]
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
     for name in withdrawn:
