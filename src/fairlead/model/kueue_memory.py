@@ -25,7 +25,7 @@ def remember(
     if isinstance(decision, Evict):
         after = _after_loss(before, decision, known)
     elif isinstance(decision, Reserve):
-        after = replace(before, preempting=True, promise=_promise(workload, decision))
+        after = replace(before, preempting=True, promise=_kept(before.promise, workload, decision))
     else:
         after = replace(before, preempting=False, promise=None)
     return replace(workload, extension=after) if after != before else None
@@ -52,6 +52,16 @@ def _after_loss(
         None if beneficiary is None else beneficiary.created_ms,
     )
     return replace(before, gave_way=tuple(sorted(gave_way | {latest})))
+
+
+def _kept(known: Promise | None, workload: Workload, decision: Reserve) -> Promise:
+    """Return what is promised; it is *known* for whom it waits if it was promised before.
+
+    Later it may wait for others as well, who were not told to leave for it.
+    """
+    latest = _promise(workload, decision)
+    is_same = known is not None and (known.flavors, known.counts) == (latest.flavors, latest.counts)
+    return known if known is not None and is_same else latest
 
 
 def _promise(workload: Workload, decision: Reserve) -> Promise:

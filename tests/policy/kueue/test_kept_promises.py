@@ -473,27 +473,3 @@ def test_a_promise_of_more_or_fewer_pods_than_there_must_be_counts_no_more(count
     carry_out(state)
     leave(state, "r")
     assert granted(plan(state, FAIR), "w") == [f"{count} on any"]
-
-
-def test_a_later_promise_does_not_take_the_room_of_an_earlier_one() -> None:
-    """A and b own 2 of 4 each, lent to x. V2 leaves for p2, later v1, which is slow, for p1."""
-    state = cluster(
-        """
-        name parent quota reclaim
-        ROOT -      0     -
-        a    ROOT   2     Any
-        b    ROOT   2     Any
-        x    ROOT   0     -
-        """,
-        """
-        name queue asks created running
-        v1   x     2    0       0
-        v2   x     2    0       1
-        p2   b     2    2       -
-        """,
-    )
-    assert carry_out(state) == ["evict v2 for p2: InCohortReclamation", "reserve p2 until v2 left"]
-    add(state, {"name": "p1", "queue": "a", "asks": "2", "created": "3"})
-    carry_out(state)
-    leave(state, "v2")
-    assert carry_out(state)[:2] == ["start p2", "reserve p1 until v1 left"]

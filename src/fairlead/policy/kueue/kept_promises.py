@@ -6,10 +6,33 @@ tree as it will be: those who were told to leave are gone, and those who wait fo
 quota. The tree as it is says only who need not wait.
 """
 
+from typing import Final
+
 from fairlead.model.workload import Promise
+from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
+from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.snapshot import Snapshot
+
+NOT_YET: Final = 1 << 62
+"""When somebody has quota who waits for it: later than all who have it."""
+
+
+def promised_holder(turn: Turn) -> Holder:
+    """Return the one whose *turn* keeps something as if it had that, the last who started.
+
+    So a claim that would have to take it is known, and takes nobody else of that queue instead.
+    """
+    waiting = turn.nomination.waiting
+    return Holder(
+        name=waiting.name,
+        queue=waiting.queue,
+        priority=waiting.priority,
+        usage=turn.kept,
+        queued_ms=waiting.queued_ms,
+        reserved_ms=NOT_YET,
+    )
 
 
 def once_they_have_left(snapshot: Snapshot) -> Snapshot:

@@ -2,6 +2,7 @@
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.cycle import Turn
+from fairlead.policy.kueue.kept_promises import promised_holder
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
@@ -19,12 +20,12 @@ class PromisedRoom:
         queue = turn.nomination.waiting.queue
         assert queue not in self.turns, f"{queue} has promised something already"
         self.turns[queue] = turn
-        self._snapshot.charge(queue, turn.kept)
+        self._snapshot.admit(promised_holder(turn))
 
     def drop(self, queue: QueueName) -> Turn:
         """Promise nothing in *queue* any more; return what was."""
         turn = self.turns.pop(queue)
-        self._snapshot.discharge(queue, turn.kept)
+        self._snapshot.let_leave(promised_holder(turn))
         return turn
 
     def in_order(self) -> list[Turn]:

@@ -3,7 +3,7 @@
 Law: these are the turns of `TreeTurns` on the same tree.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
@@ -26,7 +26,6 @@ class QuickTurns(TurnByTurn):
         """Begin with *view*, which follows what is decided; its promises are settled."""
         super().__init__(view.snapshot, view.present, axes, settings, restraints, view.promises())
         self._view = view
-        self._hopeful = view.sleepers.hopeful()
         self._left: dict[QueueName, list[Kind]] = {}  # who has not stepped aside, in order
 
     def leaving(self) -> frozenset[WorkloadName]:
@@ -38,7 +37,7 @@ class QuickTurns(TurnByTurn):
 
     def _open(self) -> Iterable[QueueName]:
         view = self._view
-        for kind in self._hopeful:
+        for kind in view.sleepers.hopeful():
             if kind.queue not in self._left and kind.queue not in view.promised.turns:
                 self._left[kind.queue] = list(view.lines[kind.queue].order())
         return list(self._left)
@@ -47,7 +46,7 @@ class QuickTurns(TurnByTurn):
         left = self._left[queue]
         while left:
             found = self._view.nominate(left[0].first())
-            if found.can_proceed():
+            if self._can_proceed(found):
                 return found
             del left[0]
         return None
@@ -72,9 +71,16 @@ class QuickTurns(TurnByTurn):
     def _tell_to_leave(self, holder: Holder) -> None:
         self._view.tell_to_leave(holder)
 
-    def _promise(self, nomination: Nomination) -> None:
-        waiting = nomination.waiting
+    def _promise(self, turn: Turn) -> None:
+        waiting = turn.nomination.waiting
         self._view.promise(waiting, self._promises[waiting.name])
 
-    def _end(self) -> None:
-        self._view.end_plan()
+    def _release(self, turn: Turn) -> None:
+        self._view.promised.drop(turn.nomination.waiting.queue)
+
+    def _leaving_holders(self) -> Mapping[WorkloadName, Holder]:
+        return self._view.leaving
+
+    def _is_left_over(self, nomination: Nomination) -> bool:
+        del nomination
+        return True  # no head sets anything aside where everybody may reclaim

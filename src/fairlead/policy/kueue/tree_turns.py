@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
-from fairlead.policy.kueue.cycle import Turn, set_aside_for
+from fairlead.policy.kueue.cycle import Turn, fits_once_left, set_aside_for
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.holder import Holder, Usage
-from fairlead.policy.kueue.kept_promises import kept_promise
+from fairlead.policy.kueue.kept_promises import kept_promise, promised_holder
 from fairlead.policy.kueue.nomination import Nomination, Nominator
 from fairlead.policy.kueue.pending_line import PendingLine
 from fairlead.policy.kueue.plain_rounds import PlainRounds
@@ -33,12 +33,11 @@ class TreeTurns(TurnByTurn, PlainRounds):
         super().__init__(snapshot, axes, settings, lines, restraints, promises)
         self._now = Nominator(snapshot, axes, settings)
         self._later = Nominator(self.decided_on, axes, settings)
-        self._started: list[Holder] = []
         self._blocked: list[Turn] = []  # of heads that keep something and step aside for nobody
 
     def _kept(self) -> list[Turn]:
         turns = []
-        for queue, line in self._lines.items():
+        for line in self._lines.values():
             head = line.head()
             if head is None or line.preempting is None:
                 continue
@@ -47,9 +46,9 @@ class TreeTurns(TurnByTurn, PlainRounds):
                 line.preempting = None
                 self._promises.pop(head.name, None)
                 continue
-            usage = kept.assignment.usage
-            self.decided_on.charge(queue, usage)
-            turns.append(Turn(kept, "preempting", usage))
+            turn = Turn(kept, "preempting", kept.assignment.usage)
+            self.decided_on.admit(promised_holder(turn))
+            turns.append(turn)
         return turns
 
     def _open(self) -> Iterable[QueueName]:
@@ -59,7 +58,7 @@ class TreeTurns(TurnByTurn, PlainRounds):
         line = self._lines[queue]
         while (head := line.head()) is not None:
             found = self._nominate(head)
-            if found.can_proceed() or line.is_blocked_by_its_head:
+            if self._can_proceed(found) or line.is_blocked_by_its_head:
                 return found
             self._refuse(found)
         return None
@@ -85,10 +84,8 @@ class TreeTurns(TurnByTurn, PlainRounds):
         turn = Turn(nomination, "nofit" if assignment is None else "nocandidates")
         if line.is_blocked_by_its_head and assignment is not None:
             kept = set_aside_for(self.decided_on, waiting.queue, assignment)
-            turn = turn._replace(kept=kept)
-            self.decided_on.charge(waiting.queue, kept)
+            turn = turn._replace(kept=tuple([(axis, max(0, amount)) for axis, amount in kept]))
             self._blocked.append(turn)
-            self._use_changed(waiting.queue)
         self.last[waiting.name] = turn
         line.set_aside(waiting.name)
         return not line.is_blocked_by_its_head
@@ -98,20 +95,26 @@ class TreeTurns(TurnByTurn, PlainRounds):
         self.snapshot.admit(holder)
         if self.snapshot.uses is not None:
             self.snapshot.uses.admit(holder.name, holder.usage)
-        self._started.append(holder)
 
     def _tell_to_leave(self, holder: Holder) -> None:
         self.snapshot.let_be_evicted(holder)
         self.decided_on.let_leave(holder)
 
-    def _promise(self, nomination: Nomination) -> None:
-        waiting, assignment = nomination.waiting, nomination.assignment
-        assert assignment is not None, "who preempts has flavors"
+    def _promise(self, turn: Turn) -> None:
+        waiting = turn.nomination.waiting
         self._lines[waiting.queue].preempting = waiting.name
-        self.decided_on.charge(waiting.queue, assignment.usage)
+        self.decided_on.admit(promised_holder(turn))
 
-    def _end(self) -> None:
+    def _release(self, turn: Turn) -> None:
+        self.decided_on.let_leave(promised_holder(turn))
+
+    def _leaving_holders(self) -> Mapping[WorkloadName, Holder]:
+        return {holder.name: holder for holder in self.snapshot.leaving()}
+
+    def _is_left_over(self, nomination: Nomination) -> bool:
+        for turn in self._blocked:
+            self.decided_on.charge(turn.nomination.waiting.queue, turn.kept)
+        is_left = fits_once_left(self.decided_on, nomination)
         for turn in self._blocked:
             self.decided_on.discharge(turn.nomination.waiting.queue, turn.kept)
-        for holder in self._started:
-            self.decided_on.seat(holder)
+        return is_left

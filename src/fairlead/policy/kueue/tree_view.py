@@ -56,8 +56,6 @@ class TreeView:
         self.decided: set[WorkloadName] = set()  # about whom a plan said something
         self._known: dict[WorkloadName, Known] = {}
         self._kinds: dict[WorkloadName, Kind] = {}  # of those who wait
-        self._started: list[Holder] = []  # in this plan, and nobody may ask them yet
-        self._refused: list[Kind] = []  # in this plan, since somebody started
         self._unsettled: set[QueueName] = set()  # in which something else may be promised now
 
     def read(self, name: WorkloadName, now: Known | None) -> None:
@@ -152,8 +150,6 @@ class TreeView:
         )
         if not found.can_proceed():
             self.sleepers.refuse(kind, found, failed)
-            if self._started:
-                self._refused.append(kind)
         return found
 
     def waiting(self, name: WorkloadName) -> Waiting:
@@ -170,21 +166,8 @@ class TreeView:
             self._put_in(holder)
             return
         self._known[holder.name] = holder
-        self._started.append(holder)
         self.present.charge_axes(holder.queue, holder.usage)
-        self.promised.turns.pop(holder.queue, None)
         self._used_otherwise(holder, is_less=False)
-
-    def end_plan(self) -> None:
-        """Let those be asked from now on who started.
-
-        Whom that concerns was stirred when they started, but for those who were refused since.
-        """
-        for holder in self._started:
-            self.snapshot.seat(holder)
-        self.sleepers.stir(self._refused)
-        self._started.clear()
-        self._refused.clear()
 
     def tell_to_leave(self, holder: Holder) -> None:
         """Let one who has quota be told to leave."""

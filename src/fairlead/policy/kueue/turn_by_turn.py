@@ -2,15 +2,17 @@
 
 Those have their turns first to whom something was promised. Then the first of each ClusterQueue who
 can be met competes; the next one of the tree has its turn, and the first who is left of its queue
-competes in its place. Who cannot be met steps aside before it competes, so it speaks for nobody.
-Who must wait for others to leave keeps its queue waiting until the next plan.
+competes in its place. Who cannot be met steps aside before it competes, so it speaks for nobody;
+but the first of a StrictFIFO queue keeps in its turn what it could have. Who must wait for others
+to leave keeps its queue waiting until the next plan.
 
-Law: nobody is told to leave in the plan in which it starts. Who could take its place would have had
-its turn before, or can be met otherwise, or is for the next plan to look at.
+Law: nobody is told to leave in the plan in which it starts, and nobody loses what it waits for.
+Whose claim would take the place of such a one waits for the next plan: others, who come after it in
+the order of giving way, must not leave in its place.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.classical_order import ClassicalOrder
@@ -33,6 +35,8 @@ class TurnByTurn(Rounds):
         nomination for each that competes, one more if anything changed before its turn, and the
         depth of the tree for each change.
         """
+        self._started: set[WorkloadName] = set()  # in this plan
+        self._promised: dict[WorkloadName, Turn] = {}  # who waits for what it was promised
         yield from self._keep_promises()
         self._changed_times = 0
         self._competing: dict[WorkloadName, tuple[Nomination, int]] = {}
@@ -43,11 +47,10 @@ class TurnByTurn(Rounds):
             nomination, changed_times = self._competing.pop(name)
             if changed_times != self._changed_times:
                 nomination = self._nominate(nomination.waiting)
-            if nomination.can_proceed():
+            if self._can_proceed(nomination) and self._is_left_over(nomination):
                 yield from self._take_turn(nomination)
             elif self._refuse(nomination):
                 self._let_compete(nomination.waiting.queue)
-        self._end()
 
     def _keep_promises(self) -> Iterator[Turn]:
         """Yield the turns of those who have what was promised to them; the others wait on.
@@ -57,42 +60,45 @@ class TurnByTurn(Rounds):
         come first for whom nobody has to leave any more: others would take what was made for them.
         """
         kept = self._kept()
-        if len(kept) > 1:
-            leaving = self.leaving()
-            kept.sort(key=lambda turn: self._waits_on(turn, leaving))
+        leaving = self.leaving() if kept else frozenset()
+        kept.sort(key=lambda turn: self._waits_on(turn, leaving))
+        self._promised = {turn.nomination.waiting.name: turn for turn in kept}
         for turn in kept:
             waiting = turn.nomination.waiting
-            if self._fits_now(waiting.queue, turn.kept):
+            if self._may_start_now(turn, spares_all=self._waits_on(turn, leaving)):
                 admitted = turn._replace(outcome="admitted")
                 yield admitted
                 self._promises.pop(waiting.name, None)
-                self._admit(self._holder(admitted))
+                del self._promised[waiting.name]
+                self._release(turn)
+                self._let_start(self._holder(admitted))
             else:
                 self.last[waiting.name] = turn
 
     def _waits_on(self, turn: Turn, leaving: frozenset[WorkloadName]) -> bool:
-        """Return whether somebody of *leaving* leaves for the one whose turn it is."""
+        """Return whether somebody of *leaving* leaves for it, or may do so."""
         promise = self._promises.get(turn.nomination.waiting.name)
-        return promise is not None and not leaving.isdisjoint(promise.waits_for)
+        return bool(leaving) if promise is None else not leaving.isdisjoint(promise.waits_for)
 
     def _take_turn(self, nomination: Nomination) -> Iterator[Turn]:
         assignment, queue = nomination.assignment, nomination.waiting.queue
         assert assignment is not None, "who can proceed has flavors"
-        has_room = not nomination.targets and self._fits_now(queue, assignment.usage)
-        turn = Turn(nomination, "admitted" if has_room else "preempting", assignment.usage)
+        turn = Turn(nomination, "preempting", assignment.usage)
+        has_room = not nomination.targets and self._may_start_now(turn, spares_all=True)
+        if has_room:
+            turn = turn._replace(outcome="admitted")
         if has_room or turn.targets:
             yield turn
         self._use_changed(queue)
         if has_room:
-            self.decided_on.charge(queue, turn.kept)
-            self._admit(self._holder(turn))
+            self._let_start(self._holder(turn))
             self._let_compete(queue)
             return
-        self.last[nomination.waiting.name] = turn
+        self.last[nomination.waiting.name] = self._promised[nomination.waiting.name] = turn
         for holder in self._tell_targets(turn):
             self._use_changed(holder.queue)
             self._tell_to_leave(holder)
-        self._promise(nomination)
+        self._promise(turn)
 
     def _whose_turn(self) -> WorkloadName | None:
         """Return who is next; nobody is judged as long as there is only one."""
@@ -101,6 +107,50 @@ class TurnByTurn(Rounds):
                 return next(iter(self._competing), None)
             self._order = self._new_order()
         return self._order.pop()
+
+    def _let_start(self, holder: Holder) -> None:
+        self._started.add(holder.name)
+        self.decided_on.admit(holder)
+        self._admit(holder)
+
+    def _can_proceed(self, nomination: Nomination) -> bool:
+        """Return whether it fits, or would once others have left who may be told to."""
+        spared = (self._started, self._promised)
+        return nomination.can_proceed() and not any(
+            target.holder.name in names for target in nomination.targets for names in spared
+        )
+
+    def _may_start_now(self, turn: Turn, *, spares_all: bool) -> bool:
+        """Return whether it fits before anybody has left.
+
+        If it *spares_all*, what others are promised must be left as well: what they have room for
+        once those have left who leave for them. Cost: the depth for each that is promised
+        something, and for each that leaves.
+        """
+        waiting = turn.nomination.waiting
+        if not self._fits_now(waiting.queue, turn.kept):
+            return False
+        if not spares_all:
+            return True
+        others = [each for name, each in self._promised.items() if name != waiting.name]
+        before = [each for each in others if self._has_room_once_left(each)]
+        self.present.charge_axes(waiting.queue, turn.kept)
+        is_left = all(map(self._has_room_once_left, before))
+        self.present.discharge_axes(waiting.queue, turn.kept)
+        return is_left
+
+    def _has_room_once_left(self, turn: Turn) -> bool:
+        """Return whether one fits as soon as those have left who leave for it."""
+        present, waiting = self.present, turn.nomination.waiting
+        promise, leaving = self._promises.get(waiting.name), self._leaving_holders()
+        names = () if promise is None else promise.waits_for
+        gone = [leaving[name] for name in names if name in leaving]
+        for holder in gone:
+            present.discharge_axes(holder.queue, holder.usage)
+        fits = not present.lacking(waiting.queue, turn.kept)
+        for holder in reversed(gone):
+            present.charge_axes(holder.queue, holder.usage)
+        return fits
 
     def _new_order(self) -> Order:
         gates = order_gates(self._settings.feature_gates)
@@ -144,21 +194,29 @@ class TurnByTurn(Rounds):
         """Return whether *usage* is available before anybody else has left."""
 
     @abstractmethod
+    def _leaving_holders(self) -> Mapping[WorkloadName, Holder]:
+        """Return who was told to leave and is still there."""
+
+    @abstractmethod
+    def _is_left_over(self, nomination: Nomination) -> bool:
+        """Return whether one who can be met takes nothing that heads before it set aside."""
+
+    @abstractmethod
     def _refuse(self, nomination: Nomination) -> bool:
         """Set one aside who cannot be met; return whether the next of its queue may compete."""
 
     @abstractmethod
     def _admit(self, holder: Holder) -> None:
-        """Let one who waits have quota, which counts as used already in what is decided on."""
+        """Let one who waits have quota, as it has already in what is decided on."""
 
     @abstractmethod
     def _tell_to_leave(self, holder: Holder) -> None:
         """Let one who has quota leave."""
 
     @abstractmethod
-    def _promise(self, nomination: Nomination) -> None:
+    def _promise(self, turn: Turn) -> None:
         """Keep for a head what others leave."""
 
     @abstractmethod
-    def _end(self) -> None:
-        """Let those be asked from now on who started."""
+    def _release(self, turn: Turn) -> None:
+        """Let what is promised be kept no more, because it is used from now on."""

@@ -88,7 +88,7 @@ def _objects(
         origin = ("spec", "policies", place, "settings")
         # Said here, whatever in the section departs from the namesake is refused beside it.
         said = {"faithful": True} if form.faithful else {}
-        yield _settings(_SECTIONS[form.policy], {**said, **form.settings}, origin)
+        yield _settings(_SECTIONS[form.policy], {**form.settings, **said}, origin)
 
 
 def _settings(section: str, value: Mapping[str, Any], origin: Path) -> MadeObject:
