@@ -14,7 +14,7 @@ woken in vain costs time, to sleep through a change would be wrong: when in doub
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -244,13 +244,6 @@ class Sleepers:
             sleeper.room = room
             self._wait_for_room(kind, sleeper)
         return True
-
-    def stir(self, kinds: Iterable[Kind]) -> None:
-        """Let those of *kinds* who sleep be looked at again, if they wait for anything."""
-        for kind in kinds:
-            if self._asleep.get(kind) is not None:
-                self._stirred[kind] = None
-                self._hopeful = None
 
     def told(self, queue: QueueName, priority: int) -> None:
         """Take in that a holder of *queue* with *priority* was told to leave, and uses what it did.

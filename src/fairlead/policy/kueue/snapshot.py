@@ -114,11 +114,6 @@ class Snapshot:
         self.standing.changed(holder.queue)
         self.charge(holder.queue, holder.usage)
 
-    def seat(self, holder: Holder) -> None:
-        """Let one be asked whose use is counted already."""
-        self._lines[holder.queue] = self._lines[holder.queue].with_one(holder)
-        self.standing.changed(holder.queue)
-
     def let_be_evicted(self, holder: Holder) -> None:
         """Note that one who has quota was told to leave: it is the first to be asked now."""
         self.see_anew(holder, holder._replace(is_evicted=True))
