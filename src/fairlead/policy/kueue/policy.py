@@ -42,7 +42,7 @@ class KueuePolicy:
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         """Return what to do about *state*, which is left as it is.
 
-        All that Kueue's cycles do until those who are told to leave have left: who is admitted, who
+        All turns until those who are told to leave have left: who is admitted, who
         gives way to whom, and why each of the others waits. The same state gives the same plan,
         in whichever order things were listed. A state that has not changed since the last call
         costs nothing, unless the time matters; a tree in which nobody waits costs little.
@@ -77,7 +77,7 @@ class KueuePolicy:
     def plan_with_rounds(
         self, state: ClusterState, now_ms: int
     ) -> tuple[Plan, tuple[PlainRounds, ...]]:
-        """Return the plan, and of each tree in which somebody waits the cycles that led to it.
+        """Return the plan, and of each tree in which somebody waits the turns that led to it.
 
         They are over, so that their snapshots stand as the plan leaves them.
         """
@@ -137,7 +137,7 @@ class _Planning:
         return decisions
 
     def rounds(self) -> Iterator[PlainRounds]:
-        """Yield the cycles of each tree, once the changes are known."""
+        """Yield the turns of each tree, once the changes are known."""
         for _, rounds, _ in self._over:
             yield rounds
 

@@ -1,4 +1,4 @@
-"""What the cycles of one tree of quota remember, in whichever way they are gone through."""
+"""What the turns of one tree of quota remember, whether they are taken in cycles or one by one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping

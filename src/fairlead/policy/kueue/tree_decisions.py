@@ -1,4 +1,4 @@
-"""What the cycles of one tree come to, as decisions with their reasons."""
+"""What the turns of one tree come to, as decisions with their reasons."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Why each workload of a tree waits that got nothing, once its cycles are over."""
+"""Why each workload of a tree waits that got nothing, once all turns are over."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
