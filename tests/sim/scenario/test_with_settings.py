@@ -146,6 +146,13 @@ def test_what_is_set_takes_the_place_of_what_the_policies_say(tmp_path: Path) ->
     assert both == replace(faithful, options=KueueOptions(min_run_time_ms=540_000))
 
 
+def test_who_was_faithful_need_not_be(tmp_path: Path) -> None:
+    policies = "  policies: [{policy: elastic-quota, faithful: true}]\n"
+    given = scenario(tmp_path, NODES + QUEUES + WORK + policies)
+    changed = with_settings(given, {"faithful": "false"})
+    assert under(changed, "elastic-quota").settings == ElasticQuotaSettings()
+
+
 def test_inline_queues_share_fairly_under_kueue(plain: Scenario) -> None:
     settings = under(plain, "kueue").settings
     assert isinstance(settings, KueueSettings)

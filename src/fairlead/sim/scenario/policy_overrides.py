@@ -4,7 +4,11 @@ from fractions import Fraction
 
 import msgspec
 
-from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
+from fairlead.policy.elastic_quota.settings import (
+    AS_THE_PLUGIN,
+    FAITHFUL,
+    ElasticQuotaSettings,
+)
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.names import Settings
@@ -75,6 +79,8 @@ def _elastic_quota(
 ) -> ElasticQuotaSettings:
     if overrides.faithful:
         settings = msgspec.structs.replace(FAITHFUL, scoring=settings.scoring)
+    elif overrides.faithful is False and settings.quirks == AS_THE_PLUGIN:
+        settings = ElasticQuotaSettings(scoring=settings.scoring)
     changes = _given(
         protect_min=overrides.protect_min, cross_node_preemption=overrides.cross_node_preemption
     )

@@ -11,7 +11,6 @@ import msgspec
 from fairlead.errors import SimulationError
 from fairlead.manifest.text.fields import (
     FieldError,
-    boolean_of,
     check_decimals,
     choice_of,
     decimal_of,
@@ -117,7 +116,10 @@ def _positive_factor(text: str) -> Fraction:
 
 
 def _word(text: str) -> bool:
-    return boolean_of(_WORDS.get(text, text))
+    if text not in _WORDS:
+        message = f"found {quote(text)}, expected true or false"
+        raise FieldError("wrong-type", message, "write it in small letters")
+    return _WORDS[text]
 
 
 def _in_spec(*path: str) -> Change:
