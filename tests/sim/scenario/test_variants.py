@@ -39,6 +39,18 @@ POLICIES = indented(
 )
 
 
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [("", []), (", fairSharing: false", ["$.spec.policies[0].settings.minRunTime no-effect"])],
+)
+def test_inline_queues_share_fairly_before_what_needs_that_is_judged(
+    tmp_path: Path, beside: str, expected: list[str]
+) -> None:
+    policies = f"  policies: [{{policy: kueue, settings: {{minRunTime: 5m}}{beside}}}]\n"
+    findings = read(tmp_path, NODES + QUEUES + WORK + policies).findings
+    assert [f"{each.path} {each.code}" for each in findings] == expected
+
+
 def test_each_variant_has_settings_of_its_own(tmp_path: Path) -> None:
     found = scenario(tmp_path, NODES + QUEUES + WORK + POLICIES)
     assert [variant.name for variant in found.variants] == [

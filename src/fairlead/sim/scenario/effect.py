@@ -32,7 +32,7 @@ class Effects:
         scenario = with_settings(self._scenario, settings)
         if self._own is None:
             return (scenario,)
-        rules = settings_of(self._own, scenario.spec, self._variant.form, scenario.overrides)
+        rules = settings_of(self._own, self._variant.form, scenario.overrides)
         fetch_ms = None
         if isinstance(rules, KaiSettings):
             if rules.usage is None:  # how much past use would count makes no difference

@@ -29,6 +29,11 @@ _SECTIONS: Final[Mapping[PolicyName, str]] = {
     "kueue": "kueue",
     "elastic-quota": "elasticQuota",
 }
+_FAIR_SHARING: Final[Mapping[str, Any]] = {
+    "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+    "kind": "Configuration",
+    "fairSharing": {},
+}
 
 
 class LoadedVariant(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,14 +62,9 @@ def load_variant(
     return LoadedVariant(result=result, text_name=text_name, objects=objects)
 
 
-def settings_of(
-    settings: Settings, spec: SpecForm, form: PolicyForm, overrides: PolicyOverrides
-) -> Settings:
+def settings_of(settings: Settings, form: PolicyForm, overrides: PolicyOverrides) -> Settings:
     """Return *settings* with what *form* says beside its section, and then *overrides*."""
-    fair_sharing = form.fair_sharing
-    if fair_sharing is None and spec.queues:
-        fair_sharing = True  # else the weights of inline queues would mean nothing
-    said = PolicyOverrides(faithful=form.faithful or None, fair_sharing=fair_sharing)
+    said = PolicyOverrides(faithful=form.faithful or None, fair_sharing=form.fair_sharing)
     return overridden(overridden(settings, said), overrides)
 
 
@@ -79,6 +79,9 @@ def _objects(
     yield from node_objects(spec.cluster)
     if spec.queues and policy is not None:
         yield from _QUEUES[policy](QueueTree(spec.queues, spec.cluster))
+        if policy == "kueue" and (form is None or form.fair_sharing is not False):
+            # Else the weights of inline queues would mean nothing.
+            yield MadeObject(_FAIR_SHARING, ("spec", "queues"))
     usage = usage_form(spec, form)
     if policy in ("kai", None) and usage is not None:
         is_own = form is not None and form.usage is not None

@@ -77,7 +77,7 @@ def prepare(
         raise ManifestError(loaded.findings)
     state = loaded.assembled.state
     nodes = take_out_later_nodes(spec.cluster, state)
-    settings = settings_of(loaded.assembled.settings, spec, variant.form, scenario.overrides)
+    settings = settings_of(loaded.assembled.settings, variant.form, scenario.overrides)
     chosen = spec.seed if seed is None else seed
     sources = [source_of(part, chosen, spec.start_ms) for part in scenario.work]
     return Prepared(
