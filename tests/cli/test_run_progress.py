@@ -12,6 +12,11 @@ from tests.cli.test_progress import Terminal
 HOUR = 3_600_000
 
 
+@pytest.fixture(autouse=True)
+def is_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 def shown(
     monkeypatch: pytest.MonkeyPatch,
     stream: io.StringIO,
@@ -82,3 +87,10 @@ def test_a_wish_to_stop_is_heard() -> None:
     assert progress.may_go_on(0, 0)
     interruption.is_wanted = True
     assert not progress.may_go_on(0, 0)
+
+
+def test_a_narrow_terminal_sees_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "41")
+    lines = shown(monkeypatch, Terminal(), 24 * HOUR).split("\r\x1b[K")
+    assert lines[1] == "kai [######                  ]  25% 6h o"
+    assert len(lines[1]) == 40

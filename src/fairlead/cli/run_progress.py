@@ -1,5 +1,6 @@
 """How far a simulation is, in one line on a terminal that is written anew."""
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -43,13 +44,13 @@ class RunProgress(Onlooker):
             if now_s - self._shown_s >= _EVERY_S:
                 self._shown_s = now_s
                 text = self._line(now_ms, finished, now_s - self._begun_s)
-                click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+                _write_anew(text)
         return not self._interruption.is_wanted
 
     def end(self) -> None:
         """Take the line away."""
         if self._is_shown:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            _write_anew("")
 
     def _line(self, now_ms: int, finished: int, took_s: float) -> str:
         """Return how far it is: by time, else by jobs, else without saying of what."""
@@ -88,7 +89,7 @@ class RunCount:
     def end(self) -> None:
         """Take the line away."""
         if self._is_shown:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            _write_anew("")
 
     def _show(self) -> None:
         if not self._is_shown:
@@ -98,9 +99,15 @@ class RunCount:
         left = _left(took_s, part) if part else ""
         bar = "#" * round(part * _WIDTH)
         text = f"[{bar:<{_WIDTH}}] {part:4.0%} {self.ended:,} of {self._runs:,} runs{left}"
-        click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+        _write_anew(text)
 
 
 def _left(took_s: float, part: float) -> str:
     """Say how long the rest takes, in whole seconds: it is a guess."""
     return f", {length_text(round(took_s / part * (1 - part)) * 1000)} left"
+
+
+def _write_anew(text: str) -> None:
+    """Put *text* in the place of the last line, cut so that it stays one line."""
+    width = shutil.get_terminal_size().columns - 1  # the last column would wrap on some terminals
+    click.echo(f"\r\x1b[K{text[:width]}", err=True, nl=False)
