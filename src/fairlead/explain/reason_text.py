@@ -1,6 +1,7 @@
 """Reasons in sentences. Everything said here is in the reason as data; nothing is looked up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from string import Formatter
 from typing import Final
 
@@ -29,29 +30,46 @@ _OF_ONE: Final = {
 
 def reason_text(reason: Reason) -> str:
     """Return *reason* in a sentence without its full stop; an unknown code stands for itself."""
-    home = reason.queue
-    told = {
-        "queue": home or "",
-        "first": _comparisons_text(_most_interesting(reason.comparisons), home),
-        "scarcest": _comparisons_text(_on_scarcest_axis(reason), home),
-        "all": _comparisons_text(reason.comparisons, home),
-        "tallies": tallies_text(reason.tallies),
-        "names": first_few(reason.names),
-        "held": _held_text(reason.held) if reason.held else "",
-        "remaining": "" if reason.remaining_ms is None else rounded_duration(reason.remaining_ms),
-    }
+    told = _Told(reason)
     text = _phrase(reason.code, told).format_map(told)
     return text.removesuffix(": ")  # who asks for nothing has no numbers
+
+
+class _Told(dict[str, str]):
+    """What stands at each place of a phrase; made for the places that the phrase has."""
+
+    def __init__(self, reason: Reason) -> None:
+        self._reason = reason
+
+    def __missing__(self, place: str) -> str:
+        text = self[place] = _TEXTS[place](self._reason)
+        return text
+
+
+_TEXTS: Final[Mapping[str, Callable[[Reason], str]]] = {
+    "queue": lambda why: why.queue or "",
+    "first": lambda why: _comparisons_text(_most_interesting(why.comparisons), why.queue),
+    "scarcest": lambda why: _comparisons_text(_on_scarcest_axis(why), why.queue),
+    "all": lambda why: _comparisons_text(why.comparisons, why.queue),
+    "tallies": lambda why: tallies_text(why.tallies),
+    "names": lambda why: first_few(why.names),
+    "held": lambda why: _held_text(why.held) if why.held else "",
+    "remaining": lambda why: "" if why.remaining_ms is None else rounded_duration(why.remaining_ms),
+}
 
 
 def _phrase(code: str, told: Mapping[str, str]) -> str:
     """Return the first phrase of *code* for which nothing is missing that it has a place for."""
     phrases = (PHRASES.get(code, code), *BARE_PHRASES.get(code, ()))
     for phrase in phrases:
-        places = {name for _, name, _, _ in Formatter().parse(phrase) if name is not None}
-        if all(told[name] for name in places):
+        if all(told[name] for name in _places(phrase)):
             return phrase
     return phrases[-1]
+
+
+@lru_cache(maxsize=1024)  # there are few phrases, but a code that nobody knows is one as well
+def _places(phrase: str) -> frozenset[str]:
+    return frozenset(name for _, name, _, _ in Formatter().parse(phrase) if name is not None)
 
 
 def held_texts(held: Sequence[Held]) -> list[str]:

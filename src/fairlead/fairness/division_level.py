@@ -58,7 +58,7 @@ class Level:
         self._entitlements: Sequence[int] = weights
         self._penalties: Sequence[int] = ()  # empty: usage does not count
         self._weight_scale = 1
-        if k > 0 and any(usages_e9):
+        if any(usages_e9) and k > 0:  # in this order: a fraction is slow to compare
             self._entitlements, self._penalties = usage_terms(weights, usages_e9, k)
             self._weight_scale = self._entitlements[0] // weights[0]
 

@@ -34,6 +34,7 @@ class KeptShares:
         self._names = tuple(tree.parents)
         self._places = {name: place for place, name in enumerate(self._names)}
         self._axes = [_Axis(tree, axis, unit) for axis, unit in enumerate(units)]
+        self._numbered = list(enumerate(self._axes))
         self.change({}, total)
 
     def change(
@@ -51,17 +52,20 @@ class KeptShares:
         """
         for name, amounts in requested.items():
             place = self._places[name]
-            for axis, amount in zip(self._axes, amounts, strict=True):
-                if amount != axis.requested[place]:
-                    axis.request(place, amount)
-        for name, amounts in usages_e9.items():
+            for at, axis in self._numbered:
+                if amounts[at] != axis.requested[place]:
+                    axis.request(place, amounts[at])
+        for name, amounts in usages_e9.items() if usages_e9 else ():
             place = self._places[name]
             for axis, amount in zip(self._axes, amounts, strict=True):
                 if amount != axis.usages_e9[place]:
                     axis.count_use(place, amount)
         changed: set[int] = set()
-        for axis, amount in zip(self._axes, total, strict=True):
-            axis.divide(amount, k, changed)
+        for at, axis in self._numbered:
+            if axis.stale or total[at] != axis.total or k is not axis.k:
+                axis.divide(total[at], k, changed)
+        if not changed:
+            return {}
         return {self._names[place]: self._share(place) for place in sorted(changed)}
 
     def shares(self) -> dict[str, tuple[int, ...]]:
@@ -115,8 +119,9 @@ class _Axis:
         self.shares = [0] * len(claims)
         self.requested = [0] * len(claims)
         self.usages_e9 = [0] * len(claims)
+        self.total: int | None = None  # that was divided last; None: not yet
+        self.k = _NO_HISTORY  # how strongly past use counted then
         self._unit = unit
-        self._k = _NO_HISTORY
         self._guaranteed = [claim.guaranteed for claim in claims]
         self._ceilings = [claim.ceiling for claim in claims]
         self._weights = [claim.weight for claim in claims]
@@ -135,11 +140,11 @@ class _Axis:
             self._group_of += [number] * len(siblings.names)
             places = range(group.first, group.end)
             group.owed_all = [place for place in places if self._guaranteed[place] is None]
-        self._stale: list[int] = []  # a heap: parents come first
+        self.stale: list[int] = []  # groups to be divided anew; a heap: parents come first
         for place, claim in enumerate(claims):
             self.request(place, claim.requested)
             self.count_use(place, claim.usage_e9)
-        self._stale = list(range(len(self._groups)))
+        self.stale = list(range(len(self._groups)))
 
     def request(self, place: int, requested: int) -> None:
         """Let one queue request another amount; its share is as before until all is divided."""
@@ -163,7 +168,7 @@ class _Axis:
         if now != before:
             group.changed.add(place)
             if not lacks_still or self._has_history(group):
-                heappush(self._stale, number)
+                heappush(self.stale, number)
 
     def count_use(self, place: int, usage_e9: int) -> None:
         """Let one queue have used another part; its share is as before until all is divided."""
@@ -171,14 +176,16 @@ class _Axis:
         self.usages_e9[place] = usage_e9
         number = self._group_of[place]
         self._groups[number].users += (usage_e9 > 0) - (before > 0)
-        heappush(self._stale, number)
+        heappush(self.stale, number)
 
     def divide(self, total: int, k: Fraction, changed: set[int]) -> None:
         """Bring all shares up to date; *changed* gets the places of those that changed."""
-        stale, groups, shares = self._stale, self._groups, self.shares
-        if groups and groups[0].amount != total:
-            heappush(stale, 0)
-        if k is not self._k:  # which is quicker to see than that they are equal
+        stale, groups, shares = self.stale, self._groups, self.shares
+        if total != self.total:
+            self.total = total
+            if groups:
+                heappush(stale, 0)
+        if k is not self.k:  # which is quicker to see than that they are equal
             self._weigh(k)
         last = -1
         while stale:
@@ -197,10 +204,10 @@ class _Axis:
 
     def _weigh(self, k: Fraction) -> None:
         """Let past use count so much from now on."""
-        is_other, self._k = k != self._k, k
+        is_other, self.k = k != self.k, k
         for number, group in enumerate(self._groups if is_other else ()):
             if group.users:
-                heappush(self._stale, number)
+                heappush(self.stale, number)
 
     def _divided(self, group: _Group, amount: int) -> Iterable[tuple[int, int]]:
         """Return whose share may be another one now, and which."""
@@ -232,7 +239,7 @@ class _Axis:
         levels = tuple([self._wanting(first, level, has_history) for level in group.levels])
         requestable = tuple(self._requestable[first:end])
         guarantees = Guarantees(requestable, tuple(granted), group.granted, levels)
-        return divide_rest(amount, guarantees, unit=self._unit, k=self._k)
+        return divide_rest(amount, guarantees, unit=self._unit, k=self.k)
 
     def _grant(self, group: _Group, place: int) -> None:
         """Give a queue what is guaranteed to it, as far as it is asked for and permitted."""
@@ -257,4 +264,4 @@ class _Axis:
 
     def _has_history(self, group: _Group) -> bool:
         """Return whether past use counts: then who has used enough may get nothing for a while."""
-        return group.users > 0 and self._k > 0
+        return group.users > 0 and self.k > 0

@@ -21,21 +21,27 @@ from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, St
 from fairlead.model.state import ClusterState
 
 _NOT_TOLD: Final = Reason(code="")
+_REMEMBERED: Final = frozenset({Reserve, Evict})
 
 
 def apply(state: ClusterState, plan: Plan) -> None:
     """Change *state* as *plan* says. Evicted pods are leaving; they stop when their time is up."""
     for decision in plan.decisions:
-        for event in _events(state, decision, plan.taken_ms):
-            state.apply(event)
-        if not isinstance(decision, Reserve | Evict) and decision.workload not in state.promised:
-            continue  # nothing is to be remembered, and nothing to be forgotten
-        workload = state.workloads[decision.workload]
-        changed = remember(workload, decision, state.workloads) or remember_nominations(
-            workload, decision, plan.taken_ms
-        )
-        if changed is not None:
-            state.apply(WorkloadChanged(changed))
+        apply_decision(state, decision, plan.taken_ms)
+
+
+def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None:
+    """Change *state* as one decision of a plan of *now_ms* says."""
+    for event in _events(state, decision, now_ms):
+        state.apply(event)
+    if type(decision) not in _REMEMBERED and decision.workload not in state.promised:
+        return  # nothing is to be remembered, and nothing to be forgotten
+    workload = state.workloads[decision.workload]
+    changed = remember(workload, decision, state.workloads) or remember_nominations(
+        workload, decision, now_ms
+    )
+    if changed is not None:
+        state.apply(WorkloadChanged(changed))
 
 
 def forget_promises(state: ClusterState, changes: Iterable[Decision], now_ms: int) -> None:

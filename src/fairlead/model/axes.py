@@ -44,7 +44,7 @@ class QuotaAxes:
         self.counted_as = dict(counted_as or {})
         self._index = {(axis.resource, axis.flavor): i for i, axis in enumerate(axes)}
         # Pods come in few sizes, so most charges have been worked out before.
-        self._plain_charge = lru_cache(maxsize=4096)(self._charge_plainly)
+        self._charge = lru_cache(maxsize=4096)(self._charge_anew)
         self.zero: Amounts = (0,) * len(axes)
         self.unlimited: Limits = (None,) * len(axes)
 
@@ -63,19 +63,15 @@ class QuotaAxes:
         With *flavors*, each resource is charged to the flavor it was given. What no axis counts
         is not charged. Linear: the charge of a sum is the sum of the charges.
         """
-        if not flavors:
-            return self._plain_charge(resources, amounts)
-        return self._sum(self._places(resources, flavors), amounts)
+        return self._charge(resources, amounts, tuple(flavors.items()) if flavors else ())
 
-    def _charge_plainly(self, resources: tuple[str, ...], amounts: Amounts) -> Amounts:
-        return self._sum(self._places(resources, {}), amounts)
-
-    def _sum(self, places: Sequence[int | None], amounts: Amounts) -> Amounts:
+    def _charge_anew(
+        self, resources: tuple[str, ...], amounts: Amounts, flavors: tuple[tuple[str, str], ...]
+    ) -> Amounts:
+        given = dict(flavors)
         charged = [0] * len(self.axes)
-        for place, amount in zip(places, amounts, strict=True):
+        for resource, amount in zip(resources, amounts, strict=True):
+            place = self.index(resource, given.get(resource))
             if place is not None:
                 charged[place] += amount
         return tuple(charged)
-
-    def _places(self, resources: tuple[str, ...], flavors: Mapping[str, str]) -> list[int | None]:
-        return [self.index(resource, flavors.get(resource)) for resource in resources]

@@ -24,6 +24,7 @@ def check_invariants(state: ClusterState) -> None:
     _check_repelling(state)
     _check_promised(state)
     for queue in state.queues:
+        assert state.path(queue) == _upward(state, queue), f"the way up from {queue}"
         _check_queue(state, queue)
 
 
@@ -211,7 +212,16 @@ def _charge(state: ClusterState, requests: Amounts, flavors: dict[str, str]) -> 
 
 
 def _below(state: ClusterState, queue: QueueName) -> list[Workload]:
-    return [w for w in state.workloads.values() if queue in state.path(w.queue)]
+    return [w for w in state.workloads.values() if queue in _upward(state, w.queue)]
+
+
+def _upward(state: ClusterState, queue: QueueName) -> list[QueueName]:
+    found = []
+    at: QueueName | None = queue
+    while at is not None and at in state.queues:
+        found.append(at)
+        at = state.queues[at].parent
+    return found
 
 
 def _requests(workload: Workload, pod: PodId) -> Amounts:

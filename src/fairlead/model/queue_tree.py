@@ -4,25 +4,33 @@ Queues may arrive in any order: one whose parent is not there yet is an orphan, 
 sums and does not hang on the top level until the parent appears.
 """
 
-from collections.abc import Sequence
+from typing import TypeAlias
 
 from fairlead.errors import StateError
 from fairlead.model.axes import QueueName
+from fairlead.model.change_log import ChangeLog
 from fairlead.model.journal import Journal
 from fairlead.model.queue import Queue
 from fairlead.model.queue_sums import QueueSums
+
+_WayUp: TypeAlias = tuple[tuple[QueueName, ...], tuple[QueueSums, ...]]
+"""A queue and its ancestors, as far as they exist, and the sums of each."""
 
 
 class QueueTree:
     """Queues by name, with their children and their sums. Every change goes through the journal."""
 
-    def __init__(self, journal: Journal, axes: int):
-        """Start empty; queues have vectors of *axes* entries."""
+    def __init__(self, journal: Journal, axes: int, layout: ChangeLog[str]):
+        """Start empty; queues have vectors of *axes* entries. *layout* is told of every change."""
         self.queues: dict[QueueName, Queue] = {}
         self.sums: dict[QueueName, QueueSums] = {}
         self._journal = journal
         self._axes = axes
         self._children: dict[QueueName | None, dict[QueueName, None]] = {}
+        self._layout = layout
+        # Every event of a workload goes this way, and queues seldom change.
+        self._ways_up: dict[QueueName, _WayUp] = {}
+        self._ways_found = layout.moment
 
     def children(self, queue: QueueName | None) -> list[QueueName]:
         """Return the queues just below *queue* (None: the top level), by name."""
@@ -30,12 +38,11 @@ class QueueTree:
 
     def path(self, queue: QueueName) -> list[QueueName]:
         """Return *queue* and its ancestors, upward, as far as they exist."""
-        found: list[QueueName] = []
-        at: QueueName | None = queue
-        while at is not None and at in self.queues:
-            found.append(at)
-            at = self.queues[at].parent
-        return found
+        return list(self._way_up(queue)[0])
+
+    def sums_upward(self, queue: QueueName) -> tuple[QueueSums, ...]:
+        """Return the sums of *queue* and of its ancestors, as far as they exist."""
+        return self._way_up(queue)[1]
 
     def in_order(self) -> list[QueueName]:
         """Return every queue that hangs on the top level, parents before children, by name."""
@@ -60,6 +67,7 @@ class QueueTree:
             self._detach(old)
             self._attach(queue)
         self._journal.put(self.queues, queue.name, queue)
+        self._journal.touch(self._layout, "queues")
 
     def remove(self, name: QueueName) -> None:
         """Take a queue away; its children are orphans."""
@@ -69,12 +77,30 @@ class QueueTree:
         self._detach(old)
         self._journal.drop(self.queues, name)
         self._journal.drop(self.sums, name)
+        self._journal.touch(self._layout, "queues")
 
-    def add_sums(self, path: Sequence[QueueName], change: QueueSums) -> None:
-        """Add *change* to the sums of every queue on *path*."""
-        for name in path:
-            for vector, amounts in zip(self.sums[name].vectors(), change.vectors(), strict=True):
+    def add_sums(self, queue: QueueName, change: QueueSums) -> None:
+        """Add *change* to the sums of *queue* and of all above it."""
+        for sums in self.sums_upward(queue):
+            for vector, amounts in zip(sums.vectors(), change.vectors(), strict=True):
                 self._journal.add(vector, amounts)
+
+    def _way_up(self, queue: QueueName) -> _WayUp:
+        if self._ways_found != self._layout.moment:
+            self._ways_up.clear()
+            self._ways_found = self._layout.moment
+        return self._ways_up.get(queue) or self._find_way_up(queue)
+
+    def _find_way_up(self, queue: QueueName) -> _WayUp:
+        names: list[QueueName] = []
+        at: QueueName | None = queue
+        while at is not None and at in self.queues:
+            names.append(at)
+            at = self.queues[at].parent
+        way = tuple(names), tuple([self.sums[name] for name in names])
+        if names:  # nobody knows how many names there are of queues that do not exist
+            self._ways_up[queue] = way
+        return way
 
     def _check(self, queue: Queue) -> None:
         vectors = (
@@ -98,7 +124,7 @@ class QueueTree:
             self._journal.put(self._children, queue.parent, {})
         self._journal.put(self._children[queue.parent], queue.name, None)
         if queue.parent is not None:
-            self.add_sums(self.path(queue.parent), self.sums[queue.name])
+            self.add_sums(queue.parent, self.sums[queue.name])
 
     def _detach(self, queue: Queue) -> None:
         siblings = self._children[queue.parent]
@@ -106,4 +132,4 @@ class QueueTree:
         if not siblings:
             self._journal.drop(self._children, queue.parent)
         if queue.parent is not None:
-            self.add_sums(self.path(queue.parent), self.sums[queue.name].negative())
+            self.add_sums(queue.parent, self.sums[queue.name].negative())

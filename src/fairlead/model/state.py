@@ -12,6 +12,7 @@ nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import neg
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from fairlead.model.change_log import ChangeLog
 from fairlead.model.device_share import DeviceShare, counted_by_parts
 from fairlead.model.journal import Journal, Mark
 from fairlead.model.node_books import NodeBooks, PodKey
+from fairlead.model.pod_sums import asked_for, cost, count_by_set
 from fairlead.model.queue_lists import QueueLists
 from fairlead.model.queue_sums import QueueSums
 from fairlead.model.queue_tree import QueueTree
@@ -52,7 +54,7 @@ class ClusterState:
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
         self._waiting = QueueLists(self._journal)
-        self._tree = QueueTree(self._journal, len(axes))
+        self._tree = QueueTree(self._journal, len(axes), self.layout)
         self.queues = self._tree.queues
         self.sums = self._tree.sums
         self.books = NodeBooks(self._journal, self.resources)
@@ -61,8 +63,8 @@ class ClusterState:
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.WorkloadAdded: self._workload_added,
             ev.WorkloadChanged: self._workload_changed,
-            ev.WorkloadStarted: lambda event: self._place(event, "running"),
-            ev.WorkloadReserved: lambda event: self._place(event, "reserved"),
+            ev.WorkloadStarted: partial(self._place, "running"),
+            ev.WorkloadReserved: partial(self._place, "reserved"),
             ev.WorkloadLeaving: self._workload_leaving,
             ev.WorkloadStopped: self._workload_stopped,
             ev.WorkloadDisplaced: self._workload_displaced,
@@ -148,9 +150,7 @@ class ClusterState:
             raise StateError(f"workload {workload.name} was added before")
         self._check_shape(workload)
         self._enqueue(workload)
-        self._add_pending(
-            workload, self.path(workload.queue), [each.count for each in workload.pod_sets], 1
-        )
+        self._add_pending(workload, [each.count for each in workload.pod_sets])
 
     def _workload_changed(self, event: ev.WorkloadChanged) -> None:
         new = event.workload
@@ -164,7 +164,7 @@ class ClusterState:
             self._note_promised(new)
             self._journal.touch(self.touched, new.name)
             return
-        self._tree.add_sums(self.path(old.queue), self._sums_of(old).negative())
+        self._tree.add_sums(old.queue, self._sums_of(old).negative())
         self._dequeue(old)
         for pod in old.pods():
             still_there = _has_pod(new, pod)
@@ -172,9 +172,9 @@ class ClusterState:
         if run:
             self._recharge(old, new, run)
         self._enqueue(new)
-        self._tree.add_sums(self.path(new.queue), self._sums_of(new))
+        self._tree.add_sums(new.queue, self._sums_of(new))
 
-    def _place(self, event: ev.WorkloadStarted | ev.WorkloadReserved, phase: Phase) -> None:
+    def _place(self, phase: Phase, event: ev.WorkloadStarted | ev.WorkloadReserved) -> None:
         workload = self._known(event.workload)
         run = self.runs.get(workload.name)
         pods = [placement.pod for placement in event.placements]
@@ -196,10 +196,9 @@ class ClusterState:
                 if own is not None:
                     self._journal.put(run.own_charges, pod, own)
             self.books.book((workload.name, pod), asked.requests, placed)
-        counts = _count_by_set(workload, pods)
-        path = self.path(workload.queue)
-        self._add_allocated(workload, path, _cost(run, pods, counts))
-        self._add_pending(workload, path, counts, -1)
+        counts = count_by_set(workload, pods)
+        self._add_allocated(workload, cost(run, pods, counts))
+        self._add_pending(workload, [-count for count in counts])
         self._note_waiting(workload)
 
     def _workload_leaving(self, event: ev.WorkloadLeaving) -> None:
@@ -214,19 +213,16 @@ class ClusterState:
             self._journal.put(run.pods, pod, leaving)
             self.books.release(key, requests, placed)
             self.books.book(key, requests, leaving)
-        cost = _cost(run, event.pods, _count_by_set(workload, event.pods))
-        path = self.path(workload.queue)
-        self._add_allocated(workload, path, _negative(cost))
-        for queue in path:
-            self._journal.add(self.sums[queue].leaving, cost)
+        moved = cost(run, event.pods, count_by_set(workload, event.pods))
+        self._add_allocated(workload, _negative(moved))
+        self._add_leaving(workload, moved)
         self._journal.touch(self.touched, workload.name)
 
     def _workload_stopped(self, event: ev.WorkloadStopped) -> None:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
-        path = self.path(workload.queue)
-        self._release(workload, path, run, event.pods, self.books.release)
-        self._add_pending(workload, path, _count_by_set(workload, event.pods), 1)
+        self._release(workload, run, event.pods, self.books.release)
+        self._add_pending(workload, count_by_set(workload, event.pods))
         self._note_waiting(workload)
 
     def _workload_displaced(self, event: ev.WorkloadDisplaced) -> None:
@@ -234,9 +230,8 @@ class ClusterState:
         run = self._running(workload, event.pods)
         if any(run.pods[pod].phase == "leaving" for pod in event.pods):
             raise StateError(f"a pod of {workload.name} was displaced that is leaving")
-        path = self.path(workload.queue)
-        self._release(workload, path, run, event.pods, self.books.displace)
-        self._add_pending(workload, path, _count_by_set(workload, event.pods), 1)
+        self._release(workload, run, event.pods, self.books.displace)
+        self._add_pending(workload, count_by_set(workload, event.pods))
         self._note_waiting(workload)
 
     def _workload_departed(self, event: ev.WorkloadDeparted) -> None:
@@ -250,14 +245,13 @@ class ClusterState:
         workload = self._known(event.workload)
         run = self.runs.get(workload.name)
         placed = tuple(run.pods) if run else ()
-        path = self.path(workload.queue)
         if run:
-            self._release(workload, path, run, placed, self.books.release)
+            self._release(workload, run, placed, self.books.release)
         for pod in workload.pods() if self.books.has_departures() else ():
             self.books.depart((workload.name, pod))
-        running = _count_by_set(workload, placed)
-        left = [s.count - n for s, n in zip(workload.pod_sets, running, strict=True)]
-        self._add_pending(workload, path, left, -1)
+        running = count_by_set(workload, placed)
+        waited = [n - s.count for s, n in zip(workload.pod_sets, running, strict=True)]
+        self._add_pending(workload, waited)
         self._dequeue(workload)
 
     def _queue_changed(self, event: ev.QueueChanged) -> None:
@@ -266,11 +260,9 @@ class ClusterState:
             for name in self._queued.of(event.queue.name):
                 own.include(self._sums_of(self.workloads[name]))
         self._tree.change(event.queue, own)
-        self._journal.touch(self.layout, "queues")
 
     def _queue_removed(self, event: ev.QueueRemoved) -> None:
         self._tree.remove(event.queue)
-        self._journal.touch(self.layout, "queues")
 
     def _usage_changed(self, event: ev.UsageChanged) -> None:
         if any(len(usage) != len(self.axes) for usage in event.usage.values()):
@@ -294,8 +286,9 @@ class ClusterState:
         return run
 
     def _check_shape(self, workload: Workload) -> None:
-        if any(len(each.requests) != len(self.resources) for each in workload.pod_sets):
-            raise StateError(f"workload {workload.name} needs one request per resource")
+        for each in workload.pod_sets:
+            if len(each.requests) != len(self.resources):
+                raise StateError(f"workload {workload.name} needs one request per resource")
 
     def _check_start(
         self,
@@ -321,8 +314,9 @@ class ClusterState:
 
     def _enqueue(self, workload: Workload) -> None:
         self._journal.put(self.workloads, workload.name, workload)
-        if any(each.constraints.pod_anti_affinity for each in workload.pod_sets):
-            self._journal.put(self.repelling, workload.name, None)
+        for each in workload.pod_sets:
+            if each.constraints.pod_anti_affinity:
+                self._journal.put(self.repelling, workload.name, None)
         self._note_promised(workload)
         self._queued.put(workload.queue, workload.name)
         self._note_waiting(workload)
@@ -397,7 +391,6 @@ class ClusterState:
     def _release(
         self,
         workload: Workload,
-        path: Sequence[QueueName],
         run: Run,
         pods: Sequence[PodId],
         take_off: Callable[[PodKey, Amounts, Placed], None],
@@ -406,12 +399,11 @@ class ClusterState:
         leaving = [pod for pod in pods if run.pods[pod].phase == "leaving"]
         staying = [pod for pod in pods if run.pods[pod].phase != "leaving"] if leaving else pods
         if staying:
-            cost = _cost(run, staying, _count_by_set(workload, staying))
-            self._add_allocated(workload, path, _negative(cost))
+            given_up = cost(run, staying, count_by_set(workload, staying))
+            self._add_allocated(workload, _negative(given_up))
         if leaving:
-            cost = _negative(_cost(run, leaving, _count_by_set(workload, leaving)))
-            for queue in path:
-                self._journal.add(self.sums[queue].leaving, cost)
+            given_up = cost(run, leaving, count_by_set(workload, leaving))
+            self._add_leaving(workload, _negative(given_up))
         for pod in pods:
             requests = workload.pod_sets[pod.pod_set].requests
             take_off((workload.name, pod), requests, run.pods[pod])
@@ -423,72 +415,41 @@ class ClusterState:
         if not run.pods:
             self._journal.drop(self.runs, workload.name)
 
-    def _add_allocated(self, workload: Workload, path: Sequence[QueueName], cost: Amounts) -> None:
-        for queue in path:
-            sums = self.sums[queue]
-            self._journal.add(sums.allocated, cost)
+    def _add_allocated(self, workload: Workload, amounts: Amounts) -> None:
+        for sums in self._tree.sums_upward(workload.queue):
+            self._journal.add(sums.allocated, amounts)
             if not workload.preemptible:
-                self._journal.add(sums.non_preemptible, cost)
+                self._journal.add(sums.non_preemptible, amounts)
 
-    def _add_pending(
-        self, workload: Workload, path: Sequence[QueueName], counts: Sequence[int], sign: int
-    ) -> None:
-        amounts = _waiting(workload, counts, len(self.resources))
-        change = amounts if sign > 0 else _negative(amounts)
-        for queue in path:
-            self._journal.add(self.sums[queue].pending, change)
+    def _add_leaving(self, workload: Workload, amounts: Amounts) -> None:
+        for sums in self._tree.sums_upward(workload.queue):
+            self._journal.add(sums.leaving, amounts)
+
+    def _add_pending(self, workload: Workload, counts: Sequence[int]) -> None:
+        """Let so many pods more of each set wait, or fewer."""
+        amounts = asked_for(workload, counts)
+        if amounts is not None:
+            for sums in self._tree.sums_upward(workload.queue):
+                self._journal.add(sums.pending, amounts)
 
     def _sums_of(self, workload: Workload) -> QueueSums:
         run = self.runs.get(workload.name)
         placed = run.pods if run else {}
         away = [pod for pod, at in placed.items() if at.phase == "leaving"]
         stay = [pod for pod, at in placed.items() if at.phase != "leaving"]
-        leaving = _count_by_set(workload, away)
-        staying = _count_by_set(workload, stay)
+        leaving = count_by_set(workload, away)
+        staying = count_by_set(workload, stay)
         waiting = [
             pod_set.count - stays - leaves
             for pod_set, stays, leaves in zip(workload.pod_sets, staying, leaving, strict=True)
         ]
-        allocated = list(_cost(run, stay, staying)) if run else list(self.axes.zero)
+        allocated = list(cost(run, stay, staying)) if run else list(self.axes.zero)
         return QueueSums(
             allocated=allocated,
             non_preemptible=list(self.axes.zero) if workload.preemptible else list(allocated),
-            leaving=list(_cost(run, away, leaving)) if run else list(self.axes.zero),
-            pending=list(_waiting(workload, waiting, len(self.resources))),
+            leaving=list(cost(run, away, leaving)) if run else list(self.axes.zero),
+            pending=list(asked_for(workload, waiting) or (0,) * len(self.resources)),
         )
-
-
-def _waiting(workload: Workload, counts: Sequence[int], size: int) -> Amounts:
-    """Return what *counts* pods per set ask for while they wait; held-back pods ask nothing."""
-    if not workload.active:
-        return (0,) * size
-    pod_sets = workload.pod_sets
-    asking = [0 if s.gated else count for s, count in zip(pod_sets, counts, strict=True)]
-    return _multiplied([pod_set.requests for pod_set in pod_sets], asking)
-
-
-def _cost(run: Run, pods: Sequence[PodId], counts: Sequence[int]) -> Amounts:
-    """Return what *pods*, which are *counts* per set, cost the queue."""
-    if not run.own_charges:
-        return _multiplied(run.charges, counts)
-    nothing = (0,) * len(run.charges[0])
-    return tuple(map(sum, zip(nothing, *map(run.charge, pods), strict=True)))
-
-
-def _multiplied(vectors: Sequence[Amounts], counts: Sequence[int]) -> Amounts:
-    """Return the sum of *vectors*, each taken as often as *counts* says."""
-    if len(vectors) == 1:  # nearly all workloads, and worth a short way
-        count = counts[0]
-        return vectors[0] if count == 1 else tuple([amount * count for amount in vectors[0]])
-    scaled = [[amount * n for amount in v] for v, n in zip(vectors, counts, strict=True)]
-    return tuple(map(sum, zip(*scaled, strict=True)))
-
-
-def _count_by_set(workload: Workload, pods: Sequence[PodId]) -> list[int]:
-    counts = [0] * len(workload.pod_sets)
-    for pod in pods:
-        counts[pod.pod_set] += 1
-    return counts
 
 
 def _has_pod(workload: Workload, pod: PodId) -> bool:

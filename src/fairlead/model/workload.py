@@ -180,7 +180,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     def pod_count(self) -> int:
         """Return how many pods there are."""
-        return sum([pod_set.count for pod_set in self.pod_sets])
+        sets = self.pod_sets
+        return sets[0].count if len(sets) == 1 else sum([pod_set.count for pod_set in sets])
 
     def pods(self) -> tuple[PodId, ...]:
         """Return every pod, by set and ordinal."""

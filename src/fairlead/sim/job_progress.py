@@ -54,7 +54,8 @@ class JobProgress:
         self._account(now_ms)
         if self.first_start_ms is None:
             self.first_start_ms = now_ms
-        if self._working() < self.job.min_pods <= self._working() + pods:
+        working = self.running - self.leaving
+        if working < self.job.min_pods <= working + pods:
             delay_ms = self._delays.start_up_ms
             if self.evictions:
                 delay_ms += self._delays.restart_ms
@@ -78,7 +79,7 @@ class JobProgress:
         self.running -= pods
         self.leaving -= pods
         self.epoch += 1
-        if self._working() >= self.job.min_pods:
+        if self.running - self.leaving >= self.job.min_pods:
             return 0
         safe = self._safe()
         lost = self.done - safe
@@ -94,15 +95,12 @@ class JobProgress:
 
     def end_ms(self, now_ms: int) -> int | None:
         """Return when the job will be done if nothing changes; None: never."""
-        run_ms, working = self.job.run_ms, self._working()
+        run_ms, working = self.job.run_ms, self.running - self.leaving
         if run_ms is None or working < self.job.min_pods:
             return None
         self._account(now_ms)
         left = run_ms * self.job.pods - self.done
         return max(now_ms, self._works_from_ms) + -(-left // working)
-
-    def _working(self) -> int:
-        return self.running - self.leaving
 
     def _account(self, now_ms: int) -> None:
         """Take in the time since the last look, in which the same pods ran."""
@@ -111,7 +109,7 @@ class JobProgress:
             return
         self.held += self.running * (now_ms - since_ms)
         worked_ms = now_ms - max(since_ms, self._works_from_ms)
-        working = self._working()
+        working = self.running - self.leaving
         if worked_ms > 0 and working >= self.job.min_pods:
             self.done += working * worked_ms
 

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.errors import SimulationError
-from fairlead.model.apply import apply, forget_promises
+from fairlead.model.apply import apply_decision, forget_promises
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
-from fairlead.model.plan import Decision, Evict, Move, Plan, Start
+from fairlead.model.plan import Decision, Evict, Move, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.sim.as_workload import WorkloadMaker
@@ -84,10 +84,10 @@ class LiveJobs:
         for decision in changes:
             match decision:
                 case Start():
-                    self._apply(now_ms, decision)
+                    apply_decision(self._state, decision, now_ms)
                     self._started(now_ms, decision)
                 case Evict():
-                    self._apply(now_ms, decision)
+                    apply_decision(self._state, decision, now_ms)
                     self._told(now_ms, decision, decision.pods, "evicted")
                 case Move() if grace_ms:
                     # It cannot begin there while it still is here; the next cycles see to it.
@@ -97,7 +97,7 @@ class LiveJobs:
                 case Move():
                     self._moved(now_ms, decision)
                 case _:
-                    self._apply(now_ms, decision)
+                    apply_decision(self._state, decision, now_ms)
         forget_promises(self._state, changes, now_ms)
 
     def lose_node(self, now_ms: int, node: str) -> None:
@@ -121,9 +121,6 @@ class LiveJobs:
             self._listener(told)
             progress.tell_to_leave(now_ms, len(lost) - leaving)
             self._stop(now_ms, name, lost, "node-lost")
-
-    def _apply(self, now_ms: int, decision: Decision) -> None:
-        apply(self._state, Plan(taken_ms=now_ms, decisions=(decision,)))
 
     def _started(self, now_ms: int, decision: Start | Move) -> None:
         progress = self._progress[decision.workload]
@@ -179,7 +176,7 @@ class LiveJobs:
             charged=(),
             reason=decision.reason,
         )
-        self._apply(now_ms, start)
+        apply_decision(self._state, start, now_ms)
         self._started(now_ms, start)
 
     def _stop_told(self, now_ms: int, told: _Told) -> None:

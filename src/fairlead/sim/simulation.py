@@ -98,7 +98,8 @@ class Simulation:
         until_ms = self._rules.until_ms
         while (next_ms := self._next_ms()) is not None:
             if next_ms > self.now_ms:
-                self._check_length(next_ms)
+                if until_ms is None:
+                    self._check_length(next_ms)
                 if self._watcher is not None:
                     self._watcher(self.now_ms, next_ms, self.state)
                 is_stopped = next_ms != until_ms and not may_go_on()
@@ -111,8 +112,8 @@ class Simulation:
         return True
 
     def _check_length(self, next_ms: int) -> None:
-        """Raise `SimulationError` if nobody told when to end, and it would go on for too long."""
-        if self._rules.until_ms is None and next_ms > self._rules.start_ms + LONGEST_MS:
+        """Raise `SimulationError` if it would go on for too long, since nobody told when to end."""
+        if next_ms > self._rules.start_ms + LONGEST_MS:
             raise SimulationError(
                 f"not all is done {LONGEST_YEARS} years after the start; add a duration, or let "
                 "jobs run for a shorter time"

@@ -10,7 +10,9 @@ import json
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -18,6 +20,8 @@ from fairlead.sim.results.about import WorkMarks
 from fairlead.sim.scenario.scenario import Scenario
 from fairlead.sim.scenario.work_part import TraceWork, WorkPart
 from fairlead.sim.traces.trace_lines import trace_lines
+
+_LINES_AT_ONCE: Final = 1000
 
 
 def work_marks(scenario: Scenario) -> WorkMarks:
@@ -42,8 +46,10 @@ def _mark(part: WorkPart) -> str:
 
 def _lines_mark(path: Path) -> str:
     seen = sha256()
-    for line in trace_lines(path):
-        seen.update(line.encode("utf-8", errors="surrogatepass") + b"\n")
+    lines = trace_lines(path)
+    while some := list(islice(lines, _LINES_AT_ONCE)):
+        some.append("")  # so that the last one has its end too
+        seen.update("\n".join(some).encode("utf-8", errors="surrogatepass"))
     return seen.hexdigest()
 
 

@@ -1,5 +1,7 @@
 """Two numbers tell a total at any time, quantiles are values, and Jain's index is even at 1."""
 
+from operator import add
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +20,23 @@ def test_a_total_is_the_sum_over_every_moment(added: list[tuple[int, int]], late
         table.add(at_ms, (1, 2), [amount])
     end_ms = 50 + later_ms
     expected = sum(sum(amount for at_ms, amount in added if at_ms <= t) for t in range(end_ms))
-    assert table.total(end_ms, 0, 1) == expected
-    assert table.totals(end_ms, 0) == [0, expected, expected]
+    assert [table.total(end_ms, 0, holder) for holder in range(3)] == [0, expected, expected]
+
+
+@given(changes, st.lists(st.integers(0, 60), min_size=1, max_size=5))
+def test_buckets_add_up_to_totals(added: list[tuple[int, int]], ends_ms: list[int]) -> None:
+    """Whoever had nothing of it in a bucket may be left out of it."""
+    table = LevelTable(3, 1)
+    added.sort()
+    in_buckets, begun_ms = [0, 0, 0], 0
+    for end_ms in sorted(ends_ms):
+        for at_ms, amount in added:
+            if begun_ms <= at_ms < end_ms:
+                table.add(at_ms, (1, 2), [amount])
+        begun_ms = end_ms
+        (row,) = table.close_bucket(end_ms)
+        in_buckets = [*map(add, in_buckets, row or [0, 0, 0])]
+    assert in_buckets == [table.total(begun_ms, 0, holder) for holder in range(3)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=20))
@@ -41,7 +58,8 @@ def test_one_holder_is_set_as_all_are(told: list[tuple[int, int]]) -> None:
         is_other = everybody.levels[0][1] != amount
         everybody.set_all(at_ms, [[0, amount]])
         assert one.set_one(at_ms, 1, [amount]) == is_other
-    assert (one.levels, one.totals(60, 0)) == (everybody.levels, everybody.totals(60, 0))
+    assert one.levels == everybody.levels
+    assert one.total(60, 0, 1) == everybody.total(60, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.sim.job import Job
 from fairlead.sim.traces.column_map import ColumnMap, TimeColumn
+from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
 from fairlead.sim.traces.queue_rule import QueueRule
 from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.traces.trace_error import TraceError
@@ -109,6 +111,13 @@ def test_a_trace_may_keep_its_own_clock(tmp_path: Path) -> None:
     rules = TraceRules(start_at_zero=False, submit_scale=Fraction(1, 2))
     jobs = jobs_of(own_csv(tmp_path, DAY), rules)
     assert [job.submit_ms for job in jobs] == [100_000, 105_000, 105_000, 120_000]
+
+
+@pytest.mark.parametrize("start_at_zero", [True, False])
+def test_a_trace_comes_later_as_a_whole(tmp_path: Path, start_at_zero: bool) -> None:
+    file, rules = own_csv(tmp_path, DAY), TraceRules(start_at_zero=start_at_zero)
+    later = list(jobs_of_trace(file, rules, later_ms=5))
+    assert later == [replace(job, submit_ms=job.submit_ms + 5) for job in jobs_of(file, rules)]
 
 
 def test_pods_that_need_not_start_together_make_an_elastic_job(tmp_path: Path) -> None:

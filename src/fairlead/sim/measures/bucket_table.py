@@ -27,12 +27,21 @@ class BucketTable:
         """Return the table of these buckets, each with one number for each holder."""
         table = cls(len(rows[0]) if rows else 0)
         for row in rows:
-            table._append(row)
+            table.add(row)
         return table
+
+    def add(self, row: Sequence[int]) -> None:
+        """Put a bucket behind the others; no numbers: nobody had anything in it."""
+        self._buckets += 1
+        if self._numbers or any(row):
+            missing = self._buckets * self._holders - len(self._numbers) - len(row)
+            if missing:
+                self._extend([0] * missing)
+            self._extend(row)
 
     def close(self, totals: list[int]) -> None:
         """End a bucket; *totals* count from the beginning."""
-        self._append([] if totals == self._closed_at else list(map(sub, totals, self._closed_at)))
+        self.add([] if totals == self._closed_at else list(map(sub, totals, self._closed_at)))
         self._closed_at = totals
 
     def halve(self) -> None:
@@ -40,7 +49,7 @@ class BucketTable:
         rows = iter([self._row(bucket) for bucket in range(self._buckets)])
         self._buckets, self._numbers = 0, array("q")
         for first, second in zip(rows, rows, strict=True):
-            self._append(list(map(add, first, second)))
+            self.add(list(map(add, first, second)))
 
     def widen_last(self, totals: list[int]) -> None:
         """Count what came since the last bucket was closed as a part of it."""
@@ -48,7 +57,7 @@ class BucketTable:
         self._buckets -= 1
         del self._numbers[self._buckets * self._holders :]
         more = map(sub, totals, self._closed_at)
-        self._append(list(map(add, last, more)) if last else list(more))
+        self.add(list(map(add, last, more)) if last else list(more))
         self._closed_at = totals
 
     def column(self, holder: int) -> tuple[int, ...]:
@@ -60,14 +69,6 @@ class BucketTable:
     def _row(self, bucket: int) -> Sequence[int]:
         """Return what stands of a bucket; nothing if nobody ever had anything."""
         return self._numbers[bucket * self._holders : (bucket + 1) * self._holders]
-
-    def _append(self, row: Sequence[int]) -> None:
-        """Put a bucket behind the others; no numbers: nobody had anything in it."""
-        self._buckets += 1
-        if self._numbers or any(row):
-            missing = self._buckets * self._holders - len(self._numbers) - len(row)
-            self._extend([0] * missing)
-            self._extend(row)
 
     def _extend(self, numbers: Sequence[int]) -> None:
         if isinstance(self._numbers, list):

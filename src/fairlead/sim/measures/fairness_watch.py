@@ -56,7 +56,6 @@ class FairnessWatch:
         """Watch *books*, which others keep up to date, as they do *capacity*."""
         self._books = books
         self._capacity = capacity
-        self._tops = [top.index for top in books.tops]
         self.contended = [ContendedTime() for _ in capacity.levels]
         self._backlogs = [
             [book.backlogs[resource] for book in books.all]
@@ -64,6 +63,10 @@ class FairnessWatch:
         ]
         self._open: list[dict[int, BackloggedTime]] = [{} for _ in capacity.levels]  # by queue
         self._capacity_then = [0] * len(self.contended)
+        self._wanted_then = [0] * len(self.contended)  # by all together
+        self._wanted_by: list[dict[int, int]] = [  # of it by each queue at the top
+            {top.index: 0 for top in books.tops} for _ in capacity.levels
+        ]
 
     def look(self, at_ms: int, queues: Collection[int]) -> None:
         """Judge the time until now, and go on from what the books say of *queues*.
@@ -78,7 +81,7 @@ class FairnessWatch:
                 changed = {*queues, *self._open[resource]}
             if not self._books.demand.table.is_had[resource]:
                 continue  # nobody ever wanted any of it
-            is_contended = self._is_contended(resource)
+            is_contended = self._is_contended(resource, queues)
             if contended.since_ms is not None and not is_contended:
                 contended.end(at_ms)
             judged = self._go_on(at_ms, resource, changed)
@@ -115,6 +118,11 @@ class FairnessWatch:
                 opened.pop(index).close(at_ms)
         return changed
 
-    def _is_contended(self, resource: int) -> bool:
-        demand = self._books.demand.table.levels[resource]
-        return sum([demand[top] for top in self._tops]) > self._capacity_then[resource]
+    def _is_contended(self, resource: int, queues: Collection[int]) -> bool:
+        """Return whether all together want more than there is, now that *queues* changed."""
+        demand, wanted_by = self._books.demand.table.levels[resource], self._wanted_by[resource]
+        for index in queues:
+            if index in wanted_by:
+                self._wanted_then[resource] += demand[index] - wanted_by[index]
+                wanted_by[index] = demand[index]
+        return self._wanted_then[resource] > self._capacity_then[resource]

@@ -37,13 +37,16 @@ class EntitlementFollower:
             for resource in state.resources
         ]
         self._axes = [[at for at in each if at is not None] for each in found]
+        self._charged = [(place, at) for place, axes in enumerate(self._axes) for at in axes]
         self._owned = self._guaranteed_at_the_top()
+        self._capacity = list(state.capacity)
+        self._total = self._total_now()
         names = state.tree_order()
         self._paths: dict[QueueName, list[QueueName]] = {}  # of those that were asked for
         self._demand = {name: self._demand_of(name) for name in names}
         tree = DivisionTree.from_queues(self._share_queues(names))
         units = [1 if resource == "cpu" else scale_of(resource) for resource in state.resources]
-        self._shares = KeptShares(tree, self._total(), units=units)
+        self._shares = KeptShares(tree, self._total, units=units)
 
     def everything(self, now_ms: int) -> EntitlementChange:
         """Tell of every queue what is due to it and what it wants, by the last change."""
@@ -69,7 +72,12 @@ class EntitlementFollower:
                     # What those above want may have changed by other queues, which tell so.
                     break
                 self._demand[name] = demand[name] = wanted
-        entitled = self._shares.change(demand, self._total())
+        if self._state.capacity != self._capacity:
+            self._capacity = list(self._state.capacity)
+            self._total = self._total_now()
+        elif not demand:
+            return EntitlementChange(at_ms=now_ms)  # as where waiting jobs started
+        entitled = self._shares.change(demand, self._total)
         return EntitlementChange(at_ms=now_ms, entitled=entitled, demand=demand)
 
     def _share_queues(self, names: Sequence[QueueName]) -> list[ShareQueue]:
@@ -102,11 +110,9 @@ class EntitlementFollower:
     def _demand_of(self, name: QueueName) -> Amounts:
         sums = self._state.sums[name]
         allocated, leaving = sums.allocated, sums.leaving
-        wanted = []
-        for axes, amount in zip(self._axes, sums.pending, strict=True):
-            for at in axes:
-                amount += allocated[at] + leaving[at]
-            wanted.append(amount)
+        wanted = sums.pending.copy()
+        for place, at in self._charged:
+            wanted[place] += allocated[at] + leaving[at]
         return tuple(wanted)
 
     def _summed(self, limits: Limits) -> Limits:
@@ -118,7 +124,7 @@ class EntitlementFollower:
         rows = [self._summed(self._state.queues[name].guaranteed) for name in tops]
         return tuple(sum(row[place] or 0 for row in rows) for place in range(len(self._axes)))
 
-    def _total(self) -> Amounts:
+    def _total_now(self) -> Amounts:
         """Return what the nodes have; of what they do not tell, what is guaranteed at the top."""
         pairs = zip(self._state.capacity, self._owned, strict=True)
         return tuple([there or due for there, due in pairs])

@@ -41,7 +41,10 @@ class ShareFollower:
         """Look at *state*, whose rules have *settings*, for *horizon_ms* if that is known."""
         self._measures = measures
         self._entitlements = EntitlementFollower(state)
-        self._rules = _RuleShares(state, settings, start_ms, horizon_ms)
+        self._rules: _RuleShares | None = None  # None: they are silent
+        if isinstance(settings, KaiSettings):
+            followed = FollowedShares(state, settings.k)
+            self._rules = _RuleShares(state, followed, start_ms, horizon_ms)
         self._queues: dict[QueueName, None] = {}  # that may hold or want something else
         self._is_changed = False
         measures.change_due(self._entitlements.everything(start_ms))
@@ -59,21 +62,24 @@ class ShareFollower:
             if change.entitled or change.demand:
                 self._measures.change_due(change)
             self._queues.clear()
-        told = self._rules.look(now_ms, until_ms, state, is_changed=self._is_changed)
+        if self._rules is not None:
+            told = self._rules.look(now_ms, until_ms, state, is_changed=self._is_changed)
+            if told is not None:
+                self._measures.change_due(told)
         self._is_changed = False
-        if told is not None:
-            self._measures.change_due(told)
 
 
 class _RuleShares:
     """What the rules themselves say, at regular times."""
 
     def __init__(
-        self, state: ClusterState, settings: Settings, start_ms: int, horizon_ms: int | None
+        self,
+        state: ClusterState,
+        followed: FollowedShares,
+        start_ms: int,
+        horizon_ms: int | None,
     ) -> None:
-        self._followed: FollowedShares | None = None  # None: they are silent
-        if isinstance(settings, KaiSettings):
-            self._followed = FollowedShares(state, settings.k)
+        self._followed = followed
         self._told: dict[QueueName, KaiShare] = {}
         self._axes = [state.axes.index(resource) for resource in state.resources]
         self._start_ms = self._next_ms = start_ms
@@ -89,7 +95,7 @@ class _RuleShares:
     ) -> EntitlementChange | None:
         """Return what they say if it is time to look; None if not, or if it is as it was."""
         self._is_stale = self._is_stale or is_changed or self._usage is not state.usage
-        if self._followed is None or self._next_ms >= until_ms:
+        if self._next_ms >= until_ms:
             return None
         at_ms = max(now_ms, self._next_ms)
         self._find_next(until_ms)

@@ -4,13 +4,16 @@ A level that is raised by *d* at time *a* has given *d x (t - a)* by time *t*. S
 changes is *level x t - sum of d x a*: two numbers tell the total at any later time, and nothing has
 to be brought up to date between changes. All of it is exact.
 
+In a bucket of time everybody had its level for all of it, but for what changed in the bucket: so of
+most holders one product tells what they had in it.
+
 Numbers of one resource stand side by side, because whoever looks at all holders looks at them
 resource by resource.
 """
 
 from collections.abc import Sequence
 from itertools import repeat
-from operator import mul, sub
+from operator import mul
 
 
 class LevelTable:
@@ -20,7 +23,9 @@ class LevelTable:
         """Nobody has anything at first."""
         self.levels = [[0] * holders for _ in range(resources)]  # by resource, then by holder
         self._moments = [[0] * holders for _ in range(resources)]
-        self._nothing = [0] * holders
+        self._begun_ms = 0  # when the open bucket began
+        # What those whose level changed in it would have too much, had they had it all along.
+        self._missed: list[dict[int, int]] = [{} for _ in range(resources)]
         self.is_had = [False] * resources  # whether anybody ever had any of it
 
     def add(self, at_ms: int, holders: Sequence[int], amounts: Sequence[int]) -> None:
@@ -33,9 +38,11 @@ class LevelTable:
                 continue
             self.is_had[resource] = True
             levels, moments, moment = self.levels[resource], self._moments[resource], amount * at_ms
+            missed, less = self._missed[resource], amount * (at_ms - self._begun_ms)
             for holder in holders:
                 levels[holder] += amount
                 moments[holder] += moment
+                missed[holder] = missed.get(holder, 0) + less
 
     def set_one(self, at_ms: int, holder: int, amounts: Sequence[int]) -> bool:
         """From *at_ms* on one holder has *amounts*; return whether it had others."""
@@ -47,31 +54,35 @@ class LevelTable:
                 is_other = self.is_had[resource] = True
                 levels[holder] = amount
                 self._moments[resource][holder] += more * at_ms
+                missed = self._missed[resource]
+                missed[holder] = missed.get(holder, 0) + more * (at_ms - self._begun_ms)
         return is_other
 
     def set_all(self, at_ms: int, rows: Sequence[Sequence[int]]) -> None:
         """From *at_ms* on everybody has what *rows* say, one for each resource."""
-        for resource, row in enumerate(rows):
-            old, moments = self.levels[resource], self._moments[resource]
-            if not self.is_had[resource] and not any(row):
-                continue
-            self.is_had[resource] = True
-            self._moments[resource] = [
-                moment + (amount - before) * at_ms
-                for moment, amount, before in zip(moments, row, old, strict=True)
-            ]
-            self.levels[resource] = list(row)
+        for holder, amounts in enumerate(zip(*rows, strict=True)):
+            self.set_one(at_ms, holder, amounts)
 
     def total(self, at_ms: int, resource: int, holder: int) -> int:
         """One holder's resource-time until *at_ms*, which is not before the last change."""
         return self.levels[resource][holder] * at_ms - self._moments[resource][holder]
 
-    def totals(self, at_ms: int, resource: int) -> list[int]:
-        """Everybody's resource-time until *at_ms*, which is not before the last change.
+    def begin_buckets(self, at_ms: int) -> None:
+        """Let the first bucket begin, before anything changes."""
+        self._begun_ms = at_ms
 
-        Cost: none to speak of if nobody ever had anything of *resource*. Not to be changed.
+    def close_bucket(self, at_ms: int) -> list[list[int]]:
+        """Everybody's resource-time in the bucket that ends now, by resource; the next begins.
+
+        All that changed before has been told, and nothing later. Where nobody ever had anything of
+        a resource there is no number at all.
         """
-        if not self.is_had[resource]:
-            return self._nothing
-        gained = map(mul, self.levels[resource], repeat(at_ms))
-        return list(map(sub, gained, self._moments[resource]))
+        rows = []
+        lasted_ms, self._begun_ms = at_ms - self._begun_ms, at_ms
+        for is_had, levels, missed in zip(self.is_had, self.levels, self._missed, strict=True):
+            row = list(map(mul, levels, repeat(lasted_ms))) if is_had else []
+            for holder, less in missed.items():
+                row[holder] -= less
+            missed.clear()
+            rows.append(row)
+        return rows

@@ -50,6 +50,8 @@ class SeriesRecorder:
             (books.usage_e9.table, self._tables.usage_e9),
             (capacity, self._tables.capacity),
         )
+        for levels, _ in self._sources:
+            levels.begin_buckets(start_ms)
         self.full_at_ms = start_ms + bucket_ms  # when the open bucket ends
 
     def pass_until(self, at_ms: int) -> None:
@@ -88,8 +90,8 @@ class SeriesRecorder:
     def _close(self, at_ms: int) -> None:
         self._closed += 1
         for levels, tables in self._sources:
-            for resource, table in enumerate(tables):
-                table.close(levels.totals(at_ms, resource))
+            for table, row in zip(tables, levels.close_bucket(at_ms), strict=True):
+                table.add(row)
         self._tables.evictions.close(list(self._books.evictions))
 
     def _halve(self) -> None:

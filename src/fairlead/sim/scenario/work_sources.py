@@ -35,9 +35,10 @@ class JobListSource(WorkSource):
 class TraceSource(WorkSource):
     """Submits the jobs of a log."""
 
-    def __init__(self, work: TraceWork) -> None:
-        """Read nothing yet."""
+    def __init__(self, work: TraceWork, start_ms: int) -> None:
+        """Read nothing yet. The log begins with the simulation, at *start_ms*."""
         self._work = work
+        self._start_ms = start_ms
 
     @property
     def name(self) -> str:
@@ -46,7 +47,7 @@ class TraceSource(WorkSource):
 
     def jobs(self) -> Iterator[Job]:
         """Read the log anew. Raises `TraceError` if it cannot be used."""
-        jobs = jobs_of_trace(Path(self._work.path), self._work.rules)
+        jobs = jobs_of_trace(Path(self._work.path), self._work.rules, later_ms=self._start_ms)
         return islice(jobs, self._work.jobs_at_most)
 
 
@@ -69,11 +70,13 @@ class LaterSource(WorkSource):
 
     def on_started(self, job: Job, at_ms: int) -> Sequence[Job]:
         """Return what the other source submits because *job* has got places."""
-        return list(self._later(self._source.on_started(job, at_ms - self._start_ms)))
+        jobs = self._source.on_started(job, at_ms - self._start_ms)
+        return list(self._later(jobs)) if jobs else ()
 
     def on_finished(self, job: Job, at_ms: int) -> Sequence[Job]:
         """Return what the other source submits because *job* is done."""
-        return list(self._later(self._source.on_finished(job, at_ms - self._start_ms)))
+        jobs = self._source.on_finished(job, at_ms - self._start_ms)
+        return list(self._later(jobs)) if jobs else ()
 
     def _later(self, jobs: Iterable[Job]) -> Iterator[Job]:
         replace, start_ms = msgspec.structs.replace, self._start_ms
@@ -84,12 +87,10 @@ class LaterSource(WorkSource):
 
 def source_of(part: WorkPart, seed: int, start_ms: int) -> WorkSource:
     """Return the source of *part*; only the arguments, and the log of a trace, decide."""
-    source: WorkSource
     match part:
         case JobList():
-            source = JobListSource(part)
+            return LaterSource(JobListSource(part), start_ms)
         case TraceWork():
-            source = TraceSource(part)
+            return TraceSource(part, start_ms)  # whose jobs are many, and need be made but once
         case _:
-            source = make_source(part, seed)
-    return LaterSource(source, start_ms)
+            return LaterSource(make_source(part, seed), start_ms)

@@ -23,11 +23,15 @@ class JobMaker:
     overtakes; a run never becomes shorter than a millisecond.
     """
 
-    def __init__(self, rules: TraceRules, repeated: frozenset[str]) -> None:
-        """Begin; *repeated* are the ids that more than one row has."""
+    def __init__(self, rules: TraceRules, repeated: frozenset[str], later_ms: int = 0) -> None:
+        """Begin; *repeated* are the ids that more than one row has.
+
+        Jobs come *later_ms* later than the rules say.
+        """
         self.shares_gpu = False  # whether the last job that was made does
         self._rules = rules
         self._repeated = repeated
+        self._later_ms = later_ms
         self._same_id: dict[str, _SameId] = {}
         self._origin_ms: int | None = None
         # A fraction takes longer to tell its parts than a job takes to be made.
@@ -54,7 +58,9 @@ class JobMaker:
             self._origin_ms = row.submit_ms
         self.shares_gpu = shape.shares_gpu
         after_ms = (row.submit_ms - self._origin_ms) * self._submit_up // self._submit_down
-        submit_ms = after_ms if self._rules.start_at_zero else self._origin_ms + after_ms
+        submit_ms = self._later_ms + after_ms
+        if not self._rules.start_at_zero:
+            submit_ms += self._origin_ms
         return self._job(row, name, queue, shape, submit_ms, self._scaled_run_ms(row.run_ms))
 
     def _job(

@@ -23,20 +23,25 @@ CUT_OFF: Final = frozenset({BEFORE, AFTER, BEYOND})
 
 
 def jobs_of_trace(
-    path: Path, rules: TraceRules | None = None, tally: TraceTally | None = None
+    path: Path,
+    rules: TraceRules | None = None,
+    tally: TraceTally | None = None,
+    *,
+    later_ms: int = 0,
 ) -> Iterator[Job]:
     """Return the jobs of a trace by the time at which they come; *tally* gets the books.
 
-    Names are the ids of the trace, and the second job of one id is ``id#2``. Same file and rules,
-    same jobs. Raises `TraceError` at once if the trace or the rules cannot be used. Memory: some
-    110 bytes for each row, which are kept for the next time that it is read.
+    All of them come *later_ms* later than the rules say. Names are the ids of the trace, and the
+    second job of one id is ``id#2``. Same file and rules, same jobs. Raises `TraceError` at once if
+    the trace or the rules cannot be used. Memory: some 110 bytes for each row, which are kept for
+    the next time that it is read.
     """
     rules, tally = rules or TraceRules(), tally or TraceTally()
     check_rules(rules)
     trace = _read(path, rules, tally)
     zero_unix_ms = trace.zero_unix_ms if rules.zero_unix_ms is None else rules.zero_unix_ms
     window = trace_window(rules, trace.rows.first_ms, zero_unix_ms)
-    return _jobs(trace, window, rules, tally)
+    return _jobs(trace, JobMaker(rules, trace.repeated, later_ms), window, rules, tally)
 
 
 def _read(path: Path, rules: TraceRules, tally: TraceTally) -> TraceRows:
@@ -57,9 +62,8 @@ def _read(path: Path, rules: TraceRules, tally: TraceTally) -> TraceRows:
 
 
 def _jobs(
-    trace: TraceRows, window: TraceWindow, rules: TraceRules, tally: TraceTally
+    trace: TraceRows, make: JobMaker, window: TraceWindow, rules: TraceRules, tally: TraceTally
 ) -> Iterator[Job]:
-    make = JobMaker(rules, trace.repeated)
     seen = given = 0
     why_no_more = ""
     for row in trace.rows.in_order():
