@@ -100,6 +100,10 @@ class Sleepers:
         """Return whether *kind* was refused and nothing changed that it waits for but room."""
         return kind in self._asleep and kind not in self._stirred
 
+    def is_refused(self, kind: Kind) -> bool:
+        """Return whether *kind* is asleep and has no room either: it need not be nominated."""
+        return self.is_asleep(kind) and not self._has_room(kind)
+
     def is_in_doubt(self, kind: Kind) -> bool:
         """Return whether it is known that *kind*, as things stand, is not plainly refused."""
         return self._in_doubt.get(kind) == self._changes
@@ -268,19 +272,21 @@ class Sleepers:
         """
         self._hopeful = None
         self._changes += 1
-        path = self._snapshot.path(queue)
         for group in self._groups.get(queue, {}).values():
             for kind in group.kinds:
                 if self._is_concerned(kind, priority):
                     self._stirred[kind] = None
-        for side, cohort in pairwise(path):
-            before, after = self._ranks[side], self._tree.rank(side)
-            self._ranks[side] = after
+        tree, ranks = self._tree, self._ranks
+        for side, cohort in pairwise(self._snapshot.path(queue)):
+            before, after = ranks[side], tree.rank(side)
+            ranks[side] = after
+            if not self._asleep:
+                continue
             for group in self._groups.get(side, {}).values():
                 if group.took_any or (is_less and self._falls(group, cohort)):
                     self._stirred |= group.kinds
             self._stir_beside(side, cohort, max(before, after))
-            if min(self._tree.available(cohort), default=0) < 0:
+            if tree.is_exceeded(cohort):
                 self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
 
     def _falls(self, group: _Group, cohort: QueueName) -> bool:
