@@ -282,23 +282,32 @@ class Sleepers:
             ranks[side] = after
             if not self._asleep:
                 continue
-            for group in self._groups.get(side, {}).values():
-                if group.took_any or (is_less and self._falls(group, cohort)):
-                    self._stirred |= group.kinds
+            groups = self._groups.get(side)
+            if groups:
+                highest = self._highest_beside(side, cohort)
+                for group in groups.values():
+                    if group.took_any or (is_less and self._fall(group) <= highest):
+                        self._stirred |= group.kinds
             self._stir_beside(side, cohort, max(before, after))
             if tree.is_exceeded(cohort):
                 self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
 
-    def _falls(self, group: _Group, cohort: QueueName) -> bool:
-        """Let a group stand where it belongs; return whether there is one beside it as high."""
-        self._unlist(group)
-        group.rank = self._tree.prospect(group.side, group.usage).rank
-        self._list(group)
-        highest = max(
-            [self._ranks[each] for each in self._snapshot.children[cohort] if each != group.side],
+    def _fall(self, group: _Group) -> Rank:
+        """Let a group stand where it belongs now that its side may be lower, and return where."""
+        rank = self._tree.prospect(group.side, group.usage).rank
+        if rank != group.rank:
+            self._unlist(group)
+            group.rank = rank
+            self._list(group)
+        return rank
+
+    def _highest_beside(self, side: QueueName, cohort: QueueName) -> Rank:
+        """Return how high the highest stands of those beside *side*."""
+        ranks = self._ranks
+        return max(
+            [ranks[each] for each in self._snapshot.children[cohort] if each != side],
             default=LEAST_RANK,
         )
-        return highest >= group.rank
 
     def _is_concerned(self, kind: Kind, priority: int) -> bool:
         """Return whether *kind* may ask in its own queue now, has its own quota, or lacks more."""

@@ -85,7 +85,7 @@ class TurnByTurn(Rounds):
         turn = Turn(nomination, "preempting", assignment.usage)
         has_room = not nomination.targets and self._may_start_now(turn, spares_all=True)
         if has_room:
-            turn = turn._replace(outcome="admitted")
+            turn = Turn(nomination, "admitted", assignment.usage)
         if has_room or turn.targets:
             yield turn
         self._use_changed(queue)
