@@ -169,6 +169,11 @@ class QuotaTree:
         node = self._index[name]
         return tuple(axis.available(node) for axis in self._axes)
 
+    def is_exceeded(self, name: str) -> bool:
+        """True if more is in use than the node is allowed, on any axis. Cost: O(depth x axes)."""
+        node = self._index[name]
+        return any(axis.available(node) < 0 for axis in self._axes)
+
     def fits(self, name: str, request: Sequence[int]) -> bool:
         """True if every requested amount is available; an axis not asked for cannot refuse."""
         node = self._index[name]

@@ -51,15 +51,19 @@ def test_a_line_lets_those_be_asked_whom_the_rule_lets_be_asked_one_by_one(
 ) -> None:
     begin = data.draw(st.integers(0, len(known)))
     line = line_up(known[:begin])
-    for holder in known[begin:]:
-        line = line.with_one(holder)
-    gone = data.draw(st.integers(0, len(known)))
-    for holder in known[:gone]:
-        told = data.draw(st.booleans())  # it may have been told to leave since
-        line = line.without(holder._replace(is_evicted=told))
     asking = data.draw(askings())
-    asked = line.whom(asking)
-    left = sorted(known[gone:], key=Holder.key)
-    assert line.holders == left
-    assert asked.holders == [each for each in left if is_asked(each, asking)]
-    assert sorted(asked.usages) == sorted({each.usage for each in asked.holders})
+    for holder in known[begin:]:
+        line.whom(asking)  # what was found out about another line is not told of this one
+        line.add(holder)
+    gone = data.draw(st.integers(0, len(known)))
+    before = line.copy()
+    for holder in known[:gone]:
+        line.whom(asking)
+        told = data.draw(st.booleans())  # it may have been told to leave since
+        line.remove(holder._replace(is_evicted=told))
+    for each, left in ((line, known[gone:]), (before, known)):
+        in_order = sorted(left, key=Holder.key)
+        asked = each.whom(asking)
+        assert each.holders == in_order
+        assert asked.holders == [holder for holder in in_order if is_asked(holder, asking)]
+        assert sorted(asked.usages) == sorted({holder.usage for holder in asked.holders})

@@ -1,6 +1,6 @@
 """A workload that waits, as the assignment of flavors sees it."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
@@ -16,6 +16,8 @@ Eligibilities: TypeAlias = tuple[tuple[Eligibility, ...], ...]
 _PODS = "pods"
 """Every pod asks for one of these, but only queues that list them count them."""
 
+_MOST_KNOWN: Final = 10_000  # ways of asking that are remembered at once
+
 
 class DemandReader:
     """Reads the demands of workloads of one state; equal pod sets are looked at once."""
@@ -25,27 +27,35 @@ class DemandReader:
         self._state = state
         self._settings = settings
         self._known: dict[tuple[str, PodConstraints], tuple[Eligibility, ...]] = {}
+        self._demands: dict[tuple[str, tuple[PodSet, ...]], tuple[Demand, ...]] = {}
 
     def waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
         """Return *workload*, which is in the ClusterQueue of *rules*, as one that waits."""
+        key = (workload.queue, workload.pod_sets)
+        demands = self._demands.get(key)
+        if demands is None:
+            if len(self._demands) >= _MOST_KNOWN:
+                self._demands.clear()
+            demands = self._demands[key] = self._of_workload(workload, rules)
+        return Waiting(
+            workload.name,
+            workload.queue,
+            workload.priority,
+            queued_ms(workload, self._settings),
+            demands,
+        )
+
+    def _of_workload(self, workload: Workload, rules: ClusterQueue) -> tuple[Demand, ...]:
         eligibility = self.eligibility(workload, rules)
         counts_pods = any(_PODS in group.resources for group in rules.resource_groups)
-        return Waiting(
-            name=workload.name,
-            queue=workload.queue,
-            priority=workload.priority,
-            queued_ms=queued_ms(workload, self._settings),
-            demands=tuple(
-                Demand(
-                    requests=self._requests(pod_set, counts_pods=counts_pods),
-                    count=pod_set.count,
-                    min_count=pod_set.min_count,
-                    flavors=None
-                    if eligibility is None
-                    else [each.flavors for each in eligibility[at]],
-                )
-                for at, pod_set in enumerate(workload.pod_sets)
-            ),
+        return tuple(
+            Demand(
+                requests=self._requests(pod_set, counts_pods=counts_pods),
+                count=pod_set.count,
+                min_count=pod_set.min_count,
+                flavors=None if eligibility is None else [each.flavors for each in eligibility[at]],
+            )
+            for at, pod_set in enumerate(workload.pod_sets)
         )
 
     def eligibility(self, workload: Workload, rules: ClusterQueue) -> Eligibilities | None:

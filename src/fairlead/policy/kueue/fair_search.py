@@ -106,6 +106,9 @@ class FairSearch:
         self.is_owed = gates.get(
             "FairSharingPreemptWithinNominal", True
         ) and not self._tree.borrows_any(claimant.queue, claimant.need)
+        # Who is taken makes room, so that nothing else is lacking later.
+        available = self._tree.available_on
+        self._lacking = [axis for axis, _ in claimant.usage if available(claimant.queue, axis) < 0]
         self._candidates = Candidates(snapshot, claimant, self._asking_others())
 
     def run(self) -> bool:
@@ -138,8 +141,7 @@ class FairSearch:
     def fits(self) -> bool:
         """Tell whether the claimant, which is charged already, has room."""
         tree, queue = self._tree, self._claimant.queue
-        left = [tree.available_on(queue, axis) for axis, _ in self._claimant.usage]
-        return min(left, default=0) >= 0
+        return min([tree.available_on(queue, axis) for axis in self._lacking], default=0) >= 0
 
     def _asking_others(self) -> Asking:
         """Return how other queues are asked: options bind only who goes beyond its own quota."""

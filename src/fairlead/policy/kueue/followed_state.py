@@ -60,6 +60,7 @@ class FollowedState:
         self._moment: int | None = None  # up to which the changes were read
         self._demands = DemandReader(state, settings)
         self._door = Door(state, now_ms=0)
+        self._restraints = ClaimRestraints(state, settings, now_ms=0)  # none of the options is set
         self._views = [
             TreeView(empty_snapshot(state, names), state.axes, settings)
             for names in trees_of(state)
@@ -88,13 +89,13 @@ class FollowedState:
         self._catch_up(now_ms)
         if self._told_off or (self._shrinking and self._settings.keeps_promises):
             return None
+        self._restraints.now_ms = now_ms
         decisions: list[Decision] = []
         for view in self._views:
             view.settle_promises()
             if not view.is_at_rest():
-                restraints = ClaimRestraints(self._state, self._settings, now_ms)
                 kind = QuickTurns if self._settings.keeps_promises else QuickRounds
-                rounds = kind(view, self._state.axes, self._settings, restraints)
+                rounds = kind(view, self._state.axes, self._settings, self._restraints)
                 decisions += TreeDecisions(self._state, rounds).decisions()
         return decisions
 

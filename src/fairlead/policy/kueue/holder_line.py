@@ -1,8 +1,8 @@
 """The workloads that hold quota of one ClusterQueue, and whom of them others may ask.
 
 Most claims of a cycle ask in the same few ways. Whom a claim may ask depends on the holders and on
-the way of asking alone, so each answer is kept as long as the line stands: a line never changes,
-and one without somebody is another line.
+the way of asking alone, so each answer is kept as long as it holds. An answer that is the whole
+line, as most are, holds until there is a sort of holders more or less.
 """
 
 from bisect import bisect_left
@@ -48,33 +48,46 @@ class HolderLine:
         self._sorts = sorts
         self._asked: dict[Asking, Asked] = {}
 
-    def with_one(self, holder: Holder) -> "HolderLine":
-        """Return the line in which one more stands. Cost: a copy of it."""
-        holders, keys, sorts = self.holders.copy(), self._keys.copy(), self._sorts.copy()
+    def copy(self) -> "HolderLine":
+        """Return a line of the same that changes on its own from now on."""
+        return HolderLine(self.holders.copy(), self._keys.copy(), self._sorts.copy())
+
+    def add(self, holder: Holder) -> None:
+        """Let one more stand in the line. Cost: the ways of asking that are known."""
         key, sort = holder.key(), _sort_of(holder)
-        at = bisect_left(keys, key)
-        keys.insert(at, key)
-        holders.insert(at, holder)
-        sorts[sort] = sorts.get(sort, 0) + 1
-        return HolderLine(holders, keys, sorts)
+        at = bisect_left(self._keys, key)
+        self._keys.insert(at, key)
+        self.holders.insert(at, holder)
+        count = self._sorts[sort] = self._sorts.get(sort, 0) + 1
+        self._forget(is_other_sort=count == 1)
 
-    def without(self, holder: Holder) -> "HolderLine":
-        """Return the line that is left when *holder*, told to leave or not, has gone.
+    def remove(self, holder: Holder) -> None:
+        """Let *holder*, told to leave or not, be gone; it may have been seen otherwise before.
 
-        Cost: a copy of it.
+        Cost: the ways of asking that are known.
         """
-        holders, keys, sorts = self.holders.copy(), self._keys.copy(), self._sorts.copy()
         told, *rest = holder.key()
+        keys, sorts = self._keys, self._sorts
         for key in ((told, *rest), (not told, *rest)):
             at = bisect_left(keys, key)
             if at < len(keys) and keys[at] == key:
-                sort = _sort_of(holders[at])
+                sort = _sort_of(self.holders[at])
+                del keys[at], self.holders[at]
                 sorts[sort] -= 1
-                if not sorts[sort]:
+                is_last = not sorts[sort]
+                if is_last:
                     del sorts[sort]
-                del keys[at], holders[at]
-                break
-        return HolderLine(holders, keys, sorts)
+                self._forget(is_other_sort=is_last)
+                return
+
+    def _forget(self, *, is_other_sort: bool) -> None:
+        """Forget what was found out about another line than this one is now."""
+        if is_other_sort:
+            self._asked.clear()
+            return
+        for asking, asked in [*self._asked.items()]:
+            if asked.holders is not self.holders:
+                del self._asked[asking]
 
     def whom(self, asking: Asking) -> Asked:
         """Return who may be asked and uses something of what is needed; not to be changed.

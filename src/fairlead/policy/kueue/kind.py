@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
+from fairlead.policy.kueue.flavor_assignment import Assignment, Mode, Waiting
 from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.snapshot import Snapshot
 
@@ -47,7 +47,7 @@ class Kind:
 
     def drop(self, waiting: Waiting) -> None:
         """Let one who waits, wait no more."""
-        at = bisect_left(self._members, place_of(waiting), key=lambda each: each.place)
+        at = bisect_left(self._members, (place_of(waiting),))
         assert self._members[at].waiting.name == waiting.name, waiting.name
         del self._members[at]
 
@@ -67,8 +67,9 @@ class Kind:
 
     def nominated(self, waiting: Waiting, snapshot: Snapshot) -> Nomination:
         """Return one of them, who has room in *snapshot* or is refused as the others were."""
-        found = self.refused()._replace(waiting=waiting)
-        assignment = found.assignment
-        if assignment is None or not snapshot.fits(self.queue, assignment.usage):
-            return found
-        return found._replace(assignment=assignment._replace(mode=Mode.FIT, need=frozenset()))
+        assert self.nomination is not None, "known of those alone who were looked at"
+        _, counts, assignment, targets = self.nomination
+        if assignment is not None and snapshot.fits(self.queue, assignment.usage):
+            _, flavors, usage, _, borrow = assignment
+            assignment = Assignment(Mode.FIT, flavors, usage, frozenset(), borrow)
+        return Nomination(waiting, counts, assignment, targets)

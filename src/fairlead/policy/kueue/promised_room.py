@@ -39,7 +39,7 @@ class PromisedRoom:
         depth for each that is promised.
         """
         tree = self._snapshot.tree
-        if all(
+        if not self.turns or all(
             tree.available_on(queue, axis) >= 0
             for queue, turn in self.turns.items()
             for axis, _ in turn.kept

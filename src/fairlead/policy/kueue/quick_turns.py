@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.cycle import Turn
-from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.holder import Holder, Usage
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
@@ -43,15 +42,23 @@ class QuickTurns(TurnByTurn):
         return list(self._left)
 
     def _next_in(self, queue: QueueName) -> Nomination | None:
-        left = self._left[queue]
-        while left:
-            found = self._view.nominate(left[0].first())
+        left, view = self._left[queue], self._view
+        for at, kind in enumerate(left):
+            if view.sleepers.is_refused(kind):
+                continue
+            found = view.nominate(kind.first())
             if self._can_proceed(found):
+                del left[:at]
                 return found
-            del left[0]
+        left.clear()
         return None
 
-    def _nominate(self, head: Waiting) -> Nomination:
+    def _look_again(self, nomination: Nomination) -> Nomination:
+        """Return what one who competes needs now: nothing else as long as it has room."""
+        assignment, head = nomination.assignment, nomination.waiting
+        assert assignment is not None, "who competes can be met"
+        if not nomination.targets and self.decided_on.fits(head.queue, assignment.usage):
+            return nomination
         return self._view.nominate(head)
 
     def _fits_now(self, queue: QueueName, usage: Usage) -> bool:

@@ -100,6 +100,10 @@ class Sleepers:
         """Return whether *kind* was refused and nothing changed that it waits for but room."""
         return kind in self._asleep and kind not in self._stirred
 
+    def is_refused(self, kind: Kind) -> bool:
+        """Return whether *kind* is asleep and has no room either: it need not be nominated."""
+        return self.is_asleep(kind) and not self._has_room(kind)
+
     def is_in_doubt(self, kind: Kind) -> bool:
         """Return whether it is known that *kind*, as things stand, is not plainly refused."""
         return self._in_doubt.get(kind) == self._changes
@@ -268,31 +272,42 @@ class Sleepers:
         """
         self._hopeful = None
         self._changes += 1
-        path = self._snapshot.path(queue)
         for group in self._groups.get(queue, {}).values():
             for kind in group.kinds:
                 if self._is_concerned(kind, priority):
                     self._stirred[kind] = None
-        for side, cohort in pairwise(path):
-            before, after = self._ranks[side], self._tree.rank(side)
-            self._ranks[side] = after
-            for group in self._groups.get(side, {}).values():
-                if group.took_any or (is_less and self._falls(group, cohort)):
-                    self._stirred |= group.kinds
+        tree, ranks = self._tree, self._ranks
+        for side, cohort in pairwise(self._snapshot.path(queue)):
+            before, after = ranks[side], tree.rank(side)
+            ranks[side] = after
+            if not self._asleep:
+                continue
+            groups = self._groups.get(side)
+            if groups:
+                highest = self._highest_beside(side, cohort)
+                for group in groups.values():
+                    if group.took_any or (is_less and self._fall(group) <= highest):
+                        self._stirred |= group.kinds
             self._stir_beside(side, cohort, max(before, after))
-            if min(self._tree.available(cohort), default=0) < 0:
+            if tree.is_exceeded(cohort):
                 self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
 
-    def _falls(self, group: _Group, cohort: QueueName) -> bool:
-        """Let a group stand where it belongs; return whether there is one beside it as high."""
-        self._unlist(group)
-        group.rank = self._tree.prospect(group.side, group.usage).rank
-        self._list(group)
-        highest = max(
-            [self._ranks[each] for each in self._snapshot.children[cohort] if each != group.side],
+    def _fall(self, group: _Group) -> Rank:
+        """Let a group stand where it belongs now that its side may be lower, and return where."""
+        rank = self._tree.prospect(group.side, group.usage).rank
+        if rank != group.rank:
+            self._unlist(group)
+            group.rank = rank
+            self._list(group)
+        return rank
+
+    def _highest_beside(self, side: QueueName, cohort: QueueName) -> Rank:
+        """Return how high the highest stands of those beside *side*."""
+        ranks = self._ranks
+        return max(
+            [ranks[each] for each in self._snapshot.children[cohort] if each != side],
             default=LEAST_RANK,
         )
-        return highest >= group.rank
 
     def _is_concerned(self, kind: Kind, priority: int) -> bool:
         """Return whether *kind* may ask in its own queue now, has its own quota, or lacks more."""

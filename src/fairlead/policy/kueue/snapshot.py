@@ -47,6 +47,7 @@ class Snapshot:
         for holder in holders:
             by_queue[holder.queue].append(holder)
         self._lines = {name: line_up(each) for name, each in by_queue.items()}
+        self._shared: set[QueueName] = set()  # whose lines are also those of a copy
         self.standing = StandingOrder(tree, parents, self.children, self._lines)
 
     def line(self, queue: QueueName) -> HolderLine:
@@ -104,13 +105,22 @@ class Snapshot:
         """Return a snapshot of the same that changes on its own from now on."""
         twin, tree, lines = Snapshot.__new__(Snapshot), self.tree.copy(), self._lines.copy()
         standing = StandingOrder(tree, self.parents, self.children, lines)
-        own = {"tree": tree, "_lines": lines, "standing": standing}
+        own = {"tree": tree, "_lines": lines, "standing": standing, "_shared": set(lines)}
         vars(twin).update(vars(self) | own)
+        self._shared.update(lines)
         return twin
+
+    def _own_line(self, queue: QueueName) -> HolderLine:
+        """Return the line of a ClusterQueue, to be changed here and in no copy."""
+        line = self._lines[queue]
+        if queue in self._shared:
+            self._shared.remove(queue)
+            line = self._lines[queue] = line.copy()
+        return line
 
     def admit(self, holder: Holder) -> None:
         """Let one more have quota."""
-        self._lines[holder.queue] = self._lines[holder.queue].with_one(holder)
+        self._own_line(holder.queue).add(holder)
         self.standing.changed(holder.queue)
         self.charge(holder.queue, holder.usage)
 
@@ -120,7 +130,9 @@ class Snapshot:
 
     def see_anew(self, before: Holder, now: Holder) -> None:
         """Let one who has quota be asked as it is *now*, using what it used *before*."""
-        self._lines[now.queue] = self._lines[now.queue].without(before).with_one(now)
+        line = self._own_line(now.queue)
+        line.remove(before)
+        line.add(now)
         self.standing.changed(now.queue)
 
     def leaving(self) -> list[Holder]:
@@ -135,7 +147,7 @@ class Snapshot:
 
     def let_leave(self, holder: Holder) -> None:
         """Let one who has quota be gone."""
-        self._lines[holder.queue] = self._lines[holder.queue].without(holder)
+        self._own_line(holder.queue).remove(holder)
         self.standing.changed(holder.queue)
         self.discharge(holder.queue, holder.usage)
 

@@ -1,6 +1,7 @@
 """What the turns of one tree come to, as decisions with their reasons."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
@@ -11,7 +12,6 @@ from fairlead.model.workload import PodId
 from fairlead.policy.kueue.admit_reasons import admit_reason
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.evict_reasons import evict_reason
-from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.rounds import Rounds
 
 WAITING_FOR_PREEMPTED: Final = "WaitingForPreemptedWorkloads"
@@ -36,7 +36,9 @@ class TreeDecisions:
         for decided in self._rounds.run():
             done.extend(self._evictions(decided) if decided.targets else [self._start(decided)])
         preempting = self._rounds.preempting()
-        leaving = self._rounds.leaving() if preempting else frozenset()
+        if not preempting:
+            return done
+        leaving = self._rounds.leaving()
         reserves = {
             turn.nomination.waiting.name: self._reserve(turn, self._rounds.awaited(turn, leaving))
             for turn in preempting
@@ -54,7 +56,7 @@ class TreeDecisions:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who is admitted has flavors"
         waiting = nomination.waiting
-        placements = _placements(nomination)
+        placements = _placements(nomination.counts)
         self._started[waiting.name] = placements
         return Start(
             workload=waiting.name,
@@ -92,7 +94,7 @@ class TreeDecisions:
         name, queue = nomination.waiting.name, nomination.waiting.queue
         return Reserve(
             workload=name,
-            placements=_placements(nomination),
+            placements=_placements(nomination.counts),
             flavors=nomination.assignment.flavors,
             charged=tuple(self._state.path(queue)),
             waits_for=tuple(awaited),
@@ -100,10 +102,14 @@ class TreeDecisions:
         )
 
 
-def _placements(nomination: Nomination) -> tuple[Placement, ...]:
-    """Return the pods that get quota, on no node yet."""
+@lru_cache(maxsize=1_000)
+def _placements(counts: tuple[int, ...]) -> tuple[Placement, ...]:
+    """Return the pods that get quota, on no node yet, for so many of each set.
+
+    Workloads of as many pods get the same, so it is made once: a gang may have hundreds.
+    """
     return tuple(
         Placement(PodId(at, ordinal), None)
-        for at, count in enumerate(nomination.counts)
+        for at, count in enumerate(counts)
         for ordinal in range(count)
     )

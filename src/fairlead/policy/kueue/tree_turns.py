@@ -74,6 +74,9 @@ class TreeTurns(TurnByTurn, PlainRounds):
                 return found
         return self._later.nominate(head)
 
+    def _look_again(self, nomination: Nomination) -> Nomination:
+        return self._nominate(nomination.waiting)
+
     def _fits_now(self, queue: QueueName, usage: Usage) -> bool:
         return self.snapshot.fits(queue, usage)
 

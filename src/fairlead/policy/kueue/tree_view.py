@@ -85,9 +85,9 @@ class TreeView:
 
         Law: who loses its right is who loses it in `TreeTurns`. To be called before a plan.
         """
-        unsettled, self._unsettled = self._unsettled, set()
-        if self.keeps_promises:
-            for queue in sorted(unsettled):
+        if self._unsettled:
+            unsettled, self._unsettled = self._unsettled, set()
+            for queue in sorted(unsettled) if self.keeps_promises else ():
                 self._settle(queue)
         for turn in self.promised.too_much():
             self._unsettled.add(turn.nomination.waiting.queue)  # to be tried again next time

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.classical_order import ClassicalOrder
 from fairlead.policy.kueue.cycle import Order, Turn
-from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.head import order_gates
 from fairlead.policy.kueue.holder import Holder, Usage
 from fairlead.policy.kueue.nomination import Nomination
@@ -46,7 +45,7 @@ class TurnByTurn(Rounds):
         while (name := self._whose_turn()) is not None:
             nomination, changed_times = self._competing.pop(name)
             if changed_times != self._changed_times:
-                nomination = self._nominate(nomination.waiting)
+                nomination = self._look_again(nomination)
             if self._can_proceed(nomination) and self._is_left_over(nomination):
                 yield from self._take_turn(nomination)
             elif self._refuse(nomination):
@@ -86,7 +85,7 @@ class TurnByTurn(Rounds):
         turn = Turn(nomination, "preempting", assignment.usage)
         has_room = not nomination.targets and self._may_start_now(turn, spares_all=True)
         if has_room:
-            turn = turn._replace(outcome="admitted")
+            turn = Turn(nomination, "admitted", assignment.usage)
         if has_room or turn.targets:
             yield turn
         self._use_changed(queue)
@@ -115,10 +114,10 @@ class TurnByTurn(Rounds):
 
     def _can_proceed(self, nomination: Nomination) -> bool:
         """Return whether it fits, or would once others have left who may be told to."""
-        spared = (self._started, self._promised)
-        return nomination.can_proceed() and not any(
-            target.holder.name in names for target in nomination.targets for names in spared
-        )
+        if not nomination.targets:
+            return nomination.can_proceed()
+        names = [target.holder.name for target in nomination.targets]
+        return self._started.isdisjoint(names) and self._promised.keys().isdisjoint(names)
 
     def _may_start_now(self, turn: Turn, *, spares_all: bool) -> bool:
         """Return whether it fits before anybody has left.
@@ -134,6 +133,8 @@ class TurnByTurn(Rounds):
             return True
         others = [each for name, each in self._promised.items() if name != waiting.name]
         before = [each for each in others if self._has_room_once_left(each)]
+        if not before:
+            return True
         self.present.charge_axes(waiting.queue, turn.kept)
         is_left = all(map(self._has_room_once_left, before))
         self.present.discharge_axes(waiting.queue, turn.kept)
@@ -186,8 +187,8 @@ class TurnByTurn(Rounds):
         """Return the first in *queue* who competes; who comes before it steps aside."""
 
     @abstractmethod
-    def _nominate(self, head: Waiting) -> Nomination:
-        """Return what *head* needs now."""
+    def _look_again(self, nomination: Nomination) -> Nomination:
+        """Return what a head that was nominated needs now."""
 
     @abstractmethod
     def _fits_now(self, queue: QueueName, usage: Usage) -> bool:
