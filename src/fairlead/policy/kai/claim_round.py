@@ -53,6 +53,7 @@ class ClaimRound:
         self.shares = view.shares
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
+        self.has_displaced = False  # a claim was met for which others left their places
         self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._moves: MoveBound | None = None  # None: not known since the last change
@@ -287,6 +288,7 @@ class ClaimRound:
         if tried is None:
             self._tell_failed_search(claim)
             return set()
+        self.has_displaced = True
         for reason, victims in reasons_to_lose(claim, tried):
             self.view.record.act(Act(reason, job), victims)
         gain = Act(reason_to_gain(claim, tried), waits_for=_leaving(tried))

@@ -58,6 +58,7 @@ class KaiCycle:
         self.record = self.view.record
         self._turns = AllocateRound(self.view)
         self.looked_at_the_clock = False  # at another time it might come out otherwise
+        self.has_displaced = False  # somebody had to leave its place, or was to move
         self._held_back = held_back
         self._spared = spared
         self._takers = takers
@@ -95,6 +96,7 @@ class KaiCycle:
                     claims = ClaimRound(self.view, action, self._spared)
                     claims.run()
                     self.looked_at_the_clock |= claims.looked_at_the_clock
+                    self.has_displaced |= claims.has_displaced
         return self.record.decisions(tells_why=self.view.tells_why)
 
     def _tell_who_has_no_turn(self) -> None:
@@ -127,6 +129,7 @@ class KaiCycle:
         gangs = self.view.stale_gangs
         for name, pods, reason in gangs.all(now_ms, grace_ms):
             self.record.touch(name)
+            self.has_displaced = True
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
         self.looked_at_the_clock |= gangs.are_awaited(now_ms, grace_ms)

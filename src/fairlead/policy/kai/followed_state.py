@@ -12,6 +12,7 @@ from fairlead.policy.kai.followed_race import FollowedRace
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import JobKinds
+from fairlead.policy.kai.leavers import Leavers
 from fairlead.policy.kai.move_bound import FollowedMoves
 from fairlead.policy.kai.node_crowds import NodeCrowds
 from fairlead.policy.kai.pod_terms import PodTerms
@@ -35,6 +36,7 @@ class FollowedState:
         self.lines = WaitingLines(state, self.gang, self._kinds)
         self.reclaim_kinds = ReclaimKinds(state)
         self.stale_gangs = StaleGangs(state, self.gang)
+        self.leavers = Leavers(state)
         self.service = FollowedRace(state)
         self.giving_way = FollowedRace(state, *VICTIM_RULES)
         self.first_to_leave = FirstToLeave(state)
