@@ -93,15 +93,15 @@ class PlannedHistory(RuleBasedStateMachine):
         }
         by_kind: dict[Kind, set[WorkloadName]] = {}
         for line in lines.values():
-            for kind, names in line.kinds.items():
-                by_kind.setdefault(kind, set()).update(names)
+            for kind, keys in line.kinds.items():
+                by_kind.setdefault(kind, set()).update([name for *_, name in keys])
         tally = self.followed.lines.tally()
         assert {kind: each.size for kind, each in tally.items()} == {
             kind: len(names) for kind, names in by_kind.items()
         }
         for kind, each in tally.items():
             assert each.job in by_kind[kind]
-            assert each.pods == lines[self.state.workloads[each.job].queue].next_pods[each.job]
+            assert each.pods == lines[self.state.workloads[each.job].queue].places[each.job].pods
             assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
 
     @rule(data=st.data())
@@ -255,8 +255,9 @@ def _anybody(_: Candidate) -> bool:
 
 
 def _shown(line: QueueLine) -> tuple[object, ...]:
-    kinds = {frozenset(names) for names in line.kinds.values()}
-    return line.keys, line.next_pods, kinds, line.unready
+    kinds = {tuple(keys) for keys in line.kinds.values()}
+    places = {name: (place.key, place.pods) for name, place in line.places.items()}
+    return line.keys, places, kinds, line.unready
 
 
 def _told(entry: Entry) -> tuple[object, ...]:

@@ -14,7 +14,7 @@ from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.capped_line import CappedLine
-from fairlead.policy.kai.claim_hopes import ClaimHopes, Kinds
+from fairlead.policy.kai.claim_hopes import ClaimHopes
 from fairlead.policy.kai.claim_reasons import reason_to_gain, reasons_to_lose
 from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.claims import Claim, ClaimAction, Judged
@@ -31,7 +31,7 @@ from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VICTIM_RULES, HoldRace, VictimLine
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
-from fairlead.policy.kai.waiting_lines import KindTally
+from fairlead.policy.kai.waiting_lines import Kinds, KindTally
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -171,12 +171,11 @@ class ClaimRound:
         """Return whether the claims of any kind may be met, as far as a look at each kind tells."""
         if self.action == "reclaim":
             return self.view.may_anybody_reclaim()
-        tally = self.view.tally(self.action)
         if self.action == "consolidation":
+            tally = self.view.tally(self.action)
             return any(self._may_be_moved_for(kind, each) for kind, each in tally.items())
-        workloads, lowest = self.state.workloads, self._pool.lowest_of_all()
-        priorities = [workloads[each.job].priority for each in tally.values()]
-        return lowest is not None and max(priorities, default=lowest) > lowest
+        lowest = self._pool.lowest_of_all()
+        return lowest is not None and self.view.is_anybody_above(lowest)
 
     def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
         """Return the kinds of those in *queue* whose claims may be met.
@@ -185,7 +184,7 @@ class ClaimRound:
         """
         if self.action == "reclaim":
             return self.view.kinds_that_may_reclaim(queue, kinds)
-        first_of = {kind: next(iter(names)) for kind, names in kinds.items()}
+        first_of = {kind: keys[0][-1] for kind, keys in kinds.items()}
         if self.action == "consolidation":
             tally = {kind: KindTally(1, job, jobs.next_pods(job)) for kind, job in first_of.items()}
             return [kind for kind, each in tally.items() if self._may_be_moved_for(kind, each)]

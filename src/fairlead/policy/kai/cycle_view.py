@@ -13,7 +13,6 @@ from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
-from fairlead.policy.kai.claim_hopes import Kinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
@@ -28,7 +27,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_pool import Entry
-from fairlead.policy.kai.waiting_lines import KindTally
+from fairlead.policy.kai.waiting_lines import Kinds, KindTally
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -121,6 +120,12 @@ class CycleView:
         lines = self._followed.lines
         is_all = lines.all().keys() <= self.leaves and self._depth(action) is None
         return lines.tally() if is_all and not self.away else self.waiting(action).tally()
+
+    def is_anybody_above(self, priority: int) -> bool:
+        """Return whether a job has a higher one of which a pod has no place, wherever it waits."""
+        lines, workloads = self._followed.lines, self.state.workloads
+        lines.all()
+        return any(workloads[each.job].priority > priority for each in lines.tally().values())
 
     def request(self, kind: Kind) -> Amounts:
         """Return what the next pods of a job of that kind would cost its queue."""
