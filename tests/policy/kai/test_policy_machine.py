@@ -33,12 +33,14 @@ from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
 from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.waiting_lines import QueueLine
@@ -103,6 +105,19 @@ class PlannedHistory(RuleBasedStateMachine):
             assert each.job in by_kind[kind]
             assert each.pods == lines[self.state.workloads[each.job].queue].places[each.job].pods
             assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
+
+    @rule()
+    def look_for_room(self) -> None:
+        """For whom there was no room before there is none now, unless a node may have more."""
+        followed = self.followed
+        followed.lines.all()
+        tally = followed.lines.tally()
+        for _ in range(2):  # what the first finds is known to the second
+            starter = JobStarter(self.state, followed.finder, 0)
+            hopes = Hopes(tally, starter, followed.hopeless)
+            assert {kind for kind in tally if hopes.has(kind)} == {
+                kind for kind, each in tally.items() if not starter.is_hopeless(each.job, each.pods)
+            }
 
     @rule(data=st.data())
     def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:

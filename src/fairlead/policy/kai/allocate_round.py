@@ -66,7 +66,7 @@ class AllocateRound:
         if view.settings.faithful and view.tells_why:
             self._take_turns(listener)
             return
-        self._hopes = hopes = Hopes(view.tally("allocate"), self._starter)
+        self._hopes = hopes = Hopes(view.tally("allocate"), self._starter, view.hopeless)
         if view.settings.faithful:
             self._take_turns(listener)
             return

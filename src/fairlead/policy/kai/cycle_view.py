@@ -56,6 +56,7 @@ class CycleView:
         self.pool = self._followed.pool
         self.stale_gangs = self._followed.stale_gangs
         self.pod_terms = self._followed.pod_terms
+        self.hopeless = self._followed.hopeless
         self._followed.begin_cycle()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle
