@@ -60,10 +60,14 @@ class ClaimRound:
         self._movable: dict[Kind, bool] = {}  # for which kinds others may be moved
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
-        self._failed = FailedClaims(
+
+    @cached_property
+    def _failed(self) -> FailedClaims:
+        """Those who claimed in vain; in most cycles nobody claims at all."""
+        return FailedClaims(
             self.state,
-            view.pod_terms,
-            across_queues=action == "consolidation",
+            self.view.pod_terms,
+            across_queues=self.action == "consolidation",
             faithful=self.settings.faithful,
         )
 
@@ -172,10 +176,20 @@ class ClaimRound:
         if self.action == "reclaim":
             return self.view.may_anybody_reclaim()
         if self.action == "consolidation":
-            tally = self.view.tally(self.action)
-            return any(self._may_be_moved_for(kind, each) for kind, each in tally.items())
+            return any(self._may_be_moved_for(kind, each) for kind, each in self._small_enough())
         lowest = self._pool.lowest_of_all()
         return lowest is not None and self.view.is_anybody_above(lowest)
+
+    def _small_enough(self) -> list[tuple[Kind, KindTally]]:
+        """Return the kinds of those who wait that ask for no more GPUs than are free in all.
+
+        No others are admitted to a consolidation.
+        """
+        tally, gpu = self.view.tally(self.action), self.state.axes.index("gpu")
+        if gpu is None:
+            return [*tally.items()]
+        request, free = self.view.request, self.gpu_later()
+        return [(kind, each) for kind, each in tally.items() if request(kind)[gpu] <= free]
 
     def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
         """Return the kinds of those in *queue* whose claims may be met.

@@ -84,11 +84,14 @@ class KaiCycle:
         """
         if self.view.tells_why and not self.view.is_idle:
             self._tell_who_has_no_turn()
+        has_waiting, known_at = self.state.has_waiting(), self.state.moment
         for action in self.settings.actions:
+            if self.state.moment != known_at:
+                has_waiting, known_at = self.state.has_waiting(), self.state.moment
             match action:
                 case "stalegangeviction":
                     self._evict_stale_gangs()
-                case _ if not self.state.has_waiting():
+                case _ if not has_waiting:
                     pass  # nobody wants anything, or all have got it
                 case "allocate":
                     self._allocate(listener)

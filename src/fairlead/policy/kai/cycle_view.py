@@ -119,8 +119,9 @@ class CycleView:
         Cost: who changed, where everybody who waits is looked at; else a look at each queue.
         """
         lines = self._followed.lines
-        is_all = lines.all().keys() <= self.leaves and self._depth(action) is None
-        return lines.tally() if is_all and not self.away else self.waiting(action).tally()
+        if self.away or self._depth(action) is not None or not lines.all().keys() <= self.leaves:
+            return self.waiting(action).tally()
+        return lines.tally()
 
     def is_anybody_above(self, priority: int) -> bool:
         """Return whether a job has a higher one of which a pod has no place, wherever it waits."""
@@ -199,7 +200,8 @@ class CycleView:
         return self._followed.crowds.most_gpus(lines)
 
     def _depth(self, action: str) -> int | None:
-        return dict(self.settings.queue_depth).get(action)
+        depths = self.settings.queue_depth  # seldom any
+        return dict(depths).get(action) if depths else None
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""
