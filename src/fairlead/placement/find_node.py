@@ -82,6 +82,19 @@ class NodeFinder:
         """Return a number that grows whenever the room on a node is another than before."""
         return self._index.version()
 
+    def growth(self) -> int:
+        """Return a number that grows whenever a node may have more room later than before."""
+        return self._index.growth()
+
+    def looks_at_room_alone(self, workload: Workload, pod_set: int) -> bool:
+        """Return whether pods elsewhere, and ports, mean nothing for one more pod of a set.
+
+        Law: while they do not, and `growth` stays, a pod without a place finds none.
+        """
+        if workload.pod_sets[pod_set].constraints.host_ports:
+            return False
+        return self._affinity.around(workload, pod_set).allow_all
+
     def at_most_freed(self, held: PodSet) -> Amounts:
         """Return what a node gains at most when a pod leaves: each part of a device for a whole."""
         gpu, share = self._index.gpus.shared, held.gpu_share

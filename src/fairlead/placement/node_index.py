@@ -2,10 +2,13 @@
 
 A search for a node asks for those that have enough of the scarcest thing, in the order in which
 they are preferred, and mostly ends at the first. The books' change log says which nodes to look at
-again, so keeping the index costs what happened and not what exists.
+again, so keeping the index costs what happened and not what exists. What few ask for, such as the
+order by cpu where pods want GPUs, is brought up to date when it is asked for: in a trial a node
+may change many times until then.
 """
 
 from collections.abc import Iterator
+from operator import gt
 from typing import TypeAlias
 
 from fairlead.model.axes import Amounts
@@ -41,8 +44,10 @@ class NodeIndex:
         self._open_nodes = 0
         self._gpu_later = 0
         self._with_open_gpus: set[str] = set()
+        self._unsorted: dict[str, NodeRoom | None] = {}  # what was sorted in, where that is old
         self._read_at = 0
         self._version = 0  # grows whenever a room that was read is another than before
+        self._growth = 0  # grows whenever there may be more of it
 
     def rooms(self) -> dict[str, NodeRoom]:
         """Return the room on every node that is ready, as of now."""
@@ -54,12 +59,17 @@ class NodeIndex:
         self._catch_up()
         return self._version
 
+    def growth(self) -> int:
+        """Return a number that grows whenever a node may have more room later than before."""
+        self._catch_up()
+        return self._growth
+
     def alike(self) -> list[tuple[NodeRoom, int]] | None:
         """Return one room for all that are alike, and how many there are of it.
 
         None where some node is not ready, is cordoned or has a taint: then rooms do not say all.
         """
-        self._catch_up()
+        self._sort_in()
         if self._open_nodes < len(self._books.nodes):
             return None
         return list(self._alike.values())
@@ -70,7 +80,7 @@ class NodeIndex:
         By amounts alone, once everybody who is leaving has left; None: any number of times. Cost:
         a look at each different room.
         """
-        self._catch_up()
+        self._sort_in()
         needs = [(at, amount) for at, amount in enumerate(requests) if amount]
         if not needs:
             return None
@@ -106,6 +116,7 @@ class NodeIndex:
         if gpu_thousandths:
             yield from self._walk(self._by_gpu, gpu_thousandths, spread=self._spread_gpus)
             return
+        self._sort_in()
         cpu = 0 if self._cpu is None else requests[self._cpu]
         for has_gpus in (False, True):
             yield from self._walk(self._by_cpu[has_gpus], cpu, spread=self._spread_cpus)
@@ -133,40 +144,59 @@ class NodeIndex:
         use = self._books.use(name)
         room = node_room(node, known[1], use, self.gpus)
         is_open = has_open_gpus(room, use, self.gpus)
-        if room == self._rooms.get(name) and is_open == (name in self._with_open_gpus):
+        before = self._rooms.get(name)
+        if room == before and is_open == (name in self._with_open_gpus):
             return
         self._version += 1
+        if (
+            before is None
+            or room.devices
+            or before.devices
+            or any(map(gt, room.later, before.later))
+        ):
+            self._growth += 1
         if is_open:
             self._with_open_gpus.add(name)
         else:
             self._with_open_gpus.discard(name)
-        self._discount(name)
-        self._count(room, 1)
+        self._unsorted.setdefault(name, before)
+        self._gpu_later += room.gpu_later - (before.gpu_later if before else 0)
         self._rooms[name] = room
-        has_gpus = self.gpus.asked(node.allocatable) > 0
-        if has_gpus:
+        if self._has_gpus(node):
             self._by_gpu.put(name, -room.gpu_later if self._spread_gpus else room.gpu_later)
-        cpu = 0 if self._cpu is None else room.later[self._cpu]
-        self._by_cpu[has_gpus].put(name, -cpu if self._spread_cpus else cpu)
 
     def _forget(self, name: str) -> None:
         self._version += 1
-        self._discount(name)
-        self._rooms.pop(name, None)
+        before = self._rooms.pop(name, None)
+        if before is not None:
+            self._unsorted.setdefault(name, before)
+            self._gpu_later -= before.gpu_later
         self._offers.pop(name, None)
         self._with_open_gpus.discard(name)
-        for nodes in (self._by_gpu, *self._by_cpu.values()):
-            nodes.drop(name)
+        self._by_gpu.drop(name)
 
-    def _discount(self, name: str) -> None:
-        before = self._rooms.get(name)
-        if before is not None:
-            self._count(before, -1)
+    def _sort_in(self) -> None:
+        """Bring up to date what is not kept so at every change."""
+        self._catch_up()
+        for name, before in self._unsorted.items():
+            room = self._rooms.get(name)
+            if before is not None:
+                self._count(before, -1)
+                if room is None or room.node is not before.node:
+                    self._by_cpu[self._has_gpus(before.node)].drop(name)
+            if room is not None:
+                self._count(room, 1)
+                cpu = 0 if self._cpu is None else room.later[self._cpu]
+                by_cpu = self._by_cpu[self._has_gpus(room.node)]
+                by_cpu.put(name, -cpu if self._spread_cpus else cpu)
+        self._unsorted.clear()
+
+    def _has_gpus(self, node: Node) -> bool:
+        return self.gpus.asked(node.allocatable) > 0
 
     def _count(self, room: NodeRoom, by: int) -> None:
         """Take a room into the sums, or out of them."""
         node = room.node
-        self._gpu_later += by * room.gpu_later
         self._open_nodes += 0 if node.cordoned or node.taints else by
         key = (room.idle, room.later, room.devices, node.gpu_memory_mib)
         count = self._alike.get(key, (room, 0))[1] + by

@@ -33,12 +33,14 @@ from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.queue_order import queue_numbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
+from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
 from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.waiting_lines import QueueLine
@@ -93,16 +95,29 @@ class PlannedHistory(RuleBasedStateMachine):
         }
         by_kind: dict[Kind, set[WorkloadName]] = {}
         for line in lines.values():
-            for kind, names in line.kinds.items():
-                by_kind.setdefault(kind, set()).update(names)
+            for kind, keys in line.kinds.items():
+                by_kind.setdefault(kind, set()).update([name for *_, name in keys])
         tally = self.followed.lines.tally()
         assert {kind: each.size for kind, each in tally.items()} == {
             kind: len(names) for kind, names in by_kind.items()
         }
         for kind, each in tally.items():
             assert each.job in by_kind[kind]
-            assert each.pods == lines[self.state.workloads[each.job].queue].next_pods[each.job]
+            assert each.pods == lines[self.state.workloads[each.job].queue].places[each.job].pods
             assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
+
+    @rule()
+    def look_for_room(self) -> None:
+        """For whom there was no room before there is none now, unless a node may have more."""
+        followed = self.followed
+        followed.lines.all()
+        tally = followed.lines.tally()
+        for _ in range(2):  # what the first finds is known to the second
+            starter = JobStarter(self.state, followed.finder, 0)
+            hopes = Hopes(tally, starter, followed.hopeless)
+            assert {kind for kind in tally if hopes.has(kind)} == {
+                kind for kind, each in tally.items() if not starter.is_hopeless(each.job, each.pods)
+            }
 
     @rule(data=st.data())
     def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
@@ -255,8 +270,9 @@ def _anybody(_: Candidate) -> bool:
 
 
 def _shown(line: QueueLine) -> tuple[object, ...]:
-    kinds = {frozenset(names) for names in line.kinds.values()}
-    return line.keys, line.next_pods, kinds, line.unready
+    kinds = {tuple(keys) for keys in line.kinds.values()}
+    places = {name: (place.key, place.pods) for name, place in line.places.items()}
+    return line.keys, places, kinds, line.unready
 
 
 def _told(entry: Entry) -> tuple[object, ...]:

@@ -82,6 +82,17 @@ def test_a_line_follows_the_state_and_its_undoing() -> None:
     assert pool.line(LEAF) == first
 
 
+def test_a_line_stays_the_same_list_when_a_trial_is_undone_unseen() -> None:
+    state = small_world()
+    pool = a_pool(state)
+    first = pool.line(LEAF)
+    with state.trial():
+        state.apply(WorkloadFinished(WorkloadName("pair")))
+        for event in running("new", "n2"):
+            state.apply(event)
+    assert pool.line(LEAF) is first
+
+
 def test_who_has_gone_leaves_the_line_and_the_lowest_priority() -> None:
     state = small_world()
     pool = a_pool(state)

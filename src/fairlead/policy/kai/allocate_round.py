@@ -33,7 +33,7 @@ class AllocateRound:
         self._starter = view.starter()
         self._hopes: Hopes | None = None  # None: every turn is taken, also in vain
         self._open: set[Kind] = set()  # of those who meet because there may be room for them
-        self._kinds: dict[QueueName, set[Kind]] = {}  # of all in their queues
+        self._kinds: dict[QueueName, set[Kind]] = {}  # of those in their queues who may find room
         self._refused: set[WorkloadName] = set()
 
     @cached_property
@@ -66,7 +66,7 @@ class AllocateRound:
         if view.settings.faithful and view.tells_why:
             self._take_turns(listener)
             return
-        self._hopes = hopes = Hopes(view.tally("allocate"), self._starter)
+        self._hopes = hopes = Hopes(view.tally("allocate"), self._starter, view.hopeless)
         if view.settings.faithful:
             self._take_turns(listener)
             return
@@ -84,13 +84,11 @@ class AllocateRound:
 
     def _let_those_meet_who_may_find_room(self, hopes: Hopes) -> None:
         for queue, kinds in self.everybody.kinds():
-            found = [kind for kind in kinds if hopes.has(kind)]
+            found = {kind for kind in kinds if hopes.has(kind)}
             if found:
-                self._kinds[queue] = {*kinds}
-                self._open.update(found)
-        self.jobs = self.everybody.of_queues(self._kinds)
-        for queue in self._kinds:
-            self._has_passed_over(queue, hopes)
+                self._kinds[queue] = found
+                self._open |= found
+        self.jobs = self.everybody.from_first_of(self._kinds)
         self.race = self.view.race_of_some(self.jobs)
 
     def _take_turns(self, listener: Listener | None) -> None:

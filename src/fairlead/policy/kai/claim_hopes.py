@@ -4,8 +4,8 @@ In most cycles nobody may claim anything, or one of thousands. Who is left in li
 be met any more need not have its turn.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
@@ -15,10 +15,7 @@ from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.reclaim_gate import may_reclaim
 from fairlead.policy.kai.shares import KaiShare
-from fairlead.policy.kai.waiting_lines import WaitingLines
-
-Kinds: TypeAlias = Mapping[Kind, Collection[WorkloadName]]
-"""Who of a queue is of which kind."""
+from fairlead.policy.kai.waiting_lines import Kinds, WaitingLines
 
 
 class ClaimHopes:
@@ -120,8 +117,8 @@ class ReclaimKinds:
             return known.open
         found = [
             kind
-            for kind, names in kinds.items()
-            if self._may_reclaim(share, next(iter(names)), request_of(kind))
+            for kind, keys in kinds.items()
+            if self._may_reclaim(share, keys[0][-1], request_of(kind))
         ]
         held, kept = sums.allocated.copy(), sums.non_preemptible.copy()
         self._known[share.queue] = _Known(kinds, share.fair_share, held, kept, found)

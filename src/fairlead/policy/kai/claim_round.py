@@ -14,7 +14,7 @@ from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.capped_line import CappedLine
-from fairlead.policy.kai.claim_hopes import ClaimHopes, Kinds
+from fairlead.policy.kai.claim_hopes import ClaimHopes
 from fairlead.policy.kai.claim_reasons import reason_to_gain, reasons_to_lose
 from fairlead.policy.kai.claim_refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.claims import Claim, ClaimAction, Judged
@@ -31,7 +31,7 @@ from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VICTIM_RULES, HoldRace, VictimLine
 from fairlead.policy.kai.victim_search import Tried, VictimSearch
-from fairlead.policy.kai.waiting_lines import KindTally
+from fairlead.policy.kai.waiting_lines import Kinds, KindTally
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -53,16 +53,21 @@ class ClaimRound:
         self.shares = view.shares
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
+        self.has_displaced = False  # a claim was met for which others left their places
         self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._moves: MoveBound | None = None  # None: not known since the last change
         self._movable: dict[Kind, bool] = {}  # for which kinds others may be moved
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
-        self._failed = FailedClaims(
+
+    @cached_property
+    def _failed(self) -> FailedClaims:
+        """Those who claimed in vain; in most cycles nobody claims at all."""
+        return FailedClaims(
             self.state,
-            view.pod_terms,
-            across_queues=action == "consolidation",
+            self.view.pod_terms,
+            across_queues=self.action == "consolidation",
             faithful=self.settings.faithful,
         )
 
@@ -170,12 +175,21 @@ class ClaimRound:
         """Return whether the claims of any kind may be met, as far as a look at each kind tells."""
         if self.action == "reclaim":
             return self.view.may_anybody_reclaim()
-        tally = self.view.tally(self.action)
         if self.action == "consolidation":
-            return any(self._may_be_moved_for(kind, each) for kind, each in tally.items())
-        workloads, lowest = self.state.workloads, self._pool.lowest_of_all()
-        priorities = [workloads[each.job].priority for each in tally.values()]
-        return lowest is not None and max(priorities, default=lowest) > lowest
+            return any(self._may_be_moved_for(kind, each) for kind, each in self._small_enough())
+        lowest = self._pool.lowest_of_all()
+        return lowest is not None and self.view.is_anybody_above(lowest)
+
+    def _small_enough(self) -> list[tuple[Kind, KindTally]]:
+        """Return the kinds of those who wait that ask for no more GPUs than are free in all.
+
+        No others are admitted to a consolidation.
+        """
+        tally, gpu = self.view.tally(self.action), self.state.axes.index("gpu")
+        if gpu is None:
+            return [*tally.items()]
+        request, free = self.view.request, self.gpu_later()
+        return [(kind, each) for kind, each in tally.items() if request(kind)[gpu] <= free]
 
     def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
         """Return the kinds of those in *queue* whose claims may be met.
@@ -184,7 +198,7 @@ class ClaimRound:
         """
         if self.action == "reclaim":
             return self.view.kinds_that_may_reclaim(queue, kinds)
-        first_of = {kind: next(iter(names)) for kind, names in kinds.items()}
+        first_of = {kind: keys[0][-1] for kind, keys in kinds.items()}
         if self.action == "consolidation":
             tally = {kind: KindTally(1, job, jobs.next_pods(job)) for kind, job in first_of.items()}
             return [kind for kind, each in tally.items() if self._may_be_moved_for(kind, each)]
@@ -287,6 +301,7 @@ class ClaimRound:
         if tried is None:
             self._tell_failed_search(claim)
             return set()
+        self.has_displaced = True
         for reason, victims in reasons_to_lose(claim, tried):
             self.view.record.act(Act(reason, job), victims)
         gain = Act(reason_to_gain(claim, tried), waits_for=_leaving(tried))

@@ -58,6 +58,7 @@ class KaiCycle:
         self.record = self.view.record
         self._turns = AllocateRound(self.view)
         self.looked_at_the_clock = False  # at another time it might come out otherwise
+        self.has_displaced = False  # somebody had to leave its place, or was to move
         self._held_back = held_back
         self._spared = spared
         self._takers = takers
@@ -83,11 +84,14 @@ class KaiCycle:
         """
         if self.view.tells_why and not self.view.is_idle:
             self._tell_who_has_no_turn()
+        has_waiting, known_at = self.state.has_waiting(), self.state.moment
         for action in self.settings.actions:
+            if self.state.moment != known_at:
+                has_waiting, known_at = self.state.has_waiting(), self.state.moment
             match action:
                 case "stalegangeviction":
                     self._evict_stale_gangs()
-                case _ if not self.state.has_waiting():
+                case _ if not has_waiting:
                     pass  # nobody wants anything, or all have got it
                 case "allocate":
                     self._allocate(listener)
@@ -95,6 +99,7 @@ class KaiCycle:
                     claims = ClaimRound(self.view, action, self._spared)
                     claims.run()
                     self.looked_at_the_clock |= claims.looked_at_the_clock
+                    self.has_displaced |= claims.has_displaced
         return self.record.decisions(tells_why=self.view.tells_why)
 
     def _tell_who_has_no_turn(self) -> None:
@@ -127,6 +132,7 @@ class KaiCycle:
         gangs = self.view.stale_gangs
         for name, pods, reason in gangs.all(now_ms, grace_ms):
             self.record.touch(name)
+            self.has_displaced = True
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
         self.looked_at_the_clock |= gangs.are_awaited(now_ms, grace_ms)

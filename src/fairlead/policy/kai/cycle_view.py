@@ -13,7 +13,6 @@ from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.askable_pool import AskablePool
-from fairlead.policy.kai.claim_hopes import Kinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.followed_state import FollowedState
@@ -28,7 +27,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.victim_pool import Entry
-from fairlead.policy.kai.waiting_lines import KindTally
+from fairlead.policy.kai.waiting_lines import Kinds, KindTally
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
@@ -57,6 +56,7 @@ class CycleView:
         self.pool = self._followed.pool
         self.stale_gangs = self._followed.stale_gangs
         self.pod_terms = self._followed.pod_terms
+        self.hopeless = self._followed.hopeless
         self._followed.begin_cycle()
         self._division = self._followed.shares
         self._is_divided = not self.is_idle
@@ -119,8 +119,15 @@ class CycleView:
         Cost: who changed, where everybody who waits is looked at; else a look at each queue.
         """
         lines = self._followed.lines
-        is_all = lines.all().keys() <= self.leaves and self._depth(action) is None
-        return lines.tally() if is_all and not self.away else self.waiting(action).tally()
+        if self.away or self._depth(action) is not None or not lines.all().keys() <= self.leaves:
+            return self.waiting(action).tally()
+        return lines.tally()
+
+    def is_anybody_above(self, priority: int) -> bool:
+        """Return whether a job has a higher one of which a pod has no place, wherever it waits."""
+        lines, workloads = self._followed.lines, self.state.workloads
+        lines.all()
+        return any(workloads[each.job].priority > priority for each in lines.tally().values())
 
     def request(self, kind: Kind) -> Amounts:
         """Return what the next pods of a job of that kind would cost its queue."""
@@ -193,7 +200,8 @@ class CycleView:
         return self._followed.crowds.most_gpus(lines)
 
     def _depth(self, action: str) -> int | None:
-        return dict(self.settings.queue_depth).get(action)
+        depths = self.settings.queue_depth  # seldom any
+        return dict(depths).get(action) if depths else None
 
     def _all_waiting(self) -> PendingJobs:
         """Return all that waits, for others to branch off; it is known until the state changes."""

@@ -62,15 +62,17 @@ class FollowedShares:
         state = self._state
         if state.layout.moment != self._layout:
             self._begin()
-        total, k = state.total(), self._k if state.usage else NO_USAGE
-        asking = self._who_asks_for_something_else()
-        requested = {str(name): state.requested(name) for name in asking}
-        usages_e9 = {str(name): usage_of(state, name) for name in asking}
+        total, is_same_usage = state.total(), state.usage is self._usage
+        requested = self._who_asks_for_something_else()
+        is_as_large = total == self._total
+        if not requested and is_as_large and is_same_usage:
+            return  # as when somebody starts: what it holds now, it asked for before
+        usages_e9 = {name: usage_of(state, QueueName(name)) for name in requested}
+        k = self._k if state.usage else NO_USAGE
         entitled = self._division.change(requested, total, usages_e9=usages_e9, k=k)
         self._fair |= entitled
-        changed = {*asking, *map(QueueName, entitled)}
-        is_as_large = total == self._total
-        for name in changed if is_as_large else self._sums:  # whose order shows at first
+        changed = {*requested, *entitled}
+        for name in map(QueueName, changed) if is_as_large else self._sums:  # in order at first
             share = self.shares[name] = kai_share(state, name, self._fair[name])
             if name in entitled or not is_as_large:
                 self.numbers[name] = queue_numbers(state, share, total)
@@ -95,19 +97,24 @@ class FollowedShares:
         self.numbers.clear()
         self.leaves = {name: None for name in names if not state.children(name)}.keys()
 
-    def _who_asks_for_something_else(self) -> list[QueueName]:
-        """Return the queues whose claims may be others than before."""
+    def _who_asks_for_something_else(self) -> dict[str, Amounts]:
+        """Return the queues whose claims are others than before, and what each asks for now."""
         state = self._state
         usage, before = state.usage, self._usage
         self._usage = usage
-        asking = []
+        asking: dict[str, Amounts] = {}
         for name in self._who_may_differ() if usage is before else self._sums:
-            sums = self._sums_of(name)
+            sums, requested = self._sums_of(name), None
             if sums != self._sums[name]:
                 self._sums[name] = sums
-                asking.append(name)
-            elif usage is not before and usage.get(name) != before.get(name):
-                asking.append(name)
+                requested = state.requested(name)
+                known = self.shares.get(name)
+                if known is not None and known.requested == requested:
+                    requested = None
+            if requested is None and usage is not before and usage.get(name) != before.get(name):
+                requested = state.requested(name)
+            if requested is not None:
+                asking[name] = requested
         return asking
 
     def _who_may_differ(self) -> list[QueueName]:

@@ -11,7 +11,9 @@ from fairlead.policy.kai.first_to_leave import FirstToLeave
 from fairlead.policy.kai.followed_race import FollowedRace
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.kai.hopes import HopelessKinds
 from fairlead.policy.kai.job_kinds import JobKinds
+from fairlead.policy.kai.leavers import Leavers
 from fairlead.policy.kai.move_bound import FollowedMoves
 from fairlead.policy.kai.node_crowds import NodeCrowds
 from fairlead.policy.kai.pod_terms import PodTerms
@@ -33,8 +35,10 @@ class FollowedState:
         self.pool = VictimPool(state, self.gang)
         self._kinds = JobKinds(state)
         self.lines = WaitingLines(state, self.gang, self._kinds)
+        self.hopeless = HopelessKinds(self.finder)
         self.reclaim_kinds = ReclaimKinds(state)
         self.stale_gangs = StaleGangs(state, self.gang)
+        self.leavers = Leavers(state)
         self.service = FollowedRace(state)
         self.giving_way = FollowedRace(state, *VICTIM_RULES)
         self.first_to_leave = FirstToLeave(state)
@@ -47,6 +51,7 @@ class FollowedState:
         """Forget those who have gone, if they are many; until the next one kinds keep numbers."""
         if self._kinds.forget_those_who_have_gone():
             self.lines.forget()
+            self.hopeless.forget()
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""

@@ -2,28 +2,63 @@
 
 Most cycles place one job or none, and then all others have their turn in vain. It is plain in a
 glance at each kind of job, and the turns need not be taken once nobody is left who could start.
+For whom there was no room in one cycle there is none in the next, until a node has more.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import PodId
+from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.start_job import JobStarter
 from fairlead.policy.kai.waiting_lines import KindTally
 
 
+class HopelessKinds:
+    """Kinds of jobs of one state that lacked nothing but room, until there may be more of it."""
+
+    def __init__(self, finder: NodeFinder) -> None:
+        """Know of nobody yet."""
+        self._finder = finder
+        self._growth = 0  # of the room, when they were found
+        self._kinds: set[Kind] = set()
+
+    def all(self) -> Set[Kind]:
+        """Return those for which there is plainly no room now."""
+        growth = self._finder.growth()
+        if growth != self._growth:
+            self._growth = growth
+            self._kinds.clear()
+        return self._kinds
+
+    def add(self, kind: Kind) -> None:
+        """Take notice that no node has room for a kind, as of the last time all were asked for."""
+        self._kinds.add(kind)
+
+    def forget(self) -> None:
+        """Forget everything: kinds have got other numbers."""
+        self._kinds.clear()
+
+
 class Hopes:
     """Counts the jobs in line for which there may be room, kind by kind."""
 
-    def __init__(self, tally: Mapping[Kind, KindTally], starter: JobStarter) -> None:
-        """Count those who wait by their *tally*. Cost: a look for each kind."""
+    def __init__(
+        self, tally: Mapping[Kind, KindTally], starter: JobStarter, hopeless: HopelessKinds
+    ) -> None:
+        """Count those who wait by their *tally*. Cost: a look for each kind not known *hopeless*.
+
+        Of these more are noted as they are found.
+        """
         self._starter = starter
-        self._counts = Counter({kind: each.size for kind, each in tally.items()})
-        self._like = {kind: (each.job, each.pods) for kind, each in tally.items()}  # one of each
-        self._open = set(self._like)
+        self._hopeless = hopeless
+        self._tally = tally
+        self._more: Counter[Kind] = Counter()  # than these; fewer: below 0
+        self._new: dict[Kind, tuple[WorkloadName, tuple[PodId, ...]]] = {}  # one of each other kind
+        self._open = set(tally.keys() - hopeless.all())
         self._look_again()
 
     def are_left(self) -> bool:
@@ -41,21 +76,33 @@ class Hopes:
 
         It was of that *kind* before. *jobs* know what it would start next.
         """
-        self._counts[kind] -= 1
-        if not self._counts[kind]:
+        self._more[kind] -= 1
+        if not self._count(kind):
             self._open.discard(kind)
         if is_placed:
             if pods := jobs.next_pods(job):
                 self._join(jobs.kind(job), job, pods)
             self._look_again()
 
+    def _count(self, kind: Kind) -> int:
+        known = self._tally.get(kind)
+        return self._more[kind] + (0 if known is None else known.size)
+
     def _join(self, kind: Kind, job: WorkloadName, pods: tuple[PodId, ...]) -> None:
-        self._counts[kind] += 1
-        self._like.setdefault(kind, (job, pods))
+        self._more[kind] += 1
+        if kind not in self._tally:
+            self._new.setdefault(kind, (job, pods))
         self._open.add(kind)
 
     def _look_again(self) -> None:
-        self._open = {kind for kind in self._open if self._may_find_room(kind)}
+        for kind in [kind for kind in self._open if not self._may_find_room(kind)]:
+            self._open.remove(kind)
 
     def _may_find_room(self, kind: Kind) -> bool:
-        return not self._starter.is_hopeless(*self._like[kind])
+        known = self._tally.get(kind)
+        job, pods = self._new[kind] if known is None else (known.job, known.pods)
+        if not self._starter.is_hopeless(job, pods):
+            return True
+        if self._starter.lacks_only_room(job, pods):
+            self._hopeless.add(kind)
+        return False

@@ -120,12 +120,17 @@ class _Ahead:
         self._followed = followed
         self._can_take = not settings.faithful and not CLAIMS.isdisjoint(settings.actions)
         self._has_waiting = False  # after the last plan
+        self._known_next: Taken | None = None  # what would be taken after it; None: not known
         self.looked_at_the_clock = False
 
     def plan(self, restraint: Restraint, *, tells_why: bool = False) -> tuple[Decision, ...]:
+        self._known_next = None
         with self._state.trial():
-            decisions = self._decisions(restraint, self._now_ms, tells_why=tells_why)
+            cycle = self._cycle(restraint, self._now_ms, tells_why=tells_why)
+            decisions = self._decisions(cycle)
             self._has_waiting = self._state.has_waiting()
+            if not tells_why and self._is_carried_out(cycle, decisions):
+                self._known_next = self._next_on_trial(decisions)
             return decisions
 
     def undone(self, decisions: tuple[Decision, ...]) -> Taken:
@@ -206,16 +211,39 @@ class _Ahead:
         return {(name, pod) for name in names for pod in state.workloads[name].pods()} - placed
 
     def _taken_next(self, decisions: tuple[Decision, ...], *, keeps_reservations: bool) -> Taken:
+        if self._known_next is not None:
+            return self._known_next
         with self._state.trial():
             carry_out(self._state, decisions, self._now_ms, keeps_reservations=keeps_reservations)
-            return _asked(self._decisions(Restraint(), self._now_ms + NEXT_CYCLE_MS))
+            return self._asked_next()
 
-    def _decisions(
-        self, restraint: Restraint, now_ms: int, *, tells_why: bool = False
-    ) -> tuple[Decision, ...]:
-        cycle = restraint.cycle(
+    def _is_carried_out(self, cycle: KaiCycle, decisions: tuple[Decision, ...]) -> bool:
+        """Return whether the state after a cycle is what carrying out its *decisions* comes to.
+
+        So it is where pods only start: nobody leaves, and nothing is reserved.
+        """
+        if cycle.has_displaced or not all(isinstance(each, Start) for each in decisions):
+            return False
+        return not self._followed.leavers.are_any()
+
+    def _next_on_trial(self, decisions: tuple[Decision, ...]) -> Taken | None:
+        """Return what the next cycle would take if *decisions*, which only start pods, stand.
+
+        They are carried out on the state already, so it goes on from there. None: nobody asks.
+        """
+        if not self._can_take or not self._has_waiting:
+            return None
+        return self._asked_next() if self._could_give_way(_places(decisions)) else None
+
+    def _asked_next(self) -> Taken:
+        return _asked(self._decisions(self._cycle(Restraint(), self._now_ms + NEXT_CYCLE_MS)))
+
+    def _cycle(self, restraint: Restraint, now_ms: int, *, tells_why: bool = False) -> KaiCycle:
+        return restraint.cycle(
             self._state, self._settings, now_ms, self._followed, tells_why=tells_why
         )
+
+    def _decisions(self, cycle: KaiCycle) -> tuple[Decision, ...]:
         decisions = tuple(cycle.decisions())
         self.looked_at_the_clock |= cycle.looked_at_the_clock
         return decisions

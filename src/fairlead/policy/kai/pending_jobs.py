@@ -7,7 +7,9 @@ A job may want thousands of pods beyond its minimum, one in each turn. Their ord
 once, when it has its minimum: to look at all of its pods in every turn would take ever longer.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import Final
@@ -19,7 +21,9 @@ from fairlead.policy.kai.gang import Fullness, Gang
 from fairlead.policy.kai.job_kinds import JobKinds, Kind
 from fairlead.policy.kai.waiting_lines import (
     JobKey,
+    Kinds,
     KindTally,
+    Place,
     QueueLine,
     WaitingLines,
     place_in_queue,
@@ -88,19 +92,21 @@ class PendingJobs:
             made._put(queue, keys)
         return made
 
-    def of_queues(self, queues: Iterable[QueueName]) -> "PendingJobs":
-        """Return who waits in some of the *queues* that were taken in here, apart from these.
+    def from_first_of(self, kinds: Mapping[QueueName, Iterable[Kind]]) -> "PendingJobs":
+        """Return who waits in these queues, each line from the first on that is of its *kinds*.
 
-        Nobody may have had a turn here. Cost: those queues, and a copy of what is not shared.
+        Nobody may have had a turn here. Cost: a copy of those lines in C; a look at each job of a
+        queue in which somebody changed.
         """
         made = PendingJobs(self._state, None, self._gang_of, self._evicted, self._waiting)
         made._lines = self._lines
-        made._heaps = {queue: self._heaps[queue] for queue in queues}
-        made._shared = made._heaps.keys() & self._shared
-        for queue in made._heaps.keys() - made._shared:
-            made._heaps[queue] = self._heaps[queue].copy()
-        made._changed = made._heaps.keys() & self._changed
         made._next = self._next.copy()
+        for queue, some in kinds.items():
+            found = self._by_kind(queue)
+            first = min([found[kind][0] for kind in some])
+            line = self._sorted(queue)
+            made._heaps[queue] = line[bisect_left(line, first) :]
+        made._changed.update(kinds)
         return made
 
     def leave_out(self, queue: QueueName) -> None:
@@ -140,34 +146,30 @@ class PendingJobs:
         them = [self._unready.get(queue, line.unready) for queue, line in self._lines.items()]
         return [name for each in them for name in sorted(each)]
 
-    def kinds(self) -> Iterator[tuple[QueueName, Mapping[Kind, Collection[WorkloadName]]]]:
+    def kinds(self) -> Iterator[tuple[QueueName, Kinds]]:
         """Yield the queues in line, each with who of them is of which kind.
 
         Cost: a look at each job of a queue in which anybody had a turn or changed; none at others.
         """
-        for queue, heap in self._heaps.items():
-            if queue not in self._changed:
-                yield queue, self._lines[queue].kinds
-                continue
-            found: dict[Kind, list[WorkloadName]] = {}
-            for *_, name in heap:
-                found.setdefault(self.kind(name), []).append(name)
-            yield queue, found
+        for queue in self._heaps:
+            yield queue, self._by_kind(queue)
 
     def tally(self) -> Mapping[Kind, KindTally]:
         """Return how many in line are of which kind. Cost: that of `kinds`."""
-        found: dict[Kind, list[WorkloadName]] = {}
+        sizes: Counter[Kind] = Counter()
+        first: dict[Kind, WorkloadName] = {}
         for _, kinds in self.kinds():
-            for kind, names in kinds.items():
-                found.setdefault(kind, []).extend(names)
+            for kind, keys in kinds.items():
+                sizes[kind] += len(keys)
+                first[kind] = keys[0][-1]
         return {
-            kind: KindTally(len(names), names[0], self.next_pods(names[0]))
-            for kind, names in found.items()
+            kind: KindTally(sizes[kind], name, self.next_pods(name)) for kind, name in first.items()
         }
 
     def kind(self, name: WorkloadName) -> Kind:
         """Return what a job has in common with others, by the pods that it would start next."""
-        return self._waiting.kind(name, self.next_pods(name))
+        place = self._place_in_line(name)
+        return self._waiting.kind(name, self.next_pods(name)) if place is None else place.kind
 
     def first(self, queue: QueueName) -> WorkloadName | None:
         """Return the job that *queue* would run next."""
@@ -262,11 +264,12 @@ class PendingJobs:
 
     def next_pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of a job that would start next."""
+        place = self._place_in_line(name)
+        if place is not None:
+            return place.pods
         pods = self._next.get(name)
         if pods is None:
-            line = self._lines.get(self._state.workloads[name].queue)
-            known = None if line is None else line.next_pods.get(name)
-            pods = self._next[name] = self._pods_now(name) if known is None else known
+            pods = self._next[name] = self._pods_now(name)
         return pods
 
     def claim(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
@@ -277,13 +280,33 @@ class PendingJobs:
         """Return what the next pods of a job would cost its queue, on the quota axes."""
         return self._waiting.request(self.kind(name))
 
+    def _place_in_line(self, name: WorkloadName) -> Place | None:
+        """Return where a job stands in the lines; None: it would start something else here."""
+        if name in self._next:
+            return None
+        line = self._lines.get(self._state.workloads[name].queue)
+        return None if line is None else line.places.get(name)
+
+    def _by_kind(self, queue: QueueName) -> Kinds:
+        if queue not in self._changed:
+            return self._lines[queue].kinds
+        found: dict[Kind, list[JobKey]] = {}
+        for key in self._sorted(queue):
+            found.setdefault(self.kind(key[-1]), []).append(key)
+        return found
+
+    def _sorted(self, queue: QueueName) -> list[JobKey]:
+        """Return who is in the line of a queue, in order."""
+        heap = self._heaps[queue]
+        return sorted(heap) if queue in self._changed else heap
+
     def _pods_now(self, name: WorkloadName) -> tuple[PodId, ...]:
         return self.gang(name).next_pods(self._state.runs.get(name), self._away(name))
 
     def _line_up_again(self, queue: QueueName, names: Set[WorkloadName]) -> None:
         """Let these stand in line by what they would start next as is known here."""
         line = self._lines[queue]
-        there = names & (line.next_pods.keys() | line.unready.keys())
+        there = names & (line.places.keys() | line.unready.keys())
         self._next = {name: self._pods_now(name) for name in there} | self._next
         ready = [name for name in there if self._can_start(name)]
         self._unready[queue] = list((line.unready.keys() | there).difference(ready))

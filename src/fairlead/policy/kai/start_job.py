@@ -113,6 +113,10 @@ class JobStarter:
         sets = [workload.pod_sets[at] for at in {pod.pod_set for pod in pods}]
         return not any(each.constraints.pod_affinity for each in sets)
 
+    def lacks_only_room(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
+        """Return whether more room is all that can help *pods* of a job that are hopeless."""
+        return self._finder.looks_at_room_alone(self._state.workloads[name], pods[0].pod_set)
+
     def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
         """Return why the like of a single pod found no place before: room only shrinks meanwhile.
 

@@ -1,7 +1,8 @@
 """The jobs that hold something and could be asked to give it up, leaf by leaf.
 
 A search looks at the head of each line and seldom far beyond, and there are many searches in a
-cycle. So a line is made once and kept, from cycle to cycle, until something in that leaf changes.
+cycle. So a line is made once and kept, from cycle to cycle, until somebody in it changes: it stays
+the same list when a trial was undone.
 """
 
 from collections import Counter
@@ -26,6 +27,7 @@ class Candidate(NamedTuple):
     nodes: Mapping[PodId, str | None]
     nothing: Amounts  # what a pod counts for in the order of queues that has only a reservation
     reserved: Set[PodId]
+    places: Mapping[PodId, Placed]  # of all its pods, by which it is known to be as before
 
     def first_to_go(self) -> tuple[PodId, ...]:
         """Return what the job gives up first: one pod that it can spare, else all it has."""
@@ -65,9 +67,11 @@ class VictimPool:
         self._gang_of = gang_of
         self._read_at: int | None = None  # None: nothing was read
         self._lines: dict[QueueName, list[Entry]] = {}
+        self._changed: dict[QueueName, set[WorkloadName]] = {}  # who may have, since they were made
         self._lowest: dict[QueueName, int | None] = {}
         self._known: dict[WorkloadName, _Known] = {}
-        self._queue_of: dict[WorkloadName, QueueName] = {}  # in which each was found
+        self._running: dict[QueueName, dict[WorkloadName, None]] = {}  # who has a place
+        self._queue_of: dict[WorkloadName, QueueName] = {}  # of each of them
         self._priority_of: dict[WorkloadName, int] = {}  # of those who could give way
         self._priorities: Counter[int] = Counter()
 
@@ -75,12 +79,15 @@ class VictimPool:
         """Return the line of a leaf as it is now, which nobody else may change.
 
         Law: it is that of a new pool, and the same list until something changes in the leaf. Cost:
-        nothing until then; then a glance at each of its workloads.
+        nothing until then; then who changed, and a copy.
         """
         self._catch_up()
         line = self._lines.get(queue)
+        changed = self._changed.pop(queue, None)
         if line is None:
-            line = self._lines[queue] = self._made(queue)
+            line = self._lines[queue] = self._made(self._running.get(queue, ()))
+        elif changed:
+            line = self._lines[queue] = self._changed_line(queue, line, changed)
         return line
 
     def queues_of(self, jobs: Iterable[WorkloadName]) -> set[QueueName]:
@@ -94,7 +101,7 @@ class VictimPool:
         """
         self._catch_up()
         if queue not in self._lowest:
-            running = [self._state.workloads[name] for name in self._running(queue)]
+            running = [self._state.workloads[name] for name in self._running.get(queue, ())]
             priorities = [each.priority for each in running if each.preemptible]
             self._lowest[queue] = min(priorities, default=None)
         return self._lowest[queue]
@@ -116,76 +123,94 @@ class VictimPool:
         return key, candidate
 
     def _catch_up(self) -> None:
-        """Forget the lines of leaves in which something changed."""
+        """Take notice of who changed since the last time."""
         touched = self._state.touched
         if touched.moment == self._read_at:
             return
         if self._read_at is not None and touched.remembers(self._read_at):
             for name in touched.since(self._read_at):
-                self._forget(name)
-                self._count(name)
+                self._take_notice(name)
         else:
-            for memory in (self._lines, self._lowest, self._known, self._queue_of):
+            for memory in (self._lines, self._changed, self._lowest, self._known, self._running):
                 memory.clear()
+            self._queue_of.clear()
             self._priority_of.clear()
             self._priorities.clear()
             for name in self._state.runs:
-                self._count(name)
+                self._take_notice(name)
         self._read_at = touched.moment
 
-    def _count(self, name: WorkloadName) -> None:
-        """Count the priority of a job if it has a place and could give it up."""
+    def _take_notice(self, name: WorkloadName) -> None:
+        """Take notice that something about a job changed, maybe its queue."""
+        workload = self._state.workloads.get(name)
+        before = self._queue_of.pop(name, None)
+        if before is not None:
+            del self._running[before][name]
+            self._note_change(before, name)
+        if workload is not None and name in self._state.runs:
+            queue = self._queue_of[name] = workload.queue
+            self._running.setdefault(queue, {})[name] = None
+            self._note_change(queue, name)
+            self._count(name, workload.priority if workload.preemptible else None)
+        else:
+            self._known.pop(name, None)
+            self._count(name, None)
+
+    def _note_change(self, queue: QueueName, name: WorkloadName) -> None:
+        self._lowest.pop(queue, None)
+        if queue in self._lines:
+            self._changed.setdefault(queue, set()).add(name)
+
+    def _count(self, name: WorkloadName, priority: int | None) -> None:
+        """Count the priority of a job; None: it has no place, or could not give it up."""
         before = self._priority_of.pop(name, None)
         if before is not None:
             self._priorities[before] -= 1
             if not self._priorities[before]:
                 del self._priorities[before]
-        workload = self._state.workloads[name] if name in self._state.runs else None
-        if workload is not None and workload.preemptible:
-            self._priority_of[name] = workload.priority
-            self._priorities[workload.priority] += 1
+        if priority is not None:
+            self._priority_of[name] = priority
+            self._priorities[priority] += 1
 
-    def _forget(self, name: WorkloadName) -> None:
-        """Take notice that something about a job changed, maybe its queue."""
-        now = self._state.workloads.get(name)
-        for queue in {self._queue_of.pop(name, None), None if now is None else now.queue}:
-            if queue is not None:
-                self._lines.pop(queue, None)
-                self._lowest.pop(queue, None)
-        if now is None:
-            self._known.pop(name, None)
+    def _changed_line(
+        self, queue: QueueName, line: list[Entry], names: Set[WorkloadName]
+    ) -> list[Entry]:
+        """Return a line with those of *names* who are in the leaf now; the same if all is."""
+        there = self._running.get(queue, {})
+        now = self._made([name for name in names if name in there])
+        if [entry for entry in line if entry[1].job in names] == now:
+            return line
+        made = [entry for entry in line if entry[1].job not in names] + now
+        made.sort(key=place_in_line)
+        return made
 
-    def _running(self, queue: QueueName) -> list[WorkloadName]:
-        """Return who of a leaf has a place, and remember where it was found."""
-        names = [name for name in self._state.queued(queue) if name in self._state.runs]
-        self._queue_of.update(dict.fromkeys(names, queue))
-        return names
-
-    def _made(self, queue: QueueName) -> list[Entry]:
-        """Line up a leaf; of its jobs, only those are looked at that were different before."""
+    def _made(self, names: Iterable[WorkloadName]) -> list[Entry]:
+        """Line up jobs that have a place; only those are looked at that were different before."""
         runs, known = self._state.runs, self._known
-        entries = []
-        for name in self._running(queue):
+        line = []
+        for name in names:
             run = runs[name]
             workload, before = self._state.workloads[name], known.get(name)
             if before is None or before.workload is not workload or before.pods != run.pods:
-                before = _Known(workload, dict(run.pods), self._entry_of(workload, run))
-                known[name] = before
+                pods = dict(run.pods)
+                before = known[name] = _Known(workload, pods, self._entry_of(workload, run, pods))
             if before.entry is not None:
-                entries.append(before.entry)
-        entries.sort(key=place_in_line)
-        return entries
+                line.append(before.entry)
+        line.sort(key=place_in_line)
+        return line
 
-    def _entry_of(self, workload: Workload, run: Run) -> Entry | None:
+    def _entry_of(
+        self, workload: Workload, run: Run, places: Mapping[PodId, Placed]
+    ) -> Entry | None:
         """Return a job with its pods that may be asked; None if there are none."""
         if not workload.preemptible:
             return None
-        pods = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
+        pods = [pod for pod, placed in places.items() if placed.phase != "leaving"]
         if not pods:
             return None
         ordered = tuple(pods if len(pods) == 1 else sorted(pods, key=workload.pod_name))
         costs = {pod: run.charge(pod) for pod in ordered}
-        nodes = {pod: run.pods[pod].node for pod in ordered}
+        nodes = {pod: places[pod].node for pod in ordered}
         return self.entry(
             Candidate(
                 job=workload.name,
@@ -195,6 +220,7 @@ class VictimPool:
                 nodes=nodes,
                 nothing=self._state.axes.zero,
                 reserved=frozenset(run.reserved),
+                places=places,
             )
         )
 

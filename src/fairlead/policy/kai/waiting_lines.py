@@ -6,7 +6,7 @@ that was handed out stays as it is.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -17,13 +17,24 @@ from fairlead.policy.kai.job_kinds import JobKinds, Kind
 
 JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 
+Kinds: TypeAlias = Mapping[Kind, Sequence[JobKey]]
+"""Who of a queue is of which kind."""
+
+
+class Place(NamedTuple):
+    """Where a job stands that can start something."""
+
+    key: JobKey
+    kind: Kind
+    pods: tuple[PodId, ...]  # that it would start next
+
 
 class QueueLine(NamedTuple):
     """Who waits in one queue, which nobody may change."""
 
     keys: list[JobKey]  # of those who can start something, the next one first
-    next_pods: Mapping[WorkloadName, tuple[PodId, ...]]  # what each of them would start
-    kinds: Mapping[Kind, Mapping[WorkloadName, None]]  # who of them is of which kind
+    places: Mapping[WorkloadName, Place]  # of each of them
+    kinds: Mapping[Kind, list[JobKey]]  # who of them is of which kind, the next one first
     unready: Mapping[WorkloadName, None]  # who waits and can start nothing
 
 
@@ -35,13 +46,11 @@ class KindTally(NamedTuple):
     pods: tuple[PodId, ...]
 
 
-class _Place(NamedTuple):
-    """Where a job was put."""
+class _Found(NamedTuple):
+    """Where a job was found."""
 
     queue: QueueName
-    pods: tuple[PodId, ...]  # that it would start next; none: it is not ready
-    key: JobKey | None
-    kind: Kind | None
+    place: Place | None  # None: it can start nothing
 
 
 class WaitingLines:
@@ -56,9 +65,10 @@ class WaitingLines:
         self._kinds = kinds
         self._read_at: int | None = None  # None: nothing was read
         self._lines: dict[QueueName, QueueLine] = {}
-        self._places: dict[WorkloadName, _Place] = {}
-        self._of_kind: dict[Kind, dict[WorkloadName, None]] = {}
-        self._tally: Mapping[Kind, KindTally] | None = None  # None: somebody has changed
+        self._found: dict[WorkloadName, _Found] = {}
+        self._of_kind: dict[Kind, dict[WorkloadName, tuple[PodId, ...]]] = {}
+        self._tally: Mapping[Kind, KindTally] = {}
+        self._changed_kinds: set[Kind] = set()  # since that was made
 
     def all(self) -> Mapping[QueueName, QueueLine]:
         """Return the lines as they are now.
@@ -77,14 +87,18 @@ class WaitingLines:
     def tally(self) -> Mapping[Kind, KindTally]:
         """Return the kinds of all who can start something, as of the last time lines were read.
 
-        Nobody may change it; it stays as it is. Cost: a glance at each kind, if anybody changed.
+        Nobody may change it; it stays as it is. Cost: the kinds of those who changed, and a copy.
         """
-        if self._tally is None:
-            first = {kind: next(iter(jobs)) for kind, jobs in self._of_kind.items()}
-            self._tally = {
-                kind: KindTally(len(self._of_kind[kind]), name, self._places[name].pods)
-                for kind, name in first.items()
-            }
+        if self._changed_kinds:
+            tally = {**self._tally}
+            for kind in self._changed_kinds:
+                jobs = self._of_kind.get(kind)
+                if jobs is None:
+                    tally.pop(kind, None)
+                else:
+                    tally[kind] = KindTally(len(jobs), *next(iter(jobs.items())))
+            self._tally = tally
+            self._changed_kinds.clear()
         return self._tally
 
     def forget(self) -> None:
@@ -101,22 +115,23 @@ class WaitingLines:
 
     def _begin(self) -> None:
         self._lines.clear()
-        self._places.clear()
+        self._found.clear()
         self._of_kind.clear()
-        self._tally = None
+        self._tally = {}
+        self._changed_kinds.clear()
         for queue in self._state.waited_for():
-            come = {name: self._stand(name) for name in self._state.waiting(queue)}
+            come = {name: self._find(name) for name in self._state.waiting(queue)}
             self._lines[queue] = _changed(_EMPTY, {}, come)
-            for name, place in come.items():
-                self._put(name, place)
+            for name, found in come.items():
+                self._put(name, found)
 
     def _change(self, names: Iterable[WorkloadName]) -> None:
         """Take in that something about these jobs changed, maybe their queue."""
-        gone: dict[QueueName, dict[WorkloadName, _Place]] = {}
-        come: dict[QueueName, dict[WorkloadName, _Place]] = {}
+        gone: dict[QueueName, dict[WorkloadName, _Found]] = {}
+        come: dict[QueueName, dict[WorkloadName, _Found]] = {}
         for name in names:
-            before = self._places.get(name)
-            now = self._stand(name) if self._waits(name) else None
+            before = self._found.get(name)
+            now = self._find(name) if self._waits(name) else None
             if now == before:  # it was undone
                 continue
             if before is not None:
@@ -132,33 +147,35 @@ class WaitingLines:
             if not line.keys and not line.unready:
                 del lines[queue]
 
-    def _put(self, name: WorkloadName, place: _Place) -> None:
-        self._places[name] = place
-        if place.kind is not None:
-            self._of_kind.setdefault(place.kind, {})[name] = None
-            self._tally = None
+    def _put(self, name: WorkloadName, found: _Found) -> None:
+        self._found[name] = found
+        if found.place is not None:
+            kind = found.place.kind
+            self._of_kind.setdefault(kind, {})[name] = found.place.pods
+            self._changed_kinds.add(kind)
 
-    def _drop(self, name: WorkloadName, place: _Place) -> None:
-        del self._places[name]
-        if place.kind is not None:
-            alike = self._of_kind[place.kind]
+    def _drop(self, name: WorkloadName, found: _Found) -> None:
+        del self._found[name]
+        if found.place is not None:
+            kind = found.place.kind
+            alike = self._of_kind[kind]
             del alike[name]
             if not alike:
-                del self._of_kind[place.kind]
-            self._tally = None
+                del self._of_kind[kind]
+            self._changed_kinds.add(kind)
 
     def _waits(self, name: WorkloadName) -> bool:
         workload, run = self._state.workloads.get(name), self._state.runs.get(name)
         return workload is not None and (len(run.pods) if run else 0) < workload.pod_count()
 
-    def _stand(self, name: WorkloadName) -> _Place:
+    def _find(self, name: WorkloadName) -> _Found:
         workload, run = self._state.workloads[name], self._state.runs.get(name)
         gang = self._gang_of(name)
         pods = gang.next_pods(run) if workload.active else ()
         if not pods:
-            return _Place(workload.queue, (), None, None)
+            return _Found(workload.queue, None)
         key = place_in_queue(workload, gang.fullness(run))
-        return _Place(workload.queue, pods, key, self._kinds.of(name, pods))
+        return _Found(workload.queue, Place(key, self._kinds.of(name, pods), pods))
 
 
 def place_in_queue(workload: Workload, fullness: Fullness) -> JobKey:
@@ -167,28 +184,32 @@ def place_in_queue(workload: Workload, fullness: Fullness) -> JobKey:
 
 
 def _changed(
-    before: QueueLine, gone: Mapping[WorkloadName, _Place], come: Mapping[WorkloadName, _Place]
+    before: QueueLine, gone: Mapping[WorkloadName, _Found], come: Mapping[WorkloadName, _Found]
 ) -> QueueLine:
     """Return a line without those who have *gone* from their places and with who *come*."""
-    keys, next_pods, unready = before.keys.copy(), {**before.next_pods}, {**before.unready}
-    kinds = {kind: {**jobs} for kind, jobs in before.kinds.items()}
-    for name, place in gone.items():
-        if place.key is None or place.kind is None:
+    keys, places, unready = before.keys.copy(), {**before.places}, {**before.unready}
+    kinds = {**before.kinds}
+    for kind in {f.place.kind for each in (gone, come) for f in each.values() if f.place}:
+        kinds[kind] = kinds[kind].copy() if kind in kinds else []  # the others stay as they are
+    for name, found in gone.items():
+        place = found.place
+        if place is None:
             del unready[name]
             continue
-        del keys[bisect_left(keys, place.key)]
-        del next_pods[name]
-        del kinds[place.kind][name]
+        del places[name]
+        for line in (keys, kinds[place.kind]):
+            del line[bisect_left(line, place.key)]
         if not kinds[place.kind]:
             del kinds[place.kind]
-    for name, place in come.items():
-        if place.key is None or place.kind is None:
+    for name, found in come.items():
+        place = found.place
+        if place is None:
             unready[name] = None
             continue
-        insort(keys, place.key)
-        next_pods[name] = place.pods
-        kinds.setdefault(place.kind, {})[name] = None
-    return QueueLine(keys, next_pods, kinds, unready)
+        places[name] = place
+        for line in (keys, kinds.setdefault(place.kind, [])):
+            insort(line, place.key)
+    return QueueLine(keys, places, kinds, unready)
 
 
 _EMPTY: Final = QueueLine([], {}, {}, {})

@@ -1,0 +1,64 @@
+"""Law: the next cycle may be tried where a plan that only starts pods has left the state.
+
+It decides there what it would after the plan was taken back and carried out.
+"""
+
+from unittest import mock
+
+from hypothesis import given, settings
+
+from fairlead.model.events import WorkloadAdded, WorkloadLeaving, WorkloadStopped
+from fairlead.model.plan import Start
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+from fairlead.policy.kai.leavers import Leavers
+from fairlead.policy.kai.look_ahead import _Ahead, look_ahead
+from fairlead.policy.kai.settings import KaiSettings
+from tests.policy.kai.test_claims_laws import busy_worlds
+from tests.policy.kai.test_second_cycle import NOW_MS, job, world
+
+OWN = KaiSettings()
+
+
+def test_a_plan_that_only_starts_pods_is_not_carried_out_again() -> None:
+    """Somebody waits for whom the newcomer might have to leave, so the next cycle is tried."""
+    state = world(
+        "n0=4",
+        "a=4 b=0",
+        """
+        job    queue  pods  min  gpu  priority  at
+        old    a      1     1    3    50        n0
+        small  a      1     1    1    50        -
+        large  b      1     1    4    50        -
+        """,
+    )
+    with mock.patch("fairlead.policy.kai.look_ahead.carry_out") as carry_out:
+        decisions = look_ahead(state, OWN, NOW_MS, tells_why=False).decisions
+    assert [each.workload for each in decisions if isinstance(each, Start)] == ["small"]
+    carry_out.assert_not_called()
+
+
+@settings(max_examples=80)
+@given(state=busy_worlds())
+def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:
+    found = look_ahead(state, OWN, NOW_MS, tells_why=False)
+    with mock.patch.object(_Ahead, "_is_carried_out", return_value=False):
+        expected = look_ahead(state, OWN, NOW_MS, tells_why=False)
+    assert found == expected
+
+
+def test_who_is_leaving_is_known_until_it_has_left_or_that_is_taken_back() -> None:
+    state = world("n0=4", "a=4", "job queue pods min gpu priority at\nold a 1 1 1 50 n0")
+    leavers = Leavers(state)
+    assert not leavers.are_any()
+    pods = (PodId(0, 0),)
+    old = next(iter(state.workloads))
+    with state.trial():
+        state.apply(WorkloadLeaving(workload=old, pods=pods))
+        assert leavers.are_any()
+    assert not leavers.are_any()
+    state.apply(WorkloadLeaving(workload=old, pods=pods))
+    state.apply(WorkloadAdded(job("new", "a")))
+    assert leavers.are_any()
+    state.apply(WorkloadStopped(workload=old, pods=pods))
+    assert not leavers.are_any()
