@@ -49,6 +49,29 @@ def test_a_job_without_room_does_not_cost_those_behind_it_their_turn() -> None:
     assert first[False] == "wait big NoNodeFits, start small@n0, wait other NoNodeFits"
 
 
+# 2 GPUs are idle. When small1 has one of them, big, for which there is no room, is the first of a.
+# With it a would hold (1 + 8) / 8 of its due, with small2 (1 + 1) / 8; b would hold 1 / 2.
+LARGE_JOB_BEHIND = (
+    "n0=2 n1=8",
+    "a=8 b=2 c=8",
+    """
+    job     queue  pods  min  gpu  priority  at
+    all     c      1     1    8    50        n1
+    small1  a      1     1    1    50        -
+    big     a      1     1    8    50        -
+    small2  a      1     1    1    50        -
+    small3  b      1     1    1    50        -
+    """,
+)
+
+
+def test_a_job_without_room_that_comes_next_is_passed_over_too() -> None:
+    first = told(*cycles(world(*LARGE_JOB_BEHIND), ALLOCATE, planned, 1))
+    assert first == (
+        "start small1@n0, wait big NoNodeFits, start small2@n0, wait small3 NoNodeFits"
+    )
+
+
 @given(events=worlds(), more=st.sampled_from([(), (("allocate", 1),), (("allocate", 2),)]))
 def test_turns_go_as_if_each_were_the_first(
     events: list[Event], more: tuple[tuple[str, int], ...]

@@ -121,6 +121,8 @@ class AllocateRound:
                 hopes.take_notice(kind, job, jobs, is_placed=is_placed)
                 if is_placed and self._open:
                     self._pass_over(hopes, queue, job)
+                if self._open and self._has_passed_over(queue, hopes):
+                    race.renew(queue)
 
     def _tell_those_before(self, queue: QueueName, listener: Listener | None) -> None:
         """Let those have their turn, in vain, who stand before the next one of *queue*."""
