@@ -1,5 +1,6 @@
 """How far a simulation is, in one line on a terminal that is written anew."""
 
+import os
 import shutil
 import sys
 import time
@@ -109,5 +110,14 @@ def _left(took_s: float, part: float) -> str:
 
 def _write_anew(text: str) -> None:
     """Put *text* in the place of the last line, cut so that it stays one line."""
-    width = shutil.get_terminal_size().columns - 1  # the last column would wrap on some terminals
+    width = _columns() - 1  # the last column would wrap on some terminals
     click.echo(f"\r\x1b[K{text[:width]}", err=True, nl=False)
+
+
+def _columns() -> int:
+    """Return how wide the terminal is, which need not be where results go."""
+    try:
+        own = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):  # it is none, or says nothing
+        own = 0
+    return own or shutil.get_terminal_size().columns

@@ -317,6 +317,7 @@ class ClusterState:
         for each in workload.pod_sets:
             if each.constraints.pod_anti_affinity:
                 self._journal.put(self.repelling, workload.name, None)
+                break
         self._note_promised(workload)
         self._queued.put(workload.queue, workload.name)
         self._note_waiting(workload)

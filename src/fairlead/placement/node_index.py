@@ -169,7 +169,8 @@ class NodeIndex:
         self._version += 1
         before = self._rooms.pop(name, None)
         if before is not None:
-            self._unsorted.setdefault(name, before)
+            if self._unsorted.setdefault(name, before) is None:
+                del self._unsorted[name]  # it was never sorted in
             self._gpu_later -= before.gpu_later
         self._offers.pop(name, None)
         self._with_open_gpus.discard(name)

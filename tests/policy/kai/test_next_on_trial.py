@@ -6,8 +6,9 @@ It decides there what it would after the plan was taken back and carried out.
 from unittest import mock
 
 from hypothesis import given, settings
+from msgspec.structs import replace
 
-from fairlead.model.events import WorkloadAdded, WorkloadLeaving, WorkloadStopped
+from fairlead.model.events import NodeChanged, WorkloadAdded, WorkloadLeaving, WorkloadStopped
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
@@ -36,6 +37,26 @@ def test_a_plan_that_only_starts_pods_is_not_carried_out_again() -> None:
         decisions = look_ahead(state, OWN, NOW_MS, tells_why=False).decisions
     assert [each.workload for each in decisions if isinstance(each, Start)] == ["small"]
     carry_out.assert_not_called()
+
+
+def test_who_leaves_a_closed_node_claims_next() -> None:
+    """Once it has left it waits, and takes back the place that small would have started on."""
+    state = world(
+        "n0=1 n1=2",
+        "a=2 b=0",
+        """
+        job    queue  pods  min  gpu  priority  at
+        pair   a      2     1    1    50        n0,n1
+        small  b      1     1    1    50        -
+        huge   b      1     1    9    50        -
+        """,
+    )
+    pair = next(iter(state.runs))
+    (leaving,) = [pod for pod, placed in state.runs[pair].pods.items() if placed.node == "n0"]
+    state.apply(NodeChanged(replace(state.nodes["n0"], cordoned=True)))
+    state.apply(WorkloadLeaving(workload=pair, pods=(leaving,)))
+    decisions = look_ahead(state, OWN, NOW_MS, tells_why=False).decisions
+    assert not [each for each in decisions if isinstance(each, Start)]
 
 
 @settings(max_examples=80)

@@ -42,7 +42,7 @@ class JobKinds:
 
         Jobs of one kind have the same priority, may be preempted or not, have a place for some of
         their pods or for none, and their next pods find room at the same places. Numbers hold until
-        the cycle ends. Cost: a look at what is known, unless the job has changed.
+        they are forgotten, between cycles. Cost: a look at what is known, unless the job changed.
         """
         workload, has_run = self._state.workloads[job], job in self._state.runs
         known = self._jobs.get(job)

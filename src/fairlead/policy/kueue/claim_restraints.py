@@ -11,7 +11,7 @@ from fairlead.policy.kueue.target import Target
 
 
 class ClaimRestraints:
-    """The restraints of one plan, which follow its evictions."""
+    """The restraints at one moment, which follow the evictions of its plan."""
 
     def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
         """Take in who gave way to whom, if that is to count."""

@@ -102,7 +102,7 @@ class TreeDecisions:
         )
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=64)
 def _placements(counts: tuple[int, ...]) -> tuple[Placement, ...]:
     """Return the pods that get quota, on no node yet, for so many of each set.
 

@@ -69,6 +69,7 @@ class LevelTable:
 
     def begin_buckets(self, at_ms: int) -> None:
         """Let the first bucket begin, before anything changes."""
+        assert not any(self._missed), "what changed before is in no bucket"
         self._begun_ms = at_ms
 
     def close_bucket(self, at_ms: int) -> list[list[int]]:

@@ -36,7 +36,7 @@ class TraceSource(WorkSource):
     """Submits the jobs of a log."""
 
     def __init__(self, work: TraceWork, start_ms: int) -> None:
-        """Read nothing yet. The log begins with the simulation, at *start_ms*."""
+        """Read nothing yet. The times of the log count from *start_ms*."""
         self._work = work
         self._start_ms = start_ms
 
