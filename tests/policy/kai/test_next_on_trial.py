@@ -83,3 +83,14 @@ def test_who_is_leaving_is_known_until_it_has_left_or_that_is_taken_back() -> No
     assert leavers.are_any()
     state.apply(WorkloadStopped(workload=old, pods=pods))
     assert not leavers.are_any()
+
+
+def test_where_everybody_starts_there_is_nothing_to_tell() -> None:
+    """So the cycle is not made a second time for the sake of reasons."""
+    everybody = "job queue pods min gpu priority at\none a 1 1 1 50 -\ntwo a 2 1 1 50 -"
+    state = world("n0=4", "a=4", everybody)
+    with mock.patch.object(_Ahead, "plan", autospec=True, side_effect=_Ahead.plan) as planned:
+        told = look_ahead(state, OWN, NOW_MS).decisions
+    assert [call.kwargs for call in planned.call_args_list] == [{}]
+    assert told == look_ahead(state, OWN, NOW_MS, tells_why=False).decisions
+    assert all(isinstance(each, Start) for each in told)

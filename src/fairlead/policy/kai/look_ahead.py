@@ -87,7 +87,8 @@ def look_ahead(
 
     Cost: if something starts that could give way while others wait, a second cycle, and a third if
     somebody leaves for it. As much again each time that pods are held back. Without *tells_why*
-    there is no `Wait` among the decisions; with it, the last cycle is made once more to tell.
+    there is no `Wait` among the decisions; with it, the last cycle is made once more to tell if
+    anybody waits.
     """
     followed = followed or FollowedState(state, settings)
     ahead = _Ahead(state, settings, now_ms, followed)
@@ -103,7 +104,7 @@ def look_ahead(
             break
     if restraint.held_back and not _places(decisions):
         restraint, decisions = ahead.with_one_let_go(restraint, plain) or (restraint, decisions)
-    if tells_why:
+    if tells_why and (restraint.held_back or ahead.has_waiting):
         decisions = ahead.plan(restraint, tells_why=True)
     return Outlook(decisions, restraint, ahead.looked_at_the_clock)
 
@@ -119,7 +120,7 @@ class _Ahead:
         self._now_ms = now_ms
         self._followed = followed
         self._can_take = not settings.faithful and not CLAIMS.isdisjoint(settings.actions)
-        self._has_waiting = False  # after the last plan
+        self.has_waiting = False  # after the last plan
         self._known_next: Taken | None = None  # what would be taken after it; None: not known
         self.looked_at_the_clock = False
 
@@ -128,7 +129,7 @@ class _Ahead:
         with self._state.trial():
             cycle = self._cycle(restraint, self._now_ms, tells_why=tells_why)
             decisions = self._decisions(cycle)
-            self._has_waiting = self._state.has_waiting()
+            self.has_waiting = self._state.has_waiting()
             if not tells_why and self._is_carried_out(cycle, decisions):
                 self._known_next = self._next_on_trial(decisions)
             return decisions
@@ -231,7 +232,7 @@ class _Ahead:
 
         They are carried out on the state already, so it goes on from there. None: nobody asks.
         """
-        if not self._can_take or not self._has_waiting:
+        if not self._can_take or not self.has_waiting:
             return None
         return self._asked_next() if self._could_give_way(_places(decisions)) else None
 
@@ -254,7 +255,7 @@ class _Ahead:
         Whoever waits does so after the last plan; others lose their places now, or are leaving
         already.
         """
-        if self._has_waiting or not all(isinstance(each, Start) for each in decisions):
+        if self.has_waiting or not all(isinstance(each, Start) for each in decisions):
             return True
         return any(any(sums.leaving) for sums in self._state.sums.values())
 
