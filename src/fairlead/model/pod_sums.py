@@ -27,10 +27,8 @@ def asked_for(workload: Workload, counts: Sequence[int]) -> Amounts | None:
         return None
     pod_sets = workload.pod_sets
     if len(pod_sets) == 1:
-        only, count = pod_sets[0], counts[0]
-        if only.gated or not count:
-            return None
-        return only.requests if count == 1 else tuple([each * count for each in only.requests])
+        is_asking = counts[0] and not pod_sets[0].gated
+        return multiplied([pod_sets[0].requests], counts) if is_asking else None
     asking = [0 if s.gated else count for s, count in zip(pod_sets, counts, strict=True)]
     return multiplied([pod_set.requests for pod_set in pod_sets], asking) if any(asking) else None
 

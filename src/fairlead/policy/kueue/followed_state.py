@@ -60,7 +60,8 @@ class FollowedState:
         self._moment: int | None = None  # up to which the changes were read
         self._demands = DemandReader(state, settings)
         self._door = Door(state, now_ms=0)
-        self._restraints = ClaimRestraints(state, settings, now_ms=0)  # none
+        # Of no effect on claims: a state is followed only where no option restrains them.
+        self._restraints = ClaimRestraints(state, settings, now_ms=0)
         self._views = [
             TreeView(empty_snapshot(state, names), state.axes, settings)
             for names in trees_of(state)
