@@ -23,6 +23,7 @@ from tests.examples.kueue_world import (
 
 MIN_RUN_TIME = "kueue-options/min-run-time"
 DELAY = "kueue-options/preemption-delay"
+COOLDOWN = "kueue-options/preemption-cooldown"
 OVERRIDE = "kueue-options/priority-override"
 MINUTE_MS = 60 * SECOND_MS
 OWNED = "vision/scan-4 for speech/digits: InCohortReclamation"
@@ -105,6 +106,28 @@ def test_no_delay_keeps_a_queue_from_what_it_owns() -> None:
     assert "wait speech/letters: WaitingForQuota WaitsBeforeSharing" in plans[-1]
 
 
+IN_TURN = "vision/scan-2 for speech/letters: InCohortFairSharing"
+
+
+@pytest.mark.parametrize(("minute", "is_cold"), [(0, False), (19, False), (20, True)])
+def test_who_was_preempted_preempts_half_an_hour_later(minute: int, is_cold: bool) -> None:
+    plan = first_plan(read(COOLDOWN, ("world.yaml",)), NOW_MS + minute * MINUTE_MS)
+    if is_cold:
+        assert evictions([plan]) == [IN_TURN]
+    else:
+        assert plan == ["wait speech/letters: WaitingForQuota CoolsDown"]
+
+
+def test_without_a_cooldown_it_preempts_at_once() -> None:
+    assert evictions([first_plan(read(COOLDOWN))]) == [IN_TURN]
+
+
+def test_who_cools_down_starts_in_room_that_becomes_free() -> None:
+    assembled = read(COOLDOWN, ("world.yaml",))
+    assembled.state.apply(WorkloadFinished(WorkloadName("vision/scan-1")))
+    assert first_plan(assembled) == ["start speech/letters"]
+
+
 BY_IMPORTANCE = "vision/sweep for serving/hotfix: InCohortReclaimWhileBorrowing"
 
 
@@ -160,7 +183,12 @@ def test_nobody_loses_what_it_owns_to_importance() -> None:
 
 
 def test_each_world_has_settings_of_its_own_option() -> None:
-    options = {MIN_RUN_TIME: "minRunTime", DELAY: "preemptionDelay", OVERRIDE: "priorityOverride"}
+    options = {
+        MIN_RUN_TIME: "minRunTime",
+        DELAY: "preemptionDelay",
+        COOLDOWN: "preemptionCooldown",
+        OVERRIDE: "priorityOverride",
+    }
     assert {f"kueue-options/{folder.name}" for folder in (FOLDER / "kueue-options").iterdir()} == (
         set(options)
     )

@@ -17,6 +17,10 @@ def test_what_happened_to_a_workload_is_handed_on() -> None:
             status: "True"
             reason: PodsReadyTimeout
             lastTransitionTime: "1970-01-01T00:00:30Z"
+          - type: Preempted
+            status: "True"
+            reason: InCohortFairSharing
+            lastTransitionTime: "1970-01-01T00:00:29Z"
         """)
     state = sound(cluster_queue("a"), local_queue("jobs", "a"), workload("w") + status)
     assert state.workloads[WorkloadName("team/w")].extension == KueueWorkload(
@@ -24,6 +28,7 @@ def test_what_happened_to_a_workload_is_handed_on() -> None:
         requeued_ms=30_000,
         back_off_until_ms=60_000,
         preempting=True,
+        preempted_ms=29_000,
     )
 
 

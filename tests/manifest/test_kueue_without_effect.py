@@ -261,6 +261,7 @@ OPTIONS = dedent("""\
         preventPreemptionLoops: true
         minRunTime: 1m
         preemptionDelay: 1s
+        preemptionCooldown: 0s
         priorityOverride: true
     """)
 
@@ -268,13 +269,13 @@ OPTIONS = dedent("""\
 def test_options_about_fair_sharing_have_no_effect_while_it_is_off() -> None:
     assert told(*REST, OPTIONS) == [
         "warning no-effect $.spec.kueue.minRunTime",
+        "warning no-effect $.spec.kueue.preemptionCooldown",
         "warning no-effect $.spec.kueue.preemptionDelay",
         "warning no-effect $.spec.kueue.priorityOverride",
     ]
     assert told(*REST, OPTIONS, FAIR) == []
-    assert told(*REST, OPTIONS.replace("1m", "0s").replace("1s", "0s")) == [
-        "warning no-effect $.spec.kueue.priorityOverride"
-    ]
+    usual = OPTIONS.replace("1m", "0s").replace("1s", "0s").replace("Cooldown: 0s", "Cooldown: 30m")
+    assert told(*REST, usual) == ["warning no-effect $.spec.kueue.priorityOverride"]
 
 
 @pytest.mark.parametrize("field", CONSEQUENCES)

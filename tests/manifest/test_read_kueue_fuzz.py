@@ -53,7 +53,7 @@ status:
 ---
 apiVersion: fairlead/v1
 kind: Settings
-spec: {kueue: {preventPreemptionLoops: true, minRunTime: 1m, preemptionDelay: 1s}}
+spec: {kueue: {preventPreemptionLoops: true, minRunTime: 1m, preemptionCooldown: 1h}}
 """
 CONFIGURATION = """
 apiVersion: config.kueue.x-k8s.io/v1beta2

@@ -79,6 +79,7 @@ def test_every_option_is_read() -> None:
         preventPreemptionLoops: true
         minRunTime: 1h30m
         preemptionDelay: 45s
+        preemptionCooldown: 10m
         priorityOverride: true
         """)
     assert findings == []
@@ -86,14 +87,28 @@ def test_every_option_is_read() -> None:
         no_preemption_loops=True,
         min_run_time_ms=90 * 60_000,
         preemption_delay_ms=45_000,
+        preemption_cooldown_ms=10 * 60_000,
         priority_override=True,
     )
     assert settings == KueueSettings(options=options)
 
 
+def test_who_gave_way_cools_down_unless_that_is_turned_off() -> None:
+    assert read("{}")[0].options.preemption_cooldown_ms == 30 * 60_000
+    assert read("preemptionCooldown: 0s") == (
+        KueueSettings(options=KueueOptions(preemption_cooldown_ms=0)),
+        [],
+    )
+    settings, findings = read("preemptionCooldown: -1m")
+    assert settings.options.preemption_cooldown_ms == 0
+    assert findings == ["warning out-of-range $.spec.kueue.preemptionCooldown"]
+
+
 def test_to_be_faithful_is_kueue_as_it_is() -> None:
     assert read("faithful: true") == (KueueSettings(faithful=True), [])
-    assert read("{faithful: true, minRunTime: 0s, priorityOverride: false}") == (
+    assert read(
+        "{faithful: true, minRunTime: 0s, preemptionCooldown: 0s, priorityOverride: false}"
+    ) == (
         KueueSettings(faithful=True),
         [],
     )
@@ -112,6 +127,7 @@ def test_to_be_faithful_is_kueue_as_it_is() -> None:
         "preventPreemptionLoops: true",
         "minRunTime: 1m",
         "preemptionDelay: 1s",
+        "preemptionCooldown: 30m",
         "priorityOverride: true",
     ],
 )
@@ -265,7 +281,15 @@ junk: st.SearchStrategy[Value] = st.one_of(
     st.sampled_from([[], {}, [None], [{}], {"name": "x"}]),
 )
 names = st.sampled_from(
-    ["faithful", "preventPreemptionLoops", "minRunTime", "preemptionDelay", "priorityOverride", "x"]
+    [
+        "faithful",
+        "preventPreemptionLoops",
+        "minRunTime",
+        "preemptionDelay",
+        "preemptionCooldown",
+        "priorityOverride",
+        "x",
+    ]
 )
 
 
@@ -279,6 +303,7 @@ def test_junk_ends_in_findings_or_in_options_that_make_sense(kueue: Value) -> No
     options = found.options
     assert options.min_run_time_ms >= 0
     assert options.preemption_delay_ms >= 0
+    assert options.preemption_cooldown_ms >= 0
     truths = (found.faithful, options.no_preemption_loops, options.priority_override)
     assert set(map(type, truths)) == {bool}
     assert not found.faithful or findings.has_errors or options == KueueOptions()

@@ -188,6 +188,15 @@ def test_only_some_evictions_send_a_workload_to_the_end_of_the_queue(
     assert (found.evicted, found.requeued_ms) == (True, requeued_ms)
 
 
+def test_when_a_workload_gave_way_to_another() -> None:
+    """Kueue sets the condition to False when the workload has quota again."""
+    preempted = condition("Preempted", 9, "InCohortFairSharing")
+    assert read(pods(), "conditions:\n" + preempted)[0].preempted_ms == 9000
+    again = condition("Preempted", 9, "QuotaReserved", "False")
+    assert read(pods(), "conditions:\n" + again)[0].preempted_ms is None
+    assert read(pods())[0].preempted_ms is None
+
+
 @pytest.mark.parametrize(
     ("state", "until_ms", "expected"),
     [

@@ -18,6 +18,7 @@ W, TOP, GONE = WorkloadName("w"), WorkloadName("top"), WorkloadName("gone")
 POD = PodId(0, 0)
 PLACES = (Placement(POD, None),)
 Q = QueueName("q")
+NOW_MS = 90
 
 
 def workload(**memory: Any) -> Workload:
@@ -29,7 +30,7 @@ def workload(**memory: Any) -> Workload:
 def memory_after(before: Workload, decision: Decision) -> KueueWorkload | None:
     """What is known after *decision*, if that is something else than before."""
     top = replace(before, name=TOP, created_ms=7)
-    after = remember(before, decision, {W: before, TOP: top})
+    after = remember(before, decision, {W: before, TOP: top}, NOW_MS)
     if after is None:
         return None
     assert isinstance(after.extension, KueueWorkload)
@@ -85,9 +86,17 @@ def test_who_gives_way_remembers_to_whom_and_by_which_rule() -> None:
     assert found.gave_way == (GaveWay(TOP, "InCohortReclamation", created_ms=7),)
 
 
-def test_the_same_once_more_is_nothing_new() -> None:
+def test_when_it_gave_way_is_remembered_for_the_last_time() -> None:
+    """At 90; it is told to leave by nobody in particular later, which is no preemption."""
+    found = memory_after(workload(preempted_ms=80), evict(TOP))
+    assert found is not None
+    assert found.preempted_ms == NOW_MS
+    assert memory_after(workload(preempted_ms=80), evict(None)) is None
+
+
+def test_the_same_at_the_same_time_is_nothing_new() -> None:
     known = (GaveWay(TOP, "InClusterQueue", created_ms=7),)
-    assert memory_after(workload(gave_way=known), evict(TOP)) is None
+    assert memory_after(workload(gave_way=known, preempted_ms=NOW_MS), evict(TOP)) is None
 
 
 def test_another_one_of_the_same_name_is_not_the_one_it_gave_way_to() -> None:
@@ -137,8 +146,8 @@ def test_who_moves_keeps_what_it_knows() -> None:
 
 def test_workloads_of_other_rules_remember_nothing_here() -> None:
     job = Workload(name=W, queue=Q, pod_sets=(), min_count=0, extension=KaiJob())
-    assert remember(job, reserve(), {}) is None
-    assert remember(job, evict(TOP), {}) is None
+    assert remember(job, reserve(), {}, NOW_MS) is None
+    assert remember(job, evict(TOP), {}, NOW_MS) is None
 
 
 def test_a_plan_that_is_carried_out_is_remembered() -> None:

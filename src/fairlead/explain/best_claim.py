@@ -17,6 +17,7 @@ _STAGES: Final = {
     "PendingEvaluation": 0,
     "SharesForbid": 0,
     "BorrowingForbidden": 0,
+    "CoolsDown": 0,
     "WaitsBeforeSharing": 0,
     "WouldLoop": 0,
     "TooLittleToTake": 1,

@@ -78,6 +78,9 @@ PHRASES: Final = {
     "TooLittleToTake": "all who may be asked hold too little: {all}",
     "SharesForbid": "the shares do not let {queue} give more: {all}",
     "BorrowingForbidden": "it would borrow, and may not take from others for that: {all}",
+    "CoolsDown": (
+        "was preempted itself, and asks by fair sharing in {remaining} only: {names} would give way"
+    ),
     "WaitsBeforeSharing": "asks by fair sharing in {remaining} only: {names} would give way",
     "WouldLoop": "a loop would begin if it took the place of {names}",
 }

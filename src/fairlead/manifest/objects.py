@@ -204,6 +204,7 @@ class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
     admitted_by: str = ""  # the ClusterQueue that reserved its quota
     requeued_ms: int | None = None
     back_off_until_ms: int | None = None
+    preempted_ms: int | None = None
     preempting: bool = False
     max_execution_s: int | None = None
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet

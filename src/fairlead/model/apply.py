@@ -37,7 +37,7 @@ def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None
     if type(decision) not in _REMEMBERED and decision.workload not in state.promised:
         return  # nothing is to be remembered, and nothing to be forgotten
     workload = state.workloads[decision.workload]
-    changed = remember(workload, decision, state.workloads) or remember_nominations(
+    changed = remember(workload, decision, state.workloads, now_ms) or remember_nominations(
         workload, decision, now_ms
     )
     if changed is not None:

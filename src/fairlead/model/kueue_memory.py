@@ -1,4 +1,4 @@
-"""What Kueue's rules must know of earlier decisions: who preempts, and who gave way to whom.
+"""What Kueue's rules must know of earlier decisions: who preempts, and who gave way when.
 
 A plan looks at the state alone, so what it has to remember is put down with the workloads.
 """
@@ -13,9 +13,9 @@ from fairlead.model.workload import GaveWay, KueueWorkload, Promise, Workload
 
 
 def remember(
-    workload: Workload, decision: Decision, known: Mapping[WorkloadName, Workload]
+    workload: Workload, decision: Decision, known: Mapping[WorkloadName, Workload], now_ms: int
 ) -> Workload | None:
-    """Return *workload* as it is after *decision* about it; None if there is nothing to remember.
+    """Return *workload* after a *decision* of *now_ms*; None if there is nothing to remember.
 
     Of those to whom it gave way it remembers the ones that are still *known*.
     """
@@ -23,7 +23,7 @@ def remember(
     if not isinstance(before, KueueWorkload) or isinstance(decision, Move):
         return None
     if isinstance(decision, Evict):
-        after = _after_loss(before, decision, known)
+        after = _after_loss(before, decision, known, now_ms)
     elif isinstance(decision, Reserve):
         after = replace(before, preempting=True, promise=_kept(before.promise, workload, decision))
     else:
@@ -39,7 +39,7 @@ def gave_way_to(each: GaveWay, known: Mapping[WorkloadName, Workload]) -> Worklo
 
 
 def _after_loss(
-    before: KueueWorkload, decision: Evict, known: Mapping[WorkloadName, Workload]
+    before: KueueWorkload, decision: Evict, known: Mapping[WorkloadName, Workload], now_ms: int
 ) -> KueueWorkload:
     if decision.beneficiary is None:
         return before
@@ -51,7 +51,7 @@ def _after_loss(
         decision.by_own_quota,
         None if beneficiary is None else beneficiary.created_ms,
     )
-    return replace(before, gave_way=tuple(sorted(gave_way | {latest})))
+    return replace(before, gave_way=tuple(sorted(gave_way | {latest})), preempted_ms=now_ms)
 
 
 def _kept(known: Promise | None, workload: Workload, decision: Reserve) -> Promise:

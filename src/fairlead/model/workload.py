@@ -115,6 +115,7 @@ class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     preempting: bool = False  # others give way to it, so it stays the first of its queue
     promise: Promise | None = None  # of one that is preempting; None: not known
     gave_way: tuple[GaveWay, ...] = ()  # to workloads that are still there, by name
+    preempted_ms: int | None = None  # when it last gave way; it may have had quota again since
     max_execution_s: int | None = None
 
 

@@ -10,9 +10,11 @@ from fairlead.explain.reason_text import reason_text
 from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.policy.kueue.claim_diagnosis import diagnose_claim
+from fairlead.policy.kueue.claim_restraints import WAITS_BEFORE_SHARING, HeldBack
 from fairlead.policy.kueue.classical_search import classical_targets
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions
+from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
 from tests.policy.kueue.target_world import TargetWorld
 from tests.policy.kueue.test_option_laws import option_crowds, option_worlds
@@ -30,8 +32,18 @@ def axes_of(world: TargetWorld) -> QuotaAxes:
 
 
 def why(world: TargetWorld) -> Reason:
-    snapshot, claimant, rules = world.snapshot(), world.claimant(), world.settings
-    return diagnose_claim(snapshot, claimant, rules, axes=axes_of(world), now_ms=NOW_MS)
+    return diagnosed(world, world.snapshot())
+
+
+def diagnosed(world: TargetWorld, snapshot: Snapshot) -> Reason:
+    return diagnose_claim(
+        snapshot,
+        world.claimant(),
+        world.settings,
+        axes=axes_of(world),
+        now_ms=NOW_MS,
+        held_back=None if world.may_share else HeldBack(NOW_MS + 60, WAITS_BEFORE_SHARING),
+    )
 
 
 def targets(world: TargetWorld) -> list[Target]:
@@ -201,9 +213,9 @@ def test_the_protected_stand_in_the_way() -> None:
 
 
 def test_a_claim_waits_before_it_asks() -> None:
-    reason = held_back(may_share=False, options=KueueOptions(preemption_delay_ms=NOW_MS + 60))
+    reason = held_back(may_share=False)
     assert (reason.code, reason.names) == ("WaitsBeforeSharing", ("b6", "b5", "b4"))
-    assert reason.remaining_ms == 60  # it was queued at 0
+    assert reason.remaining_ms == 60
 
 
 def test_a_claim_would_loop() -> None:
@@ -247,9 +259,9 @@ def test_of_every_claim_that_fails_something_true_is_told(
 @given(st.one_of(option_worlds, option_crowds), st.booleans())
 def test_a_diagnosis_leaves_everything_as_it_was(world: TargetWorld, is_fair: bool) -> None:
     asked = world if is_fair else classical(world)
-    snapshot, claimant, fresh = asked.snapshot(), asked.claimant(), asked.tree()
-    assume(claimant.need and not targets(asked))
-    diagnose_claim(snapshot, claimant, asked.settings, axes=axes_of(asked), now_ms=NOW_MS)
+    snapshot, fresh = asked.snapshot(), asked.tree()
+    assume(asked.claimant().need and not targets(asked))
+    diagnosed(asked, snapshot)
     for node in world.nodes:
         assert snapshot.tree.charged(node.name) == fresh.charged(node.name)
         assert snapshot.tree.rank(node.name) == fresh.rank(node.name)

@@ -41,7 +41,7 @@ class History:
         self.settings = KueueSettings(
             fair_sharing=True,
             strategies=self.chance.choice(STRATEGIES),
-            options=KueueOptions(min_run_time_ms=self.chance.choice(RUN_TIMES_MS)),
+            options=self._options(),
             faithful=faithful,
         )
         self.policy = KueuePolicy(self.settings)
@@ -49,6 +49,10 @@ class History:
         self.came = 0
         self.state = build(self._queues(), (), self.groups)
         assert may_be_followed(self.state, self.settings)
+
+    def _options(self) -> KueueOptions:
+        run_time_ms = self.chance.choice(RUN_TIMES_MS)
+        return KueueOptions(min_run_time_ms=run_time_ms, preemption_cooldown_ms=0)
 
     def _queues(self) -> list[Row]:
         """Queues in all cohorts, in the second more than in others."""
@@ -160,6 +164,28 @@ class SlowHistory(LargerHistory):
             super()._let_leave(name)
 
 
+class PatientHistory(LargerHistory):
+    """The same where many may not ask others yet, or not even queue up."""
+
+    def _options(self) -> KueueOptions:
+        return KueueOptions(
+            min_run_time_ms=self.chance.choice(RUN_TIMES_MS),
+            preemption_delay_ms=self.chance.choice((0, 0, 1, 2500)),
+            preemption_cooldown_ms=self.chance.choice((1, 1500, 1500, 9000)),
+        )
+
+    def step(self) -> None:
+        """Let something happen, or let a workload be kept out of its queue for a while."""
+        waiting = sorted(self.state.workloads.keys() - self.state.runs.keys())
+        if waiting and self.chance.random() < 0.1:
+            workload = self.state.workloads[self.chance.choice(waiting)]
+            assert isinstance(workload.extension, KueueWorkload)
+            until_ms = self.now_ms + self.chance.choice((1, 1500))
+            extension = replace(workload.extension, back_off_until_ms=until_ms)
+            self.state.apply(WorkloadChanged(replace(workload, extension=extension)))
+        super().step()
+
+
 class OverusedHistory(History):
     """The same where others than the policy let workloads start, so that too much may be used.
 
@@ -228,6 +254,12 @@ def test_so_it_does_where_some_take_their_time_to_leave(faithful: bool, seed: in
     live(seed, SlowHistory, faithful=faithful)
 
 
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**40))
+def test_so_it_does_where_many_may_not_ask_yet(seed: int) -> None:
+    live(seed, PatientHistory)
+
+
 @in_both_modes
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**40))
@@ -242,6 +274,13 @@ def test_the_histories_are_full_of_changes_and_of_workloads_that_wait(faithful: 
     lives = [live(seed, faithful=faithful) for seed in range(5)]
     assert sum(changes for changes, _ in lives) > STEPS
     assert sum(len(state.workloads) - len(state.runs) for _, state in lives) > STEPS
+
+
+def test_many_of_those_who_may_not_ask_yet_would_have_asked() -> None:
+    def evictions(kind: type[History]) -> int:
+        return sum(live(seed, kind)[0] for seed in range(20))
+
+    assert 0 < evictions(PatientHistory) < evictions(LargerHistory)
 
 
 def test_who_waits_is_looked_at_again_only_if_it_is_concerned(

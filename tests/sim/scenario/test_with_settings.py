@@ -60,6 +60,7 @@ VALUES = {
     "preventPreemptionLoops": "true",
     "minRunTime": "1m",
     "preemptionDelay": "2m",
+    "preemptionCooldown": "3m",
     "protectMin": "true",
     "crossNodePreemption": "false",
 }
@@ -111,6 +112,7 @@ def test_settings_reach_the_rule_set_that_they_are_for(plain: Scenario) -> None:
     assert not kueue.fair_sharing
     assert kueue.options.no_preemption_loops
     assert (kueue.options.min_run_time_ms, kueue.options.preemption_delay_ms) == (60_000, 120_000)
+    assert kueue.options.preemption_cooldown_ms == 180_000
     quota = under(changed, "elastic-quota").settings
     assert isinstance(quota, ElasticQuotaSettings)
     assert (quota.protect_min, quota.cross_node_preemption) == (True, False)

@@ -51,6 +51,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = MappingProxyType(
 _FAIR_SHARING_ONLY: Final[Mapping[str, str]] = {
     "minRunTime": "min_run_time_ms",
     "preemptionDelay": "preemption_delay_ms",
+    "preemptionCooldown": "preemption_cooldown_ms",
     "priorityOverride": "priority_override",
 }
 
@@ -120,7 +121,7 @@ def _other_objects(kind: str, others: int) -> str:
 
 def _warn_of_options(source: Source, options: KueueOptions, findings: Findings) -> None:
     for field, name in _FAIR_SHARING_ONLY.items():
-        if getattr(options, name):
+        if getattr(options, name) != getattr(KueueOptions(), name):
             source.report(
                 findings,
                 "warning",

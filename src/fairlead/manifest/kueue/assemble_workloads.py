@@ -73,6 +73,7 @@ def model_workload(
             requeued_ms=found.requeued_ms,
             back_off_until_ms=found.back_off_until_ms,
             preempting=found.preempting,
+            preempted_ms=found.preempted_ms,
             max_execution_s=found.max_execution_s,
         ),
     )

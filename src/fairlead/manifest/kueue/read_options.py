@@ -15,20 +15,23 @@ _FIELDS: Final[Mapping[str, str]] = {
     "no_preemption_loops": "preventPreemptionLoops",
     "min_run_time_ms": "minRunTime",
     "preemption_delay_ms": "preemptionDelay",
+    "preemption_cooldown_ms": "preemptionCooldown",
     "priority_override": "priorityOverride",
 }
 
 
 def read_kueue_options(section: Cursor) -> KueueSettings:
-    """Read what a Configuration of Kueue has no field for; what is absent or wrong is off.
+    """Read what a Configuration of Kueue has no field for; what is absent or wrong is as usual.
 
     Law: ``faithful: true`` alone gives Kueue as it is.
     """
     faithful = section.boolean("faithful", False)
+    usual_ms = 0 if faithful else KueueOptions().preemption_cooldown_ms
     options = KueueOptions(
         no_preemption_loops=section.boolean("preventPreemptionLoops", False),
         min_run_time_ms=protection_ms(section, "minRunTime", 0),
         preemption_delay_ms=protection_ms(section, "preemptionDelay", 0),
+        preemption_cooldown_ms=protection_ms(section, "preemptionCooldown", usual_ms),
         priority_override=section.boolean("priorityOverride", False),
     )
     for name, field in _FIELDS.items():
@@ -37,4 +40,4 @@ def read_kueue_options(section: Cursor) -> KueueSettings:
                 f"found {field} beside faithful, expected one of the two: Kueue has no {field}"
             )
             section.error(field, "contradiction", message, f"remove {field}, or remove faithful")
-    return KueueSettings(options=options, faithful=faithful)
+    return KueueSettings(options=KueueOptions() if faithful else options, faithful=faithful)

@@ -60,6 +60,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
         admitted_by=admission.cluster_queue if admission else "",
         requeued_ms=_requeued_ms(conditions.true),
         back_off_until_ms=_back_off_until_ms(status),
+        preempted_ms=_preempted_ms(conditions.true),
         preempting=admission is None and _is_preempting(conditions.false),
         max_execution_s=spec.integer(_MAX_EXECUTION, None, minimum=1),
         without_effect=(
@@ -105,6 +106,12 @@ def _requeued_ms(conditions: Mapping[str, Condition]) -> int | None:
     if evicted is None or evicted.reason not in _REQUEUING_REASONS:
         return None
     return evicted.since_ms
+
+
+def _preempted_ms(conditions: Mapping[str, Condition]) -> int | None:
+    """Return when it gave way; Kueue takes the condition back when it has quota again."""
+    condition = conditions.get("Preempted")
+    return None if condition is None else condition.since_ms
 
 
 def _back_off_until_ms(status: Cursor) -> int | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Tally, Term
+from fairlead.policy.kueue.claim_restraints import HeldBack
 from fairlead.policy.kueue.classical_search import classical_room, classical_targets
 from fairlead.policy.kueue.fair_search import fair_room, fair_targets
 from fairlead.policy.kueue.holder import Claimant, Holder
@@ -23,7 +24,6 @@ from fairlead.policy.kueue.snapshot import Snapshot
 
 PREEMPTION_IS_OFF: Final = "PreemptionIsOff"
 NOBODY_MAY_BE_ASKED: Final = "NobodyMayBeAsked"
-WAITS_BEFORE_SHARING: Final = "WaitsBeforeSharing"
 PROTECTED_BY_MIN_RUNTIME: Final = "ProtectedByMinRuntime"
 WOULD_LOOP: Final = "WouldLoop"
 TOO_LITTLE_TO_TAKE: Final = "TooLittleToTake"
@@ -43,10 +43,11 @@ class _Claim(NamedTuple):
 
     claimant: Claimant
     settings: KueueSettings
+    held_back: HeldBack | None  # from asking by fair sharing
 
     def targets(self, snapshot: Snapshot) -> list[Holder]:
         """Return who would give way."""
-        claimant, settings = self
+        claimant, settings, _ = self
         if settings.fair_sharing:
             found = fair_targets(snapshot, claimant, settings)
         else:
@@ -72,11 +73,13 @@ def diagnose_claim(
     *,
     axes: QuotaAxes,
     now_ms: int,
+    held_back: HeldBack | None,
 ) -> Reason:
     """Return why nobody gives way to *claimant*, for whom the search found no targets.
 
-    Comparisons that are told hold. *snapshot* is left as it was. Cost: two searches, up to six
-    where options hold the claimant back, and a look at each queue of the tree.
+    *held_back* is until when it may not ask by fair sharing. Comparisons that are told hold.
+    *snapshot* is left as it was. Cost: two searches, up to six where options hold the claimant
+    back, and a look at each queue of the tree.
     """
     rules = snapshot.rules[claimant.queue].preemption
     if rules.within_cluster_queue == rules.reclaim_within_cohort == "Never":
@@ -84,14 +87,14 @@ def diagnose_claim(
     tallies = tuple(_tallies(snapshot, claimant))
     if not (tallies[0].count or tallies[-1].count):
         return Reason(code=NOBODY_MAY_BE_ASKED, queue=claimant.queue, tallies=tallies)
-    claim = _Claim(claimant, settings)
+    claim = _Claim(claimant, settings, held_back)
     free = claim.may_share().without_protection().without_sparing()
     if free == claim:
         return _refusal(snapshot, claim, axes)
     for looser in (claim.may_share(), claim.without_protection(), claim.without_sparing(), free):
-        held_back = _held_back(snapshot, claim, looser, now_ms)
-        if held_back is not None:
-            return held_back
+        found = _held_back(snapshot, claim, looser, now_ms)
+        if found is not None:
+            return found
     return _refusal(snapshot, claim if free.targets(snapshot) else free, axes)
 
 
@@ -132,12 +135,10 @@ def _held_back(snapshot: Snapshot, claim: _Claim, looser: _Claim, now_ms: int) -
     claimant, queue = claim.claimant, claim.claimant.queue
     found = looser.targets(snapshot)
     others = [each for each in found if each.queue != queue]
-    if others and looser.claimant.may_share and not claimant.may_share:
+    if others and claim.held_back is not None and looser.claimant.may_share:
+        until_ms, code = claim.held_back
         names = tuple(each.name for each in others)
-        remaining_ms = claimant.queued_ms + claim.settings.options.preemption_delay_ms - now_ms
-        return Reason(
-            code=WAITS_BEFORE_SHARING, queue=queue, names=names, remaining_ms=max(0, remaining_ms)
-        )
+        return Reason(code=code, queue=queue, names=names, remaining_ms=until_ms - now_ms)
     protected = [each for each in others if each.is_protected]
     if protected and looser.settings != claim.settings:
         last, found = _first_to_be_free(snapshot, claim, looser, protected)
@@ -199,7 +200,7 @@ def _protected(last: Holder, found: list[Holder], remaining_ms: int) -> Reason:
 
 def _refusal(snapshot: Snapshot, claim: _Claim, axes: QuotaAxes) -> Reason:
     """Return why those who may be asked do not give way: too little, or the rules forbid it."""
-    claimant, settings = claim
+    claimant, settings, _ = claim
     if settings.fair_sharing:
         room = fair_room(snapshot, claimant, settings)
     else:

@@ -1,22 +1,37 @@
 """Whom a workload must not ask although Kueue's rules would let it, by options of ours."""
 
+from typing import Final, NamedTuple
+
 from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GaveWay
+from fairlead.model.workload import GaveWay, KueueWorkload
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.give_way import GiveWayOrder, Right, right_of
 from fairlead.policy.kueue.holder import Restraint
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.target import Target
 
+WAITS_BEFORE_SHARING: Final = "WaitsBeforeSharing"
+COOLS_DOWN: Final = "CoolsDown"
+
+
+class HeldBack(NamedTuple):
+    """Until when one may not ask others by fair sharing, and which option says so."""
+
+    until_ms: int
+    code: str  # of the reason
+
 
 class ClaimRestraints:
     """The restraints at one moment, which follow the evictions of its plan."""
 
     def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
-        """Take in who gave way to whom, if that is to count."""
+        """Take in who gave way to whom, if that is to count; *now_ms* may be set later."""
         self.now_ms = now_ms
+        self.looked_at_the_clock = False  # somebody may ask others later, with nothing else changed
+        self._workloads = state.workloads
         self._delay_ms = settings.options.preemption_delay_ms
+        self._cooldown_ms = settings.cooldown_ms
         self._order = GiveWayOrder(state.workloads if settings.options.ends_loops else {})
         self._counts_order = settings.options.ends_loops
 
@@ -25,8 +40,28 @@ class ClaimRestraints:
         return Restraint(
             spared=self._order.above(waiting.name, Right.SHARING),
             spared_if_owed=self._order.above(waiting.name, Right.OWN_QUOTA),
-            may_share=not self._delay_ms or self.now_ms - waiting.queued_ms >= self._delay_ms,
+            may_share=self.held_back(waiting) is None,
         )
+
+    def held_back(self, waiting: Waiting) -> HeldBack | None:
+        """Return until when *waiting* asks nobody beyond its own quota; None: it may.
+
+        Who was just told to leave would else tell others to leave for it, and these the next.
+        """
+        from_ms, code = 0, WAITS_BEFORE_SHARING
+        if self._delay_ms:
+            from_ms = waiting.queued_ms + self._delay_ms
+        preempted_ms = self._preempted_ms(waiting) if self._cooldown_ms else None
+        if preempted_ms is not None and preempted_ms + self._cooldown_ms > from_ms:
+            from_ms, code = preempted_ms + self._cooldown_ms, COOLS_DOWN
+        if from_ms <= self.now_ms:
+            return None
+        self.looked_at_the_clock = True
+        return HeldBack(from_ms, code)
+
+    def _preempted_ms(self, waiting: Waiting) -> int | None:
+        extension = self._workloads[waiting.name].extension
+        return extension.preempted_ms if isinstance(extension, KueueWorkload) else None
 
     def record(self, beneficiary: WorkloadName, target: Target) -> None:
         """Note that *target* has to give way."""

@@ -1,8 +1,8 @@
 """A state that a policy follows through its changes, so that a plan costs what changed.
 
 Only where what happens to one who waits can be told from few facts: fair sharing is on without
-options of ours but a minimum run time, and every queue is open, lets others pass, reclaims from
-anybody and has one flavor of each resource. Elsewhere, and where somebody must leave without a
+options of ours but those that end by the clock, and every queue is open, lets others pass, reclaims
+from anybody and has one flavor of each resource. Elsewhere, and where somebody must leave without a
 claim, every plan is made anew.
 """
 
@@ -16,9 +16,10 @@ from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door, is_active
+from fairlead.policy.kueue.holder import NOT_YET_SHARING
 from fairlead.policy.kueue.quick_rounds import QuickRounds
 from fairlead.policy.kueue.quick_turns import QuickTurns
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshots import empty_snapshot, holder_of, rules_of, trees_of
 from fairlead.policy.kueue.tree_decisions import TreeDecisions
 from fairlead.policy.kueue.tree_view import InLine, Known, TreeView
@@ -31,7 +32,7 @@ def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
         settings.fair_sharing
         and settings.admission_fair_sharing is None
         and not settings.feature_gates
-        and settings.options == KueueOptions(min_run_time_ms=settings.options.min_run_time_ms)
+        and not settings.options.ends_loops
     )
     if not is_plain or any(each.drained for each in state.catalogue.local_queues.values()):
         return False
@@ -60,7 +61,6 @@ class FollowedState:
         self._moment: int | None = None  # up to which the changes were read
         self._demands = DemandReader(state, settings)
         self._door = Door(state, now_ms=0)
-        # Of no effect on claims: a state is followed only where no option restrains them.
         self._restraints = ClaimRestraints(state, settings, now_ms=0)
         self._views = [
             TreeView(empty_snapshot(state, names), state.axes, settings)
@@ -69,15 +69,15 @@ class FollowedState:
         ]
         self._by_queue = {name: view for view in self._views for name in view.lines}
         self._seen_in: dict[WorkloadName, TreeView] = {}
-        self._backing_off: set[WorkloadName] = set()
+        self._held_back: set[WorkloadName] = set()  # by the clock, from queueing up or from asking
         self._told_off: set[WorkloadName] = set()  # by their owners, though they have quota
         self._shrinking: set[WorkloadName] = set()  # who may be admitted in part
-        self._protected: list[tuple[int, WorkloadName]] = []  # a heap: until when, and perhaps who
+        self._later: list[tuple[int, WorkloadName]] = []  # a heap: when to look at whom again
 
     @property
     def looked_at_the_clock(self) -> bool:
         """Whether somebody may queue up, or be asked to give way, later and not yet."""
-        return bool(self._backing_off or self._settings.options.min_run_time_ms)
+        return bool(self._held_back or self._settings.options.min_run_time_ms)
 
     def serves(self, state: ClusterState) -> bool:
         """Return whether it is this state that is followed, and all its changes are known."""
@@ -90,7 +90,6 @@ class FollowedState:
         self._catch_up(now_ms)
         if self._told_off or (self._shrinking and self._settings.keeps_promises):
             return None
-        self._restraints.now_ms = now_ms
         decisions: list[Decision] = []
         for view in self._views:
             view.settle_promises()
@@ -101,23 +100,20 @@ class FollowedState:
         return decisions
 
     def _catch_up(self, now_ms: int) -> None:
-        state, names = self._state, set(self._backing_off)
-        if self._moment is None:
-            names.update(state.workloads)
-        else:
-            names.update(state.touched.since(self._moment))
+        state = self._state
+        names = set(state.workloads if self._moment is None else state.touched.since(self._moment))
         for view in self._views:
             names |= view.decided
             view.decided.clear()
-        while self._protected and self._protected[0][0] <= now_ms:
-            names.add(heappop(self._protected)[1])
+        while self._later and self._later[0][0] <= now_ms:
+            names.add(heappop(self._later)[1])
         self._moment = state.touched.moment
-        self._door.now_ms = now_ms
+        self._door.now_ms = self._restraints.now_ms = now_ms
         for name in sorted(names):
             self._read(name, now_ms)
 
     def _read(self, name: WorkloadName, now_ms: int) -> None:
-        self._backing_off.discard(name)
+        self._held_back.discard(name)
         self._told_off.discard(name)
         self._shrinking.discard(name)
         workload = self._state.workloads.get(name)
@@ -131,27 +127,34 @@ class FollowedState:
 
     def _known(self, workload: Workload, now_ms: int) -> Known | None:
         """Return what *workload* is now in its tree; None if it may not even queue up."""
-        name, door = workload.name, self._door
+        name = workload.name
         if name in self._state.runs:
             if not workload.active:
                 self._told_off.add(name)
             holder = holder_of(self._state, name, self._settings, now_ms, is_drained=False)
             if holder.is_protected:
                 until_ms = holder.reserved_ms + self._settings.options.min_run_time_ms
-                heappush(self._protected, (until_ms, name))
+                heappush(self._later, (until_ms, name))
             return holder
-        door.looked_at_the_clock = False
-        refusal = door.refusal(workload)
-        if door.looked_at_the_clock:
-            self._backing_off.add(name)
+        refusal = self._door.refusal(workload)
+        if refusal is not None and refusal.remaining_ms is not None:
+            self._hold_back(name, now_ms + refusal.remaining_ms)
         if refusal is not None or not workload.pod_count():
             return None
         waiting = self._demands.waiting(workload, self._rules(workload.queue))
         if waiting.may_shrink():
             self._shrinking.add(name)
+        held_back = self._restraints.held_back(waiting)
+        if held_back is not None:
+            self._hold_back(name, held_back.until_ms)
+            waiting = waiting._replace(restraint=NOT_YET_SHARING)
         extension = workload.extension
         promise = extension.promise if isinstance(extension, KueueWorkload) else None
         return InLine(waiting, is_preempting(workload), promise)
+
+    def _hold_back(self, name: WorkloadName, until_ms: int) -> None:
+        self._held_back.add(name)
+        heappush(self._later, (until_ms, name))
 
     def _rules(self, queue: QueueName) -> ClusterQueue:
         return self._by_queue[queue].snapshot.rules[queue]

@@ -43,6 +43,7 @@ class Restraint(NamedTuple):
 
 
 UNRESTRAINED = Restraint()
+NOT_YET_SHARING = Restraint(may_share=False)
 
 
 class Claimant(NamedTuple):

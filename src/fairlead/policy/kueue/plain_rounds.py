@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
-from fairlead.policy.kueue.claim_restraints import ClaimRestraints
+from fairlead.policy.kueue.claim_restraints import ClaimRestraints, HeldBack
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.kept_promises import once_they_have_left
@@ -56,6 +56,10 @@ class PlainRounds(Rounds):
         for turn in self.keeping():
             snapshot.charge(turn.nomination.waiting.queue, turn.kept)
         return snapshot
+
+    def held_back(self, waiting: Waiting) -> HeldBack | None:
+        """Return until when *waiting* may not ask by fair sharing; None: it may."""
+        return self._restraints.held_back(waiting)
 
     def restrained(self, waiting: Waiting) -> Waiting:
         """Return *waiting* with what it must not ask for now."""

@@ -115,9 +115,12 @@ class _Planning:
 
     def looked_at_the_clock(self) -> bool:
         """Return whether at another time something else might have been decided."""
-        options = self._settings.options
-        has_delays = bool(options.min_run_time_ms or options.preemption_delay_ms)
-        return has_delays or self._uses is not None or self._door.looked_at_the_clock
+        return (
+            self._settings.options.min_run_time_ms > 0
+            or self._uses is not None
+            or self._door.looked_at_the_clock
+            or self._restraints.looked_at_the_clock
+        )
 
     def changes(self) -> list[Decision]:
         """Return who is drained and what becomes of each tree; to be asked once."""

@@ -18,11 +18,12 @@ class AdmissionFairSharing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KueueOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What Fairlead can do under Kueue's rules that Kueue cannot; all of it is off by default."""
+    """What Fairlead can do under Kueue's rules that Kueue cannot; off by default, but for one."""
 
     no_preemption_loops: bool = False
     min_run_time_ms: int = 0  # who has quota for less gives way to no fair sharing
     preemption_delay_ms: int = 0  # who waits for less asks nobody by fair sharing
+    preemption_cooldown_ms: int = 30 * 60 * 1000  # who gave way asks nobody by fair sharing
     priority_override: bool = False  # borrowWithinCohort counts in fair sharing too
 
     @property
@@ -44,6 +45,12 @@ class KueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     requeued_by: Literal["Eviction", "Creation"] = "Eviction"  # after pods were not ready in time
     options: KueueOptions = KueueOptions()
     faithful: bool = False  # as Kueue does, also where we would do better
+
+    @property
+    def cooldown_ms(self) -> int:
+        """Return for how long one who gave way to others asks nobody by fair sharing."""
+        is_off = self.faithful or not self.fair_sharing
+        return 0 if is_off else self.options.preemption_cooldown_ms
 
     @property
     def keeps_promises(self) -> bool:

@@ -75,11 +75,9 @@ class Waits:
         eligibility = self._demands.eligibility(workload, rules)
         # Equal shapes may have lost the same flavors for different reasons, wait for different
         # times before they may ask, or be older than others of their queue.
-        has_delay = self._settings.options.preemption_delay_ms > 0
-        queued_ms = waiting.queued_ms if has_delay else None
         line = self._rounds.snapshot.line(waiting.queue).holders
         newer = sum(each.queued_ms > waiting.queued_ms for each in line)
-        kind = (waiting.queue, shape, eligibility, queued_ms, newer)
+        kind = (waiting.queue, shape, eligibility, self._rounds.held_back(waiting), newer)
         found = self._known.get(kind)
         if found is None:
             reason = self._reason(waiting, eligibility)
@@ -133,6 +131,7 @@ class Waits:
             self._settings,
             axes=self._state.axes,
             now_ms=self._now_ms,
+            held_back=self._rounds.held_back(waiting),
         )
         return (FailedClaim(action=PREEMPTION, reason=reason),)
 

@@ -30,6 +30,7 @@ class PolicyOverrides(msgspec.Struct, frozen=True, kw_only=True):
     no_preemption_loops: bool | None = None
     min_run_time_ms: int | None = None
     preemption_delay_ms: int | None = None
+    preemption_cooldown_ms: int | None = None
     protect_min: bool | None = None
     cross_node_preemption: bool | None = None
 
@@ -68,6 +69,7 @@ def _kueue(settings: KueueSettings, overrides: PolicyOverrides) -> KueueSettings
             no_preemption_loops=overrides.no_preemption_loops,
             min_run_time_ms=overrides.min_run_time_ms,
             preemption_delay_ms=overrides.preemption_delay_ms,
+            preemption_cooldown_ms=overrides.preemption_cooldown_ms,
         ),
     )
     changes = _given(fair_sharing=overrides.fair_sharing, faithful=overrides.faithful)

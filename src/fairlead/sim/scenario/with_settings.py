@@ -247,6 +247,11 @@ SETTABLE: Final[Mapping[str, Setting]] = MappingProxyType(
             _in_policy("preemption_delay_ms"),
             "kueue: the wait before fair sharing evicts",
         ),
+        "preemptionCooldown": _setting(
+            _duration,
+            _in_policy("preemption_cooldown_ms"),
+            "kueue: the same, for one that gave way",
+        ),
         "protectMin": _setting(
             _word, _in_policy("protect_min"), "elastic-quota: whether everybody keeps its min"
         ),

@@ -58,10 +58,13 @@ class Course(NamedTuple):
 
 
 def settings_in(mode: Mode, settings: KueueSettings) -> KueueSettings:
-    """Return *settings* in that mode; only if loops are prevented its other options are on."""
-    options = KueueOptions()
+    """Return *settings* in that mode; only if loops are prevented its other options are on.
+
+    Nobody cools down: within the half hour that would hide every loop.
+    """
+    options = KueueOptions(preemption_cooldown_ms=0)
     if mode == NO_LOOPS:
-        options = replace(settings.options, no_preemption_loops=True)
+        options = replace(settings.options, no_preemption_loops=True, preemption_cooldown_ms=0)
     return replace(settings, options=options, faithful=mode == FAITHFUL)
 
 
@@ -121,6 +124,7 @@ def _standing(
     for name in sorted(state.workloads):
         extension = state.workloads[name].extension
         assert isinstance(extension, KueueWorkload)
+        extension = replace(extension, preempted_ms=None)  # which matters to who cools down alone
         if not settings.options.ends_loops:
             extension = replace(extension, gave_way=())
         if not settings.keeps_promises:
