@@ -11,7 +11,8 @@ be sound already: an unknown parent, a cycle or a name used twice is a ``ValueEr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.fairness.dominant_share import (
     LEAST_RANK,
@@ -29,7 +30,7 @@ from fairlead.model.axes import Amounts
 __all__ = ["OF_A_ROOT", "Prospect", "QuotaNode", "QuotaTree"]
 
 
-class Prospect(NamedTuple):
+class Prospect(msgspec.Struct, frozen=True, gc=False):
     """How a node would stand if more were used below it."""
 
     borrows: bool  # on an axis that it lists and more is used of

@@ -1,6 +1,6 @@
 """How a fair search ends that finds too few who give way, also where it need not be made."""
 
-from typing import NamedTuple
+import msgspec
 
 from fairlead.fairness.dominant_share import Rank
 from fairlead.policy.kueue.holder import Claimant
@@ -10,7 +10,7 @@ from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
-class FailedSearch(NamedTuple):
+class FailedSearch(msgspec.Struct, frozen=True, gc=False):
     """What must change, or else the same claim fails again.
 
     Ranks only fall while workloads are taken, so a side that stands below ``ranks`` was never asked

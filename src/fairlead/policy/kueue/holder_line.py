@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
+import msgspec
+
 from fairlead.model.axes import WorkloadName
 from fairlead.policy.kueue.holder import Holder, HolderKey, Usage
 
@@ -17,7 +19,7 @@ _Sort: TypeAlias = tuple[int, Usage, bool]
 """Priority, use and whether it is protected: who is alike in these is mostly asked alike."""
 
 
-class Asking(NamedTuple):
+class Asking(msgspec.Struct, frozen=True, gc=False):
     """In which way a claim asks: whom its rules let it ask, and on which axes it lacks quota."""
 
     policy: Literal["Never", "LowerPriority", "Any"]

@@ -7,7 +7,8 @@ those who may be asked there.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.fairness.dominant_share import Rank
 from fairlead.model.axes import QueueName
@@ -16,7 +17,7 @@ from fairlead.policy.kueue.holder_line import Asking
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
-class MostFreed(NamedTuple):
+class MostFreed(msgspec.Struct, frozen=True, gc=False):
     """What a claim may count on at most, on one axis."""
 
     amount: int
@@ -35,12 +36,13 @@ def most_freed(
     tree, standing = snapshot.tree, snapshot.standing
     freed, ranks, may_take, usage = 0, [], False, claimant.usage
     for ours, cohort in pairwise(snapshot.path(claimant.queue)):
-        _, rank, noticed = tree.prospect(ours, usage)
+        prospect = tree.prospect(ours, usage)
+        rank = prospect.rank
         # What leaves below our side makes it stand lower, so that it may ask more of others.
         may_fall = may_take
         if may_fall:
             rank = tree.rank_by(ours, axis, freed - dict(usage)[axis])
-        usage = noticed
+        usage = prospect.noticed
         ranks.append(rank)
         for weighty, share, _, _, theirs in standing.below(cohort, asking, (ours,)):
             if theirs == ours:

@@ -25,11 +25,12 @@ from fairlead.policy.kueue.flavor_assignment import Assignment
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.quick_nomination import QuickNomination
 from fairlead.policy.kueue.snapshot import Snapshot
 
 _Room: TypeAlias = tuple[int, int, Kind]
 
-RefuseAgain: TypeAlias = Callable[[Nomination], tuple[Nomination, FailedSearch | None] | None]
+RefuseAgain: TypeAlias = Callable[[Nomination], QuickNomination | None]
 """Returns how one who was refused is refused now; None: it may have to be looked at."""
 
 
@@ -224,7 +225,7 @@ class Sleepers:
         self._snapshot.standing.catch_up()
         for kind in stirred:
             again = self._refuse_again(kind.refused())
-            if again is None or not self._sleeps_on(kind, *again):
+            if again is None or not self._sleeps_on(kind, again.nomination, again.failed):
                 self.wake(kind)
                 self._in_doubt[kind] = self._changes
 
