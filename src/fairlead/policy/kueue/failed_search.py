@@ -39,10 +39,17 @@ def failure_in_sight(
     if asked_within(snapshot, claimant):
         return None
     asking = asking_by_shares(snapshot, claimant, settings.options)
+    first = settings.strategies[0]
     for axis, amount in claimant.usage:
         lacking = amount - tree.available_on(queue, axis)
-        bound = most_freed(snapshot, claimant, asking, axis) if lacking > 0 else None
+        bound = most_freed(snapshot, claimant, asking, axis, first) if lacking > 0 else None
         if bound is not None and bound.amount < lacking:
             left = ((axis, lacking - bound.amount),)
-            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False, is_counted=True)
+            return FailedSearch(
+                ranks=bound.ranks,
+                lacking=left,
+                took_any=bound.may_take,
+                is_owed=False,
+                is_counted=not bound.is_by_line,
+            )
     return None

@@ -14,6 +14,7 @@ from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.holder_line import Asking, HolderLine
+from fairlead.policy.kueue.most_given import most_given
 
 Tie: TypeAlias = tuple[bool, bool, int, int, str]
 Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
@@ -51,6 +52,7 @@ class StandingOrder:
         self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
         self._largest: dict[QueueName, dict[tuple[Asking, int], int]] = {}
+        self._given: dict[QueueName, dict[tuple[Asking, int, Rank], int | None]] = {}
 
     def catch_up(self) -> None:
         """Take note of what changed; to be called at rest, before a search changes anything.
@@ -63,6 +65,7 @@ class StandingOrder:
     def changed(self, name: QueueName) -> None:
         """Take note that a node uses another amount, or that others have quota there."""
         parent = self._parents[name]
+        self._given.pop(name, None)
         if parent is not None:
             for siblings in self._siblings.get(parent, {}).values():
                 siblings.stale.add(name)
@@ -122,6 +125,15 @@ class StandingOrder:
                 amounts = [dict(usage).get(axis, 0) for usage in usages]
             amount = known[asking, axis] = max(amounts, default=0)
         return amount
+
+    def given(self, queue: QueueName, asking: Asking, axis: int, rank: Rank) -> int | None:
+        """Return `most_given`. Cost: O(1); the first time, and after a change, what it costs."""
+        known = self._given.setdefault(queue, {})
+        key = (asking, axis, rank)
+        if key not in known:
+            asked = self._lines[queue].whom(asking)
+            known[key] = most_given(self._tree, queue, asked, axis, rank)
+        return known[key]
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""
