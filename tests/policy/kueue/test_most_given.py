@@ -21,6 +21,7 @@ b    1      0       -      -    never  any     root   -
 """
 
 ANYBODY = Asking("Any", 0, frozenset({0}))
+MUCH = 10**9  # more than anybody gives
 
 # What of b leaves, the first of its line first, for a claim of a that would stand at so much.
 STORIES = {
@@ -62,7 +63,7 @@ def beside(world: TargetWorld, axis: int) -> dict[QueueName, int]:
     found = {}
     for *_, name in snapshot.standing.below(cohort, asking):
         if name != claimant.queue and name in snapshot.rules and snapshot.tree.rank(name) >= rank:
-            given = snapshot.standing.given(name, asking, axis, rank)
+            given = snapshot.standing.given(name, asking, axis, rank, MUCH)
             if given is not None:
                 found[name] = given
     return found
@@ -89,7 +90,7 @@ def test_a_queue_gives(table: str) -> None:
     world = world_of(row["claim"], row["held"])
     snapshot, rank = world.snapshot(), world.tree().prospect("a", world.usage).rank
     line = snapshot.line(QueueName("b")).whom(ANYBODY)
-    assert most_given(snapshot.tree, QueueName("b"), line, 0, rank) == int(row["given"])
+    assert most_given(snapshot.tree, QueueName("b"), line, 0, rank, MUCH) == int(row["given"])
 
 
 @settings(max_examples=400, deadline=None)
@@ -125,7 +126,7 @@ def test_what_a_queue_gives_is_found_anew_after_a_change(change: str) -> None:
 
     def given_now() -> int | None:
         snapshot.standing.catch_up()
-        return snapshot.standing.given(b, ANYBODY, 0, rank)
+        return snapshot.standing.given(b, ANYBODY, 0, rank, MUCH)
 
     assert given_now() == 7
     match change:
@@ -138,3 +139,11 @@ def test_what_a_queue_gives_is_found_anew_after_a_change(change: str) -> None:
         case _:
             snapshot.let_be_evicted(third)
             assert given_now() == 4
+
+
+def test_what_is_enough_for_one_claim_is_not_taken_for_all_that_a_queue_gives() -> None:
+    world = world_of("3", "1,1,1,1,1")
+    snapshot, b = world.snapshot(), QueueName("b")
+    rank = snapshot.tree.prospect("a", world.usage).rank
+    enough = [snapshot.standing.given(b, ANYBODY, 0, rank, much) for much in (1, 2, 3, 1)]
+    assert enough == [1, 2, 2, 2]

@@ -42,8 +42,10 @@ def failure_in_sight(
     first = settings.strategies[0]
     for axis, amount in claimant.usage:
         lacking = amount - tree.available_on(queue, axis)
-        bound = most_freed(snapshot, claimant, asking, axis, first) if lacking > 0 else None
-        if bound is not None and bound.amount < lacking:
+        if lacking <= 0:
+            continue
+        bound = most_freed(snapshot, claimant, asking, (axis, lacking), first)
+        if bound is not None:
             left = ((axis, lacking - bound.amount),)
             return FailedSearch(
                 ranks=bound.ranks,

@@ -30,15 +30,22 @@ class MostFreed(msgspec.Struct, frozen=True, gc=False):
 
 
 def most_freed(
-    snapshot: Snapshot, claimant: Claimant, asking: Asking, axis: int, first: Strategy
+    snapshot: Snapshot,
+    claimant: Claimant,
+    asking: Asking,
+    lacking: tuple[int, int],
+    first: Strategy,
 ) -> MostFreed | None:
-    """Return a bound of what others give way to *claimant* beyond its quota; None: no idea.
+    """Return what others give way at most to *claimant* beyond its quota, if it is too little.
+
+    None: it may be as much as is *lacking*, on one axis, or there is no telling.
 
     *snapshot* is at rest, nobody of the claimant's own queue may be asked, and searches begin with
     the *first* strategy. Law: no search makes more room than that. Cost: the depth, and the sides
-    that stand as high as the claimant's.
+    that stand as high as the claimant's, until they have enough.
     """
     tree, freed, ranks, usage = snapshot.tree, 0, [], claimant.usage
+    axis, enough = lacking
     sides = _Sides(snapshot, asking, axis, first)
     may_take = is_by_line = False
     for ours, cohort in pairwise(snapshot.path(claimant.queue)):
@@ -51,8 +58,11 @@ def most_freed(
         usage = prospect.noticed
         ranks.append(rank)
         for theirs in sides.not_below(ours, cohort, rank):
-            given = sides.bound(theirs, rank) if may_fall else sides.given(theirs, rank)
-            if given is None:
+            if may_fall:
+                given = sides.bound(theirs, rank)
+            else:
+                given = sides.given(theirs, rank, enough - freed)
+            if given is None or freed + given >= enough:
                 return None
             # Who has nothing of this axis may have some of what else is lacking.
             may_take = may_take or given > 0 or len(asking.need) > 1
@@ -80,13 +90,16 @@ class _Sides:
                 break
             yield theirs
 
-    def given(self, side: QueueName, rank: Rank) -> int | None:
-        """Return what *side* gives at most while ours stands at *rank*; None: no idea."""
+    def given(self, side: QueueName, rank: Rank, enough: int) -> int | None:
+        """Return what *side* gives at most while ours stands at *rank*; None: no idea.
+
+        If it gives *enough* or more, it may be more than is told.
+        """
         if side not in self._snapshot.rules:
             return self.bound(side, rank)
         given = None
         if self._looks_after:
-            given = self._standing.given(side, self._asking, self._axis, rank)
+            given = self._standing.given(side, self._asking, self._axis, rank, enough)
         if given is None:
             nothing = self._snapshot.tree.rank(side) == rank and self._falls_below(side, rank)
             given = 0 if nothing else self.bound(side, rank)

@@ -14,9 +14,11 @@ _MOST_STEPS = 4  # by which the most to lose may be too much, before it is not w
 
 
 def most_given(
-    tree: QuotaTree, queue: QueueName, asked: Asked, axis: int, rank: Rank
+    tree: QuotaTree, queue: QueueName, asked: Asked, axis: int, rank: Rank, enough: int
 ) -> int | None:
     """Return what *queue* gives of *axis* to a side that stands at *rank*; None: no telling.
+
+    If it gives *enough* or more, just how much is not found out.
 
     First those leave, in their line, without whom it stands there still, or above; and if it stands
     above it then, one more: as a search finds that compares with the share after, then with the one
@@ -33,6 +35,8 @@ def most_given(
         amount = amounts[holder.usage]
         if amount <= left:
             left -= amount
+            if excess - left >= enough:
+                break
         elif too_large is None:
             too_large = amount
         if left < least and too_large is not None:

@@ -126,14 +126,19 @@ class StandingOrder:
             amount = known[asking, axis] = max(amounts, default=0)
         return amount
 
-    def given(self, queue: QueueName, asking: Asking, axis: int, rank: Rank) -> int | None:
+    def given(
+        self, queue: QueueName, asking: Asking, axis: int, rank: Rank, enough: int
+    ) -> int | None:
         """Return `most_given`. Cost: O(1); the first time, and after a change, what it costs."""
         known = self._given.setdefault(queue, {})
         key = (asking, axis, rank)
-        if key not in known:
-            asked = self._lines[queue].whom(asking)
-            known[key] = most_given(self._tree, queue, asked, axis, rank)
-        return known[key]
+        if key in known:
+            return known[key]
+        asked = self._lines[queue].whom(asking)
+        given = most_given(self._tree, queue, asked, axis, rank, enough)
+        if given is None or given < enough:
+            known[key] = given
+        return given
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""
