@@ -114,7 +114,10 @@ class QuickNominator:
         assert assignment is not None, "who asks for more than there will ever be waits for nothing"
         need = self._snapshot.lacking(head.queue, assignment.usage)
         claimant = head.claimant(assignment.usage, need)
-        failed = failure_in_sight(self._snapshot, claimant, self._settings) if need else None
+        failed = None
+        if need:
+            # It was refused before, and most who were are refused again.
+            failed = failure_in_sight(self._snapshot, claimant, self._settings, is_likely=True)
         if failed is None:
             return None
         if need != assignment.need:

@@ -14,7 +14,6 @@ from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.holder_line import Asking, HolderLine
-from fairlead.policy.kueue.most_given import most_given
 
 Tie: TypeAlias = tuple[bool, bool, int, int, str]
 Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
@@ -52,7 +51,7 @@ class StandingOrder:
         self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
         self._largest: dict[QueueName, dict[tuple[Asking, int], int]] = {}
-        self._given: dict[QueueName, dict[tuple[Asking, int, Rank], int | None]] = {}
+        self._gifts: dict[QueueName, dict[tuple[Asking, int, Rank], int | None]] = {}
         self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
 
     def catch_up(self) -> None:
@@ -64,7 +63,6 @@ class StandingOrder:
         changed.update(map(QueueName, self._tree.changes()))
         parents, above = self._parents, set(changed)
         for name in changed:
-            self._given.pop(name, None)
             parent = parents[name]
             if parent is not None:
                 for siblings in self._siblings.get(parent, {}).values():
@@ -76,6 +74,7 @@ class StandingOrder:
         for name in above:
             self._without.pop(name, None)
             self._largest.pop(name, None)
+            self._gifts.pop(name, None)
 
     def changed(self, queue: QueueName) -> None:
         """Take note that others have quota of *queue*, though perhaps for as much as before."""
@@ -132,19 +131,12 @@ class StandingOrder:
             amount = known[asking, axis] = max(amounts, default=0)
         return amount
 
-    def given(
-        self, queue: QueueName, asking: Asking, axis: int, rank: Rank, enough: int
-    ) -> int | None:
-        """Return `most_given`. Cost: O(1); the first time, and after a change, what it costs."""
-        known = self._given.setdefault(queue, {})
-        key = (asking, axis, rank)
-        if key in known:
-            return known[key]
-        asked = self._lines[queue].whom(asking)
-        given = most_given(self._tree, queue, asked, axis, rank, enough)
-        if given is None or given < enough:
-            known[key] = given
-        return given
+    def gifts(self, side: QueueName) -> dict[tuple[Asking, int, Rank], int | None]:
+        """Return what is known of how much *side* gives, to be added to.
+
+        By who asks, of which axis, and from where; it is forgotten when something changes there.
+        """
+        return self._gifts.setdefault(side, {})
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""
