@@ -14,7 +14,7 @@ from fairlead.fairness.dominant_share import (
     borrowing_ratio,
     dominant_share,
 )
-from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
+from fairlead.fairness.quota_tree import Prospect, QuotaNode, QuotaTree
 from tests.conformance import published_kueue
 from tests.fairness.reference_quota_tree import (
     WEIGHTS,
@@ -195,7 +195,7 @@ def test_a_prospect_is_what_a_charge_would_bring(world: QuotaWorld, data: st.Dat
     for name, prospect in prospects.items():
         parent = parents[name]
         if parent is None:
-            assert prospect == (False, tree.rank(name), ())
+            assert prospect == Prospect(False, tree.rank(name), ())
             continue
         assert prospect.rank == tree.rank(name)
         assert prospect.borrows == bool(tree.listed(name).intersection(tree.borrows(name)))
@@ -209,7 +209,7 @@ def test_only_borrowing_on_what_more_is_used_of_counts_in_a_prospect() -> None:
     assert not tree.prospect("q", [(0, 1)]).borrows
     assert tree.prospect("q", [(0, 2)]).borrows
     assert tree.prospect("q", [(1, 0)]).borrows
-    assert tree.prospect("q", []) == (False, tree.rank("q"), ())
+    assert tree.prospect("q", []) == Prospect(False, tree.rank("q"), ())
 
 
 shares = st.builds(

@@ -11,7 +11,8 @@ be sound already: an unknown parent, a cycle or a name used twice is a ``ValueEr
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.fairness.dominant_share import (
     LEAST_RANK,
@@ -29,7 +30,7 @@ from fairlead.model.axes import Amounts
 __all__ = ["OF_A_ROOT", "Prospect", "QuotaNode", "QuotaTree"]
 
 
-class Prospect(NamedTuple):
+class Prospect(msgspec.Struct, frozen=True, gc=False):
     """How a node would stand if more were used below it."""
 
     borrows: bool  # on an axis that it lists and more is used of
@@ -134,7 +135,9 @@ class QuotaTree:
         not told again. Cost: O(nodes touched since x axes).
         """
         ranks = self._ranks
-        changed: set[int] = set().union(*(axis.changes() for axis in self._axes))
+        changed: set[int] = set()
+        for axis in self._axes:
+            changed |= axis.changes()
         for node, rank in ranks.before.items():
             if node not in changed and rank is not None:
                 ranks.now[node] = rank
@@ -185,11 +188,11 @@ class QuotaTree:
     def lacking(self, name: str, request: Iterable[tuple[int, int]]) -> list[int]:
         """The axes of which more is requested than is available, if anything. Cost: as `fits`."""
         node, axes = self._index[name], self._axes
-        return [
-            number
-            for number, amount in request
-            if amount > 0 and amount > axes[number].available(node)
-        ]
+        lacking = []
+        for number, amount in request:
+            if amount > 0 and amount > axes[number].available(node):
+                lacking.append(number)
+        return lacking
 
     def available_on(self, name: str, axis: int) -> int:
         """What the node can still use now of one axis. Cost: O(depth)."""

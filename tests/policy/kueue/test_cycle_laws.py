@@ -221,6 +221,6 @@ def test_what_is_known_of_a_side_is_what_it_was_before_a_search_took_from_it() -
     snapshot, claimant = world.snapshot(), world.claimant()
     assert fair_targets(snapshot, claimant, world.settings) == []
     snapshot.let_leave(world.holders[1])
-    larger = claimant._replace(usage=((0, 5),))
+    larger = msgspec.structs.replace(claimant, usage=((0, 5),))
     found = fair_targets(snapshot, larger, world.settings)
     assert [target.holder.name for target in found] == ["d4", "d3", "d2", "d1"]

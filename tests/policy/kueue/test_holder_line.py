@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.holder import Holder
@@ -60,7 +61,7 @@ def test_a_line_lets_those_be_asked_whom_the_rule_lets_be_asked_one_by_one(
     for holder in known[:gone]:
         line.whom(asking)
         told = data.draw(st.booleans())  # it may have been told to leave since
-        line.remove(holder._replace(is_evicted=told))
+        line.remove(replace(holder, is_evicted=told))
     for each, left in ((line, known[gone:]), (before, known)):
         in_order = sorted(left, key=Holder.key)
         asked = each.whom(asking)

@@ -1,18 +1,23 @@
 """No claim gets more than the bound says, and many are known to be in vain by it."""
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
 
 from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
 from fairlead.policy.kueue.fair_search import FairSearch
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
 
+ONE_IS_ENOUGH = settings(max_examples=20_000, deadline=None, phases=[Phase.generate])
 
-def foreseen(world: TargetWorld) -> FailedSearch | None:
+
+def foreseen(world: TargetWorld, *, is_likely: bool = False) -> FailedSearch | None:
     """Return how the search for the claimant of *world* ends, if that is plain."""
     snapshot, claimant = world.snapshot(), world.claimant()
+    if not claimant.need:
+        return None
     snapshot.standing.catch_up()
-    return failure_in_sight(snapshot, claimant, world.settings) if claimant.need else None
+    return failure_in_sight(snapshot, claimant, world.settings, is_likely=is_likely)
 
 
 def searched(world: TargetWorld) -> tuple[bool, FairSearch]:
@@ -25,10 +30,10 @@ def searched(world: TargetWorld) -> tuple[bool, FairSearch]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(target_worlds())
-def test_a_search_that_is_plainly_in_vain_finds_too_few(world: TargetWorld) -> None:
+@given(target_worlds(), st.booleans())
+def test_a_search_that_is_plainly_in_vain_finds_too_few(world: TargetWorld, likely: bool) -> None:
     """And ends as was told, with as little room and no side asked that was not to be."""
-    told = foreseen(world)
+    told = foreseen(world, is_likely=likely)
     if told is not None:
         is_found, search = searched(world)
         ended = search.failure()
@@ -46,4 +51,11 @@ def test_some_claims_are_known_to_be_in_vain(took_any: bool) -> None:
         told = foreseen(world)
         return told is not None and told.took_any == took_any
 
-    find(target_worlds(), is_foreseen, settings=settings(max_examples=3000, deadline=None))
+    find(target_worlds(), is_foreseen, settings=ONE_IS_ENOUGH)
+
+
+def test_some_claims_are_known_to_be_in_vain_by_a_search_of_cohorts_alone() -> None:
+    def is_foreseen(world: TargetWorld) -> bool:
+        return foreseen(world) is None and foreseen(world, is_likely=True) is not None
+
+    find(target_worlds(), is_foreseen, settings=ONE_IS_ENOUGH)

@@ -25,7 +25,9 @@ def with_options(world: TargetWorld, chance: Random) -> TargetWorld:
     options = KueueOptions(
         min_run_time_ms=chance.choice([0, 5]), priority_override=chance.choice([False, True])
     )
-    holders = [each._replace(is_protected=chance.random() < 0.3) for each in world.holders]
+    holders = [
+        msgspec.structs.replace(each, is_protected=chance.random() < 0.3) for each in world.holders
+    ]
     rules = world.rules[world.queue]
     if chance.random() < 0.5:
         limit = chance.choice([None, 0, 1])

@@ -29,12 +29,12 @@ def compare(history: History) -> list[Nomination]:
         for queue, rules in snapshot.rules.items():
             for name in state.waiting(queue):
                 waiting = demands.waiting(state.workloads[name], rules)
-                nomination, failed = quick.nominate(waiting, shape_of(waiting, rules.preemption))
+                tried = quick.nominate(waiting, shape_of(waiting, rules.preemption))
                 expected = plain.nominate(waiting)
-                assert told(nomination) == told(expected)
+                assert told(tried.nomination) == told(expected)
                 is_in_vain = expected.assignment is not None and not expected.can_proceed()
-                assert (failed is not None) == (is_in_vain and not waiting.may_shrink())
-                found.append(nomination)
+                assert (tried.failed is not None) == (is_in_vain and not waiting.may_shrink())
+                found.append(tried.nomination)
         compare_again(snapshot, history, found)
     return found
 

@@ -72,7 +72,9 @@ def story(claim: str, tree: str = TREE, held: str = HELD, **changes: Any) -> Tar
     protected = names(changes.pop("protected", ""))
     settings = KueueSettings(fair_sharing=True, options=changes.pop("options", KueueOptions()))
     world = story_world(tree, held, claim, settings)
-    holders = tuple(each._replace(is_protected=each.name in protected) for each in world.holders)
+    holders = tuple(
+        msgspec.structs.replace(each, is_protected=each.name in protected) for each in world.holders
+    )
     return msgspec.structs.replace(world, holders=holders, **changes)
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.fairness.quota_tree import QuotaNode, QuotaTree
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -175,7 +176,7 @@ def test_without_its_gate_priority_does_not_count() -> None:
 def test_who_waits_for_its_own_preemptions_goes_first_only_with_the_gate() -> None:
     snapshot, heads, expected = story(STORIES["the lower share by weight goes first"])
     assert expected == ["w", "v"]
-    waiting = [head._replace(is_preempting=head.name == "v") for head in heads]
+    waiting = [replace(head, is_preempting=head.name == "v") for head in heads]
     assert order(snapshot, waiting) == ["w", "v"]
     assert order(snapshot, waiting, OrderGates(preemptors_first=True)) == ["v", "w"]
 

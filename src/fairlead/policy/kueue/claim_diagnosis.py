@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.plan import Comparison, Reason, Tally, Term
@@ -55,14 +55,14 @@ class _Claim(NamedTuple):
         return [target.holder for target in found]
 
     def may_share(self) -> "_Claim":
-        return self._replace(claimant=self.claimant._replace(may_share=True))
+        return self._replace(claimant=replace(self.claimant, may_share=True))
 
     def without_protection(self) -> "_Claim":
-        options = msgspec.structs.replace(self.settings.options, min_run_time_ms=0)
-        return self._replace(settings=msgspec.structs.replace(self.settings, options=options))
+        options = replace(self.settings.options, min_run_time_ms=0)
+        return self._replace(settings=replace(self.settings, options=options))
 
     def without_sparing(self) -> "_Claim":
-        nobody = self.claimant._replace(spared=frozenset(), spared_if_owed=frozenset())
+        nobody = replace(self.claimant, spared=frozenset(), spared_if_owed=frozenset())
         return self._replace(claimant=nobody)
 
 
@@ -170,7 +170,7 @@ def _first_to_be_free(
 
     def targets(number: int) -> list[Holder]:
         still = frozenset(each.name for each in in_turn[number + 1 :])
-        claimant = looser.claimant._replace(spared=looser.claimant.spared | still)
+        claimant = replace(looser.claimant, spared=looser.claimant.spared | still)
         return looser._replace(claimant=claimant).targets(snapshot)
 
     at = bisect_left(range(len(in_turn)), True, key=lambda number: bool(targets(number)))

@@ -7,7 +7,9 @@ victims so far were gone. So two snapshots are kept once there are any: with the
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.classical_order import ClassicalOrder
@@ -29,7 +31,7 @@ LookAgain: TypeAlias = Callable[[Snapshot, Nomination], Nomination]
 """Returns what a nominated head needs, with the same flavors, in a snapshot without the victims."""
 
 
-class Turn(NamedTuple):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """What became of a head in its turn."""
 
     nomination: Nomination

@@ -1,16 +1,17 @@
 """How a fair search ends that finds too few who give way, also where it need not be made."""
 
-from typing import NamedTuple
+import msgspec
 
 from fairlead.fairness.dominant_share import Rank
 from fairlead.policy.kueue.holder import Claimant
 from fairlead.policy.kueue.most_freed import most_freed
 from fairlead.policy.kueue.preemption_policy import asked_within, asking_by_shares
 from fairlead.policy.kueue.settings import KueueSettings
+from fairlead.policy.kueue.side_gifts import SideGifts
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
-class FailedSearch(NamedTuple):
+class FailedSearch(msgspec.Struct, frozen=True, gc=False):
     """What must change, or else the same claim fails again.
 
     Ranks only fall while workloads are taken, so a side that stands below ``ranks`` was never asked
@@ -26,12 +27,13 @@ class FailedSearch(NamedTuple):
 
 
 def failure_in_sight(
-    snapshot: Snapshot, claimant: Claimant, settings: KueueSettings
+    snapshot: Snapshot, claimant: Claimant, settings: KueueSettings, *, is_likely: bool = False
 ) -> FailedSearch | None:
     """Return how a search ends for which all who may be asked are too few, whoever gives way.
 
     None: it may succeed, or importance counts, be it of its own quota, in its own queue, or by the
-    option. *snapshot* is at rest, and its standing order knows it. Cost: see `most_freed`.
+    option. *snapshot* is at rest, and its standing order knows it. If failure *is_likely*, it is
+    worth to search cohorts for what they give. Cost: see `most_freed`.
     """
     tree, queue = snapshot.tree, claimant.queue
     if settings.options.priority_override or snapshot.covers(queue, claimant.usage, claimant.need):
@@ -39,10 +41,23 @@ def failure_in_sight(
     if asked_within(snapshot, claimant):
         return None
     asking = asking_by_shares(snapshot, claimant, settings.options)
+    first = settings.strategies[0]
     for axis, amount in claimant.usage:
         lacking = amount - tree.available_on(queue, axis)
-        bound = most_freed(snapshot, claimant, asking, axis) if lacking > 0 else None
-        if bound is not None and bound.amount < lacking:
+        if lacking <= 0:
+            continue
+        gifts = SideGifts(snapshot, asking, axis, first, searches=False)
+        bound = most_freed(claimant, gifts, lacking)
+        if bound is None and is_likely and not gifts.has_searched_all:
+            gifts = SideGifts(snapshot, asking, axis, first, searches=True)
+            bound = most_freed(claimant, gifts, lacking)
+        if bound is not None:
             left = ((axis, lacking - bound.amount),)
-            return FailedSearch(bound.ranks, left, bound.may_take, is_owed=False, is_counted=True)
+            return FailedSearch(
+                ranks=bound.ranks,
+                lacking=left,
+                took_any=bound.may_take,
+                is_owed=False,
+                is_counted=not bound.is_by_line,
+            )
     return None

@@ -24,6 +24,11 @@ Standing: TypeAlias = Callable[[QueueName, Collection[QueueName]], Sequence[Entr
 """Returns the children of a cohort in their order; those of the other names do not count."""
 
 
+def never(_ours: QueueName, _theirs: QueueName) -> bool:
+    """Rule out nobody: what was lent goes back whatever the shares are."""
+    return False
+
+
 class FairOrder:
     """The queues of one tree in the order of asking, and who is left to be asked in each."""
 
@@ -34,8 +39,11 @@ class FairOrder:
         candidates: Callable[[QueueName], Sequence[Holder]],
         standing: Standing | None = None,
         moved: Iterable[QueueName] = (),
+        top: QueueName | None = None,
     ) -> None:
         """Begin with nobody asked; *path* leads from the claimant's queue up to the root.
+
+        With a *top*, only who is below that cohort is asked, and the path is none.
 
         Without a *standing* order, that of each cohort is found when the way first leads there;
         else those on the path, and those that have *moved*, stand elsewhere than it says.
@@ -45,7 +53,8 @@ class FairOrder:
         self._standing = standing or self._sorted_children
         self._path = frozenset(path)
         self._moved = self._path.union(moved)
-        self._queue, self._root = path[0], path[-1]
+        self._queue = path[0] if top is None else None
+        self._root = path[-1] if top is None else top
         self._below = dict(zip(path[1:], path, strict=False))  # the child on the way down the path
         self._lines: dict[QueueName, list[Holder]] = {}
         self._opened: dict[QueueName, _Opened] = {}
@@ -95,7 +104,7 @@ class FairOrder:
         """Take note that somebody of *queue*, to which `next` led, was asked or taken away."""
         parents = self._snapshot.parents
         name, parent = queue, parents[queue]
-        while parent is not None:
+        while parent is not None and name != self._root:
             if self._changed.get(name, ()) is not None:
                 self._change(name, parent)
             name, parent = parent, parents[parent]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from fairlead.model.axes import QueueName
 from fairlead.policy.kueue.compare_sides import Choice, Sides, compare_sides
 from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
-from fairlead.policy.kueue.fair_order import FairOrder, Hopeless
+from fairlead.policy.kueue.fair_order import FairOrder, Hopeless, never
 from fairlead.policy.kueue.fill_back import fill_back
 from fairlead.policy.kueue.holder import Claimant, Holder, Usage
 from fairlead.policy.kueue.holder_line import Asking
@@ -151,7 +151,7 @@ class FairSearch:
 
     def _ask_all(self) -> bool:
         order = FairOrder(self._snapshot, self._path, self._candidates.of, self._standing)
-        hopeless = _never if self.is_owed else self._hopeless_at_first()
+        hopeless = never if self.is_owed else self._hopeless_at_first()
         while (queue := order.next(hopeless)) is not None:
             if queue == self._claimant.queue:
                 self._take(order.line(queue).pop(), "InClusterQueue")
@@ -265,7 +265,7 @@ class _OverridingSearch(FairSearch):
         self._rules = snapshot.rules[claimant.queue].preemption.borrow_within_cohort
 
     def _hopeless_at_first(self) -> Hopeless:
-        return _never
+        return never
 
     def _take_fairly(self, order: FairOrder, queue: QueueName, sides: Sides) -> bool:
         line = order.line(queue)
@@ -287,8 +287,3 @@ class _OverridingSearch(FairSearch):
         tree = self._tree
         after = tree.rank_without(sides.holder, holder.queue, holder.usage)
         return tree.rank(sides.claimant) <= after
-
-
-def _never(_ours: QueueName, _theirs: QueueName) -> bool:
-    """Rule out nobody: what was lent goes back whatever the shares are."""
-    return False

@@ -46,7 +46,7 @@ class Demand(msgspec.Struct, frozen=True):
         return {name: amount * self.count for name, amount in self.requests.items()}
 
 
-class Waiting(NamedTuple):
+class Waiting(msgspec.Struct, frozen=True, gc=False):
     """A workload at the head of its ClusterQueue."""
 
     name: WorkloadName
@@ -73,7 +73,7 @@ class Waiting(NamedTuple):
     def with_counts(self, counts: Sequence[int]) -> "Waiting":
         """Return the same workload with so many pods of each set."""
         pairs = zip(self.demands, counts, strict=True)
-        return self._replace(demands=tuple(replace(each, count=count) for each, count in pairs))
+        return replace(self, demands=tuple(replace(each, count=count) for each, count in pairs))
 
 
 class Met(NamedTuple):
@@ -105,7 +105,7 @@ class _Course(NamedTuple):
     trials: list[FlavorTrial] | None  # None: nobody asks for them
 
 
-class Assignment(NamedTuple):
+class Assignment(msgspec.Struct, frozen=True, gc=False):
     """The flavors of every pod set, and how the worst resource could be met."""
 
     mode: Mode

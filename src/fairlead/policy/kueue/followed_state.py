@@ -8,6 +8,8 @@ claim, every plan is made anew.
 
 from heapq import heappop, heappush
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision
 from fairlead.model.queue import ClusterQueue
@@ -147,7 +149,7 @@ class FollowedState:
         held_back = self._restraints.held_back(waiting)
         if held_back is not None:
             self._hold_back(name, held_back.until_ms)
-            waiting = waiting._replace(restraint=NOT_YET_SHARING)
+            waiting = replace(waiting, restraint=NOT_YET_SHARING)
         extension = workload.extension
         promise = extension.promise if isinstance(extension, KueueWorkload) else None
         return InLine(waiting, is_preempting(workload), promise)

@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.holder import Usage
 
 Seniority: TypeAlias = tuple[int, int, WorkloadName]
 
 
-class Head(NamedTuple):
+class Head(msgspec.Struct, frozen=True, gc=False):
     """A head with the flavors that it was given; one that fits nowhere uses nothing."""
 
     name: WorkloadName

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from fairlead.model.axes import QueueName, WorkloadName
 
 Usage: TypeAlias = tuple[tuple[int, int], ...]
@@ -10,7 +12,7 @@ Usage: TypeAlias = tuple[tuple[int, int], ...]
 HolderKey: TypeAlias = tuple[bool, int, int, WorkloadName]
 
 
-class Holder(NamedTuple):
+class Holder(msgspec.Struct, frozen=True, gc=False):
     """An admitted workload and what it uses."""
 
     name: WorkloadName
@@ -46,7 +48,7 @@ UNRESTRAINED = Restraint()
 NOT_YET_SHARING = Restraint(may_share=False)
 
 
-class Claimant(NamedTuple):
+class Claimant(msgspec.Struct, frozen=True, gc=False):
     """A workload with flavors assigned that does not fit, and on which axes it does not."""
 
     name: WorkloadName

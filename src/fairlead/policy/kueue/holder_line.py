@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
+import msgspec
+
 from fairlead.model.axes import WorkloadName
 from fairlead.policy.kueue.holder import Holder, HolderKey, Usage
 
@@ -17,7 +19,7 @@ _Sort: TypeAlias = tuple[int, Usage, bool]
 """Priority, use and whether it is protected: who is alike in these is mostly asked alike."""
 
 
-class Asking(NamedTuple):
+class Asking(msgspec.Struct, frozen=True, gc=False):
     """In which way a claim asks: whom its rules let it ask, and on which axes it lacks quota."""
 
     policy: Literal["Never", "LowerPriority", "Any"]
@@ -37,7 +39,7 @@ class Asked(NamedTuple):
 class HolderLine:
     """Holders in the order of giving way."""
 
-    __slots__ = ("_asked", "_keys", "_sorts", "holders")
+    __slots__ = ("_asked", "_keys", "_picked", "_sorts", "holders")
 
     def __init__(
         self, holders: list[Holder], keys: list[HolderKey], sorts: dict[_Sort, int]
@@ -46,14 +48,15 @@ class HolderLine:
         self.holders = holders
         self._keys = keys
         self._sorts = sorts
-        self._asked: dict[Asking, Asked] = {}
+        self._asked: dict[Asking, Asked] = {}  # where it is everybody, or nobody
+        self._picked: dict[Asking, Asked] = {}  # where it is some of the line
 
     def copy(self) -> "HolderLine":
         """Return a line of the same that changes on its own from now on."""
         return HolderLine(self.holders.copy(), self._keys.copy(), self._sorts.copy())
 
     def add(self, holder: Holder) -> None:
-        """Let one more stand in the line. Cost: the ways of asking that are known."""
+        """Let one more stand in the line. Cost: finding its place."""
         key, sort = holder.key(), _sort_of(holder)
         at = bisect_left(self._keys, key)
         self._keys.insert(at, key)
@@ -64,7 +67,7 @@ class HolderLine:
     def remove(self, holder: Holder) -> None:
         """Let *holder*, told to leave or not, be gone; it may have been seen otherwise before.
 
-        Cost: the ways of asking that are known.
+        Cost: finding its place.
         """
         told, *rest = holder.key()
         keys, sorts = self._keys, self._sorts
@@ -82,12 +85,9 @@ class HolderLine:
 
     def _forget(self, *, is_other_sort: bool) -> None:
         """Forget what was found out about another line than this one is now."""
+        self._picked.clear()
         if is_other_sort:
             self._asked.clear()
-            return
-        for asking, asked in [*self._asked.items()]:
-            if asked.holders is not self.holders:
-                del self._asked[asking]
 
     def whom(self, asking: Asking) -> Asked:
         """Return who may be asked and uses something of what is needed; not to be changed.
@@ -97,7 +97,11 @@ class HolderLine:
         """
         asked = self._asked.get(asking)
         if asked is None:
-            asked = self._asked[asking] = self._find(asking)
+            asked = self._picked.get(asking)
+        if asked is None:
+            asked = self._find(asking)
+            is_some = bool(asked.holders) and asked.holders is not self.holders
+            (self._picked if is_some else self._asked)[asking] = asked
         return asked
 
     def _find(self, asking: Asking) -> Asked:

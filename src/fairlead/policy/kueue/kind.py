@@ -5,10 +5,12 @@ What was found out about one of them holds for all, so it is kept here and not w
 
 from bisect import bisect_left, insort
 from collections.abc import Hashable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kueue.flavor_assignment import Assignment, Mode, Waiting
+from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.nomination import Nomination
 from fairlead.policy.kueue.snapshot import Snapshot
 
@@ -21,11 +23,6 @@ def place_of(waiting: Waiting) -> Place:
     return -waiting.priority, waiting.queued_ms, waiting.name
 
 
-class _Member(NamedTuple):
-    place: Place
-    waiting: Waiting
-
-
 class Kind:
     """Workloads that are alike, in the order in which they wait."""
 
@@ -36,40 +33,38 @@ class Kind:
         self.queue = queue
         self.shape = shape
         self.nomination: Nomination | None = None  # of one who could not be admitted
-        self._members: list[_Member] = []
+        self._members: list[tuple[Place, Waiting]] = []
 
     def __bool__(self) -> bool:
         return bool(self._members)
 
     def add(self, waiting: Waiting) -> None:
         """Let one more wait."""
-        insort(self._members, _Member(place_of(waiting), waiting))
+        insort(self._members, (place_of(waiting), waiting))
 
     def drop(self, waiting: Waiting) -> None:
         """Let one who waits, wait no more."""
         at = bisect_left(self._members, (place_of(waiting),))
-        assert self._members[at].waiting.name == waiting.name, waiting.name
+        assert self._members[at][1].name == waiting.name, waiting.name
         del self._members[at]
 
     def place(self) -> Place:
         """Return where the first one stands."""
-        return self._members[0].place
+        return self._members[0][0]
 
     def first(self) -> Waiting:
         """Return who is asked for all of them."""
-        return self._members[0].waiting
+        return self._members[0][1]
 
     def refused(self) -> Nomination:
         """Return the first one with what was found out: it cannot be admitted, nobody gives way."""
         assert self.nomination is not None, "known of those alone who were looked at"
-        _, counts, assignment, targets = self.nomination
-        return Nomination(self.first(), counts, assignment, targets)
+        return replace(self.nomination, waiting=self.first())
 
     def nominated(self, waiting: Waiting, snapshot: Snapshot) -> Nomination:
         """Return one of them, who has room in *snapshot* or is refused as the others were."""
         assert self.nomination is not None, "known of those alone who were looked at"
-        _, counts, assignment, targets = self.nomination
+        assignment = self.nomination.assignment
         if assignment is not None and snapshot.fits(self.queue, assignment.usage):
-            _, flavors, usage, _, borrow = assignment
-            assignment = Assignment(Mode.FIT, flavors, usage, frozenset(), borrow)
-        return Nomination(waiting, counts, assignment, targets)
+            assignment = replace(assignment, mode=Mode.FIT, need=frozenset())
+        return replace(self.nomination, waiting=waiting, assignment=assignment)

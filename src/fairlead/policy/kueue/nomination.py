@@ -1,7 +1,8 @@
 """What a head of a ClusterQueue would need, looked at on its own, before it is its turn."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from fairlead.model.axes import QuotaAxes
 from fairlead.model.workload import Promise
@@ -22,7 +23,7 @@ from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.target import Target
 
 
-class Nomination(NamedTuple):
+class Nomination(msgspec.Struct, frozen=True, gc=False):
     """A workload with its flavors, and who would have to give way; without flavors none fits.
 
     ``waiting`` is the workload in full. With fewer pods than that it is admitted in part, and its

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints, HeldBack
@@ -63,4 +65,4 @@ class PlainRounds(Rounds):
 
     def restrained(self, waiting: Waiting) -> Waiting:
         """Return *waiting* with what it must not ask for now."""
-        return waiting._replace(restraint=self._restraints.of(waiting))
+        return replace(waiting, restraint=self._restraints.of(waiting))

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
@@ -184,7 +186,7 @@ class _Planning:
 
     def _waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
         waiting = self._demands.waiting(workload, rules)
-        return waiting._replace(restraint=self._restraints.of(waiting))
+        return replace(waiting, restraint=self._restraints.of(waiting))
 
     def _pending(self, queue: QueueName) -> list[WorkloadName]:
         return pending_order(self._state, queue, self._settings, self._uses)

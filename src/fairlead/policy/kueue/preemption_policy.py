@@ -7,6 +7,8 @@ asked: that is what the searches find out.
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import BorrowWithinCohort
 from fairlead.policy.kueue.holder import Claimant, Holder
@@ -62,7 +64,7 @@ def asking_by_shares(snapshot: Snapshot, claimant: Claimant, options: KueueOptio
     """
     spares_new = options.min_run_time_ms > 0
     asking = asking_others(snapshot, claimant, is_owed=False, unprotected_only=spares_new)
-    return asking if claimant.may_share else asking._replace(policy="Never", priority=0)
+    return asking if claimant.may_share else replace(asking, policy="Never", priority=0)
 
 
 def _asking(policy: Literal["Never", "LowerPriority", "Any"], claimant: Claimant) -> Asking:

@@ -9,6 +9,9 @@ and where everybody may reclaim, nothing depends on it.
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, QuotaAxes
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
@@ -23,7 +26,7 @@ from fairlead.policy.kueue.target import Target
 _MOST_KNOWN = 10_000  # ways of asking that are remembered at once
 
 
-class QuickNomination(NamedTuple):
+class QuickNomination(Struct, frozen=True, gc=False):
     """A nomination, and how the search ended if nobody gives way."""
 
     nomination: Nomination
@@ -67,7 +70,7 @@ class QuickNominator:
         lacking = self._snapshot.lacking(head.queue, assignment.usage)
         if not lacking:
             return QuickNomination(Nomination(head, counts, assignment))
-        assignment = assignment._replace(mode=Mode.NO_CANDIDATES, need=lacking)
+        assignment = replace(assignment, mode=Mode.NO_CANDIDATES, need=lacking)
         claimant = head.claimant(assignment.usage, lacking)
         targets, failed = self._search(claimant, looks_ahead=not is_in_doubt)
         return QuickNomination(Nomination(head, counts, assignment, targets), failed)
@@ -79,7 +82,7 @@ class QuickNominator:
         if facts is None:
             found = self._assigner.assign(head)
             if found is not None:
-                found = found._replace(mode=Mode.FIT, need=frozenset(), borrow=0)
+                found = replace(found, mode=Mode.FIT, need=frozenset(), borrow=0)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             facts = self._known[key] = _Facts(head.may_shrink(), head.counts(), found)
@@ -111,11 +114,14 @@ class QuickNominator:
         assert assignment is not None, "who asks for more than there will ever be waits for nothing"
         need = self._snapshot.lacking(head.queue, assignment.usage)
         claimant = head.claimant(assignment.usage, need)
-        failed = failure_in_sight(self._snapshot, claimant, self._settings) if need else None
+        failed = None
+        if need:
+            # It was refused before, and most who were are refused again.
+            failed = failure_in_sight(self._snapshot, claimant, self._settings, is_likely=True)
         if failed is None:
             return None
         if need != assignment.need:
-            refused = refused._replace(assignment=assignment._replace(need=need))
+            refused = replace(refused, assignment=replace(assignment, need=need))
         return QuickNomination(refused, failed)
 
     def look_again(self, snapshot: Snapshot, nominated: Nomination) -> Nomination:
@@ -130,7 +136,7 @@ class QuickNominator:
             return again.nominate(head, assignment.flavors)
         lacking = snapshot.lacking(head.queue, assignment.usage)
         mode = Mode.NO_CANDIDATES if lacking else Mode.FIT
-        assignment = assignment._replace(mode=mode, need=lacking)
+        assignment = replace(assignment, mode=mode, need=lacking)
         targets: Sequence[Target] = ()
         if lacking:
             claimant = head.claimant(assignment.usage, lacking)

@@ -3,6 +3,7 @@
 Law: these are the turns of `TreeTurns` on the same tree.
 """
 
+from bisect import insort
 from collections.abc import Iterable, Mapping
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
@@ -70,10 +71,13 @@ class QuickTurns(TurnByTurn):
         return True
 
     def _admit(self, holder: Holder) -> None:
-        self._view.admit(holder)
-        left = self._left.get(holder.queue)
-        if left is not None:  # others may be the first of their kind now
-            self._left[holder.queue] = sorted([kind for kind in left if kind], key=Kind.place)
+        view, left = self._view, self._left.get(holder.queue)
+        kind = view.kind_of(view.waiting(holder.name))
+        view.admit(holder)
+        if left is not None:  # another may be the first of its kind now
+            left.remove(kind)
+            if kind:
+                insort(left, kind, key=Kind.place)
 
     def _tell_to_leave(self, holder: Holder) -> None:
         self._view.tell_to_leave(holder)

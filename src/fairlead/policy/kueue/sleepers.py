@@ -14,7 +14,7 @@ woken in vain costs time, to sleep through a change would be wrong: when in doub
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -25,11 +25,12 @@ from fairlead.policy.kueue.flavor_assignment import Assignment
 from fairlead.policy.kueue.holder import Usage
 from fairlead.policy.kueue.kind import Kind
 from fairlead.policy.kueue.nomination import Nomination
+from fairlead.policy.kueue.quick_nomination import QuickNomination
 from fairlead.policy.kueue.snapshot import Snapshot
 
 _Room: TypeAlias = tuple[int, int, Kind]
 
-RefuseAgain: TypeAlias = Callable[[Nomination], tuple[Nomination, FailedSearch | None] | None]
+RefuseAgain: TypeAlias = Callable[[Nomination], QuickNomination | None]
 """Returns how one who was refused is refused now; None: it may have to be looked at."""
 
 
@@ -85,6 +86,7 @@ class Sleepers:
         self._refuse_again = refuse_again
         self._asleep: dict[Kind, _Sleeper | None] = {}  # None: nothing will wake it
         self._stirred: dict[Kind, None] = {}
+        self._relying: dict[Kind, None] = {}  # asleep, and count on their queue's own of other axes
         self._count = 0
         self._changes = 0  # so far
         self._in_doubt: dict[Kind, int] = {}  # after how many changes those woke who were stirred
@@ -119,6 +121,7 @@ class Sleepers:
         self._in_doubt.pop(kind, None)
         self._awake.pop(kind, None)
         self._stirred.pop(kind, None)
+        self._relying.pop(kind, None)
         sleeper = self._asleep.pop(kind, None)
         if sleeper is None:
             return
@@ -151,6 +154,8 @@ class Sleepers:
         room = self._room_for(kind, found)
         sleeper = _Sleeper(self._count, room, found)
         self._asleep[kind] = sleeper
+        if len(assignment.usage) > len(assignment.need):
+            self._relying[kind] = None
         self._wait_for_room(kind, sleeper)
         self._group(kind, sleeper, assignment.usage, found)
 
@@ -224,7 +229,7 @@ class Sleepers:
         self._snapshot.standing.catch_up()
         for kind in stirred:
             again = self._refuse_again(kind.refused())
-            if again is None or not self._sleeps_on(kind, *again):
+            if again is None or not self._sleeps_on(kind, again.nomination, again.failed):
                 self.wake(kind)
                 self._in_doubt[kind] = self._changes
 
@@ -284,13 +289,24 @@ class Sleepers:
                 continue
             groups = self._groups.get(side)
             if groups:
-                highest = self._highest_beside(side, cohort)
-                for group in groups.values():
-                    if group.took_any or (is_less and self._fall(group) <= highest):
-                        self._stirred |= group.kinds
+                self._stir_through(side, cohort, groups.values(), is_less=is_less)
             self._stir_beside(side, cohort, max(before, after))
-            if tree.is_exceeded(cohort):
-                self._stirred |= {kind: None for kind in self._asleep if self._may_lack_more(kind)}
+            if self._relying and tree.is_exceeded(cohort):
+                self._stirred |= {kind: None for kind in self._relying if self._may_lack_more(kind)}
+
+    def _stir_through(
+        self, side: QueueName, cohort: QueueName, groups: Iterable[_Group], *, is_less: bool
+    ) -> None:
+        """Stir those who come through *side* and may take more now that it has changed."""
+        highest: Rank | None = None
+        for group in groups:
+            if group.took_any:
+                self._stirred |= group.kinds
+            elif is_less:
+                if highest is None:
+                    highest = self._highest_beside(side, cohort)
+                if self._fall(group) <= highest:
+                    self._stirred |= group.kinds
 
     def _fall(self, group: _Group) -> Rank:
         """Let a group stand where it belongs now that its side may be lower, and return where."""
@@ -318,19 +334,15 @@ class Sleepers:
         within = self._snapshot.rules[queue].preemption.within_cluster_queue
         if within != "Never" and kind.first().priority > priority:
             return True
-        need = assignment.need
-        if self._snapshot.covers(queue, assignment.usage, need):
+        if self._snapshot.covers(queue, assignment.usage, assignment.need):
             return True
-        return not all(
-            self._is_own(queue, *each) for each in assignment.usage if each[0] not in need
-        )
+        return kind in self._relying and self._may_lack_more(kind)
 
     def _may_lack_more(self, kind: Kind) -> bool:
-        """Return whether *kind* sleeps and counts on what its queue may not have any more."""
+        """Return whether *kind* counts on what its queue may not have any more."""
         assert kind.nomination is not None, "known of those who sleep"
         assignment = kind.nomination.assignment
-        if assignment is None:
-            return False
+        assert assignment is not None, "who counts on something has flavors"
         others = [each for each in assignment.usage if each[0] not in assignment.need]
         return not all(self._is_own(kind.queue, *each) for each in others)
 

@@ -7,6 +7,8 @@ tree is changed. What searches found out about the lists and the tree at rest is
 
 from collections.abc import Container, Iterable, Mapping
 
+from msgspec.structs import replace
+
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
@@ -126,7 +128,7 @@ class Snapshot:
 
     def let_be_evicted(self, holder: Holder) -> None:
         """Note that one who has quota was told to leave: it is the first to be asked now."""
-        self.see_anew(holder, holder._replace(is_evicted=True))
+        self.see_anew(holder, replace(holder, is_evicted=True))
 
     def see_anew(self, before: Holder, now: Holder) -> None:
         """Let one who has quota be asked as it is *now*, using what it used *before*."""

@@ -51,26 +51,34 @@ class StandingOrder:
         self._siblings: dict[QueueName, dict[Asking, _Siblings]] = {}
         self._without: dict[QueueName, dict[tuple[QueueName, Asking], Rank]] = {}
         self._largest: dict[QueueName, dict[tuple[Asking, int], int]] = {}
+        self._gifts: dict[QueueName, dict[tuple[Asking, int, Rank], int | None]] = {}
+        self._changed: set[QueueName] = set()  # since `catch_up`, whatever the tree says
 
     def catch_up(self) -> None:
         """Take note of what changed; to be called at rest, before a search changes anything.
 
         Cost: the nodes that were charged since, times the ways of asking known at their parents.
         """
-        for changed in self._tree.changes():
-            self.changed(QueueName(changed))
+        changed, self._changed = self._changed, set()
+        changed.update(map(QueueName, self._tree.changes()))
+        parents, above = self._parents, set(changed)
+        for name in changed:
+            parent = parents[name]
+            if parent is not None:
+                for siblings in self._siblings.get(parent, {}).values():
+                    siblings.stale.add(name)
+            # Those above may not notice, but would notice less or more later.
+            while parent is not None and parent not in above:
+                above.add(parent)
+                parent = parents[parent]
+        for name in above:
+            self._without.pop(name, None)
+            self._largest.pop(name, None)
+            self._gifts.pop(name, None)
 
-    def changed(self, name: QueueName) -> None:
-        """Take note that a node uses another amount, or that others have quota there."""
-        parent = self._parents[name]
-        if parent is not None:
-            for siblings in self._siblings.get(parent, {}).values():
-                siblings.stale.add(name)
-        above: QueueName | None = name  # may not notice, but would notice less or more later
-        while above is not None:
-            self._without.pop(above, None)
-            self._largest.pop(above, None)
-            above = self._parents[above]
+    def changed(self, queue: QueueName) -> None:
+        """Take note that others have quota of *queue*, though perhaps for as much as before."""
+        self._changed.add(queue)
 
     def below(
         self, cohort: QueueName, asking: Asking, besides: Collection[QueueName] = ()
@@ -122,6 +130,13 @@ class StandingOrder:
                 amounts = [dict(usage).get(axis, 0) for usage in usages]
             amount = known[asking, axis] = max(amounts, default=0)
         return amount
+
+    def gifts(self, side: QueueName) -> dict[tuple[Asking, int, Rank], int | None]:
+        """Return what is known of how much *side* gives, to be added to.
+
+        By who asks, of which axis, and from where; it is forgotten when something changes there.
+        """
+        return self._gifts.setdefault(side, {})
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""

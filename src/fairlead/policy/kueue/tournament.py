@@ -12,7 +12,9 @@ judged again, and every other entry in the lines of the cohorts stays as it is.
 from collections import defaultdict
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.head import Head, OrderGates, Seniority
@@ -22,7 +24,7 @@ from fairlead.policy.kueue.snapshot import Snapshot
 Key: TypeAlias = tuple[bool, bool, bool, float, int, int, WorkloadName]
 
 
-class _Entry(NamedTuple):
+class _Entry(msgspec.Struct, frozen=True, gc=False, order=True):
     """The head that stands for a side, as its parent's line has it; lesser keys are better."""
 
     key: Key
@@ -115,10 +117,12 @@ class Tournament:
 
     def _enter(self, side: QueueName, head: Head, usage: Usage) -> None:
         """Let *head*, which adds *usage* to *side*, stand for it in the line of the parent."""
-        borrows, rank, noticed = self._tree.prospect(side, usage)
-        borrows = borrows and self._gates.non_borrowing_first
+        prospect = self._tree.prospect(side, usage)
+        borrows = prospect.borrows and self._gates.non_borrowing_first
         is_behind, seniority = self._ties[head.queue]
-        entry = _Entry((is_behind, borrows, *rank, *seniority), side, head, noticed)
+        entry = _Entry(
+            (is_behind, borrows, *prospect.rank, *seniority), side, head, prospect.noticed
+        )
         self._entries[side] = entry
         parent = self._parents[side]
         if parent is not None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
@@ -87,7 +89,7 @@ class TreeTurns(TurnByTurn, PlainRounds):
         turn = Turn(nomination, "nofit" if assignment is None else "nocandidates")
         if line.is_blocked_by_its_head and assignment is not None:
             kept = set_aside_for(self.decided_on, waiting.queue, assignment)
-            turn = turn._replace(kept=tuple([(axis, max(0, amount)) for axis, amount in kept]))
+            turn = replace(turn, kept=tuple([(axis, max(0, amount)) for axis, amount in kept]))
             self._blocked.append(turn)
         self.last[waiting.name] = turn
         line.set_aside(waiting.name)

@@ -8,7 +8,10 @@ gone, and those who wait for them have their quota. So it changes when somebody 
 and not once more when it has left. A second tree counts what is used at present.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.workload import Promise
@@ -26,12 +29,16 @@ from fairlead.policy.kueue.sleepers import Sleepers
 from fairlead.policy.kueue.snapshot import Snapshot
 
 
-class InLine(NamedTuple):
+class InLine(Struct, frozen=True, gc=False):
     """One who waits; ``is_preempting``: others give way to it already, by *promise* if known."""
 
     waiting: Waiting
     is_preempting: bool
     promise: Promise | None = None
+
+    def waits_like(self, other: "InLine") -> bool:
+        """Return whether *other* differs in what it was promised at most."""
+        return self.is_preempting == other.is_preempting and self.waiting == other.waiting
 
 
 Known: TypeAlias = Holder | InLine
@@ -69,7 +76,7 @@ class TreeView:
                 return
             self._take_out(before)
         elif before is not None:
-            if isinstance(now, InLine) and before[:2] == now[:2]:
+            if isinstance(now, InLine) and before.waits_like(now):
                 self._known[name] = now
                 self._unsettled.add(now.waiting.queue)
                 return
@@ -145,11 +152,12 @@ class TreeView:
         kind = self.kind_of(waiting)
         if self.sleepers.is_asleep(kind):
             return kind.nominated(waiting, self.snapshot)
-        found, failed = self.nominator.nominate(
+        quick = self.nominator.nominate(
             waiting, kind.shape, is_in_doubt=self.sleepers.is_in_doubt(kind)
         )
+        found = quick.nomination
         if not found.can_proceed():
-            self.sleepers.refuse(kind, found, failed)
+            self.sleepers.refuse(kind, found, quick.failed)
         return found
 
     def waiting(self, name: WorkloadName) -> Waiting:
@@ -171,7 +179,7 @@ class TreeView:
 
     def tell_to_leave(self, holder: Holder) -> None:
         """Let one who has quota be told to leave."""
-        self._see_anew(holder, holder._replace(is_evicted=True))
+        self._see_anew(holder, replace(holder, is_evicted=True))
         self.decided.add(holder.name)
 
     def promise(self, waiting: Waiting, promise: Promise) -> None:
@@ -203,7 +211,7 @@ class TreeView:
             self._used_otherwise(now, is_less=False)
         else:
             self.snapshot.see_anew(before, now)
-            if now.is_evicted and before._replace(is_evicted=True) == now:
+            if now.is_evicted and replace(before, is_evicted=True) == now:
                 self.sleepers.told(now.queue, now.priority)
             else:
                 self._used_otherwise(now, is_less=False)

@@ -14,6 +14,8 @@ the order of giving way, must not leave in its place.
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.classical_order import ClassicalOrder
 from fairlead.policy.kueue.cycle import Order, Turn
@@ -65,7 +67,7 @@ class TurnByTurn(Rounds):
         for turn in kept:
             waiting = turn.nomination.waiting
             if self._may_start_now(turn, spares_all=self._waits_on(turn, leaving)):
-                admitted = turn._replace(outcome="admitted")
+                admitted = replace(turn, outcome="admitted")
                 yield admitted
                 self._promises.pop(waiting.name, None)
                 del self._promised[waiting.name]
