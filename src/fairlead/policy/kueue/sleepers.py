@@ -7,6 +7,7 @@ kind that was refused it is kept what would have to happen before it can be met:
 - a queue or cohort beside it borrows as much as its own side would with it, or more: only from
   there can it take anything. It matters when such a side changes, and when its own side falls.
 
+Who may not ask by its share yet takes from no side, so for it only room and its own queue count.
 Sides are the two children of a cohort through which claimant and holder come. A claim looks alike
 from far away: all kinds that come through one side with the same use are one group there. A change
 stirs those whom it may concern. Who is plainly refused again as things stand then sleeps on. To be
@@ -94,6 +95,7 @@ class Sleepers:
         self._ways_up: dict[tuple[QueueName, int], tuple[bool, bool]] = {}
         self._root = next(name for name, parent in snapshot.parents.items() if parent is None)
         self._ranks = {name: self._tree.rank(name) for name in snapshot.parents}
+        self._at_home: dict[QueueName, dict[Kind, None]] = {}  # who sleeps, by its own queue
         self._groups: dict[QueueName, dict[Hashable, _Group]] = {}  # by side
         self._below: dict[QueueName, list[tuple[Rank, int, _Group]]] = {}  # by cohort
         self._rooms: dict[int, list[_Room]] = {}  # by axis, who needs least first
@@ -126,6 +128,7 @@ class Sleepers:
         if sleeper is None:
             return
         self._give_up_room(sleeper)
+        del self._at_home[kind.queue][kind]
         for group in sleeper.groups:
             del group.kinds[kind]
             if not group.kinds:
@@ -157,7 +160,9 @@ class Sleepers:
         if len(assignment.usage) > len(assignment.need):
             self._relying[kind] = None
         self._wait_for_room(kind, sleeper)
-        self._group(kind, sleeper, assignment.usage, found)
+        self._at_home.setdefault(kind.queue, {})[kind] = None
+        if found.took_any or nomination.waiting.restraint.may_share:
+            self._group(kind, sleeper, assignment.usage, found)
 
     def _room_for(self, kind: Kind, found: FailedSearch) -> tuple[int, int]:
         """Return on which axis how much room is enough, with those who gave way.
@@ -277,10 +282,9 @@ class Sleepers:
         """
         self._hopeful = None
         self._changes += 1
-        for group in self._groups.get(queue, {}).values():
-            for kind in group.kinds:
-                if self._is_concerned(kind, priority):
-                    self._stirred[kind] = None
+        for kind in self._at_home.get(queue, ()):
+            if self._is_concerned(kind, priority):
+                self._stirred[kind] = None
         tree, ranks = self._tree, self._ranks
         for side, cohort in pairwise(self._snapshot.path(queue)):
             before, after = ranks[side], tree.rank(side)
