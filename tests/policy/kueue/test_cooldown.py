@@ -142,6 +142,17 @@ def test_a_policy_that_follows_a_state_wakes_who_has_cooled_down() -> None:
     assert changed == [[], ["c", "a"]]
 
 
+def test_a_policy_that_follows_a_state_wakes_who_is_owed_its_quota_again() -> None:
+    """Early owns 3. X of early gives them free, and others let c of late have them at once."""
+    state = world(OWNED, JOBS.replace("c    late  3    0 ", "x    early 3    9 "))
+    policy, now_ms = KueuePolicy(FAIR), PREEMPTED_MS + MINUTE_MS
+    assert policy.changes(state, now_ms) == []
+    finish(state, "x")
+    add(state, {"name": "c", "queue": "late", "asks": "3", "running": "5"})
+    evicted, _ = policy.changes(state, now_ms)
+    assert (evicted.workload, evicted.reason.code) == ("c", "InCohortReclamation")
+
+
 def test_a_plan_holds_until_somebody_has_cooled_down() -> None:
     state, policy = world(), KueuePolicy(FAIR)
     plans = []
