@@ -347,12 +347,12 @@ crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fra
 
 
 @settings(max_examples=200)
-@given(state=crowded_worlds, chosen=all_settings)
+@given(state=crowded_worlds, chosen=all_settings, few=st.integers(0, 2))
 def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
-    state: ClusterState, chosen: KaiSettings
+    state: ClusterState, chosen: KaiSettings, few: int
 ) -> None:
     """Also where a search ends early because all have had their steps who may help."""
-    with mock.patch.object(victim_search, "MANY_STEPS", 0):
+    with mock.patch.multiple(victim_search, FEW_STEPS=few, MANY_STEPS=0):
         changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(HelpfulNodes, "_is_helpful", return_value=True):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes

@@ -107,6 +107,16 @@ class ClaimRound:
         promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
         return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
 
+    @cached_property
+    def _depends_on_time(self) -> bool:
+        """Whether it may take a look at the clock to line up who could give way.
+
+        Where it is plain beforehand that nobody can help, the outcome is the same at any time.
+        """
+        promised = [queue.preempt_min_runtime_ms for queue in self.state.queues.values()]
+        own_queue = self.settings.preempt_min_runtime_ms > 0 or any(promised)
+        return own_queue if self.action == "preempt" else self._promises_run_time
+
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those who hold something in *queue* and could give way."""
         return self._pool.lowest_priority(queue)
@@ -373,6 +383,7 @@ class ClaimRound:
             note=self.view.record.touch,
             bound_for=claim.bound_for,
             crowds=None if self.tells_why else lambda: self._crowds(claim),
+            looks_first=self._depends_on_time,
         )
         return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
 

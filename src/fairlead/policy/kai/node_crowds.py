@@ -8,6 +8,7 @@ search is in vain before anybody is lined up, and else where it need not look.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import add
 from typing import NamedTuple
 
@@ -145,12 +146,21 @@ class HelpfulNodes:
     """The nodes on which it may help some pods of a claimant that all leave who are there."""
 
     def __init__(
-        self, crowds: Mapping[str, Crowd] | None, may_help: Callable[[Crowd], bool]
+        self,
+        crowds: Callable[[], Mapping[str, Crowd] | None],
+        may_help: Callable[[Crowd], bool],
     ) -> None:
-        """Ask *may_help* of a crowd when it matters, and once. None: any node may help."""
-        self._crowds = crowds
+        """Ask for *crowds*, and *may_help* of each, when it matters, and once.
+
+        None: it is not known who is on which node, so any may help.
+        """
+        self._ask_for_crowds = crowds
         self._may_help = may_help
         self._known: dict[str, bool] = {}
+
+    @cached_property
+    def _crowds(self) -> Mapping[str, Crowd] | None:
+        return self._ask_for_crowds()
 
     def are_known(self) -> bool:
         """Return whether it is known who is on which node."""
