@@ -188,3 +188,14 @@ def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
         assert not policy.changes(state, 100_000)
     assert run.called
     assert not policy.looked_at_the_clock
+
+
+def test_who_fits_already_starts_in_a_reclaim_for_which_nobody_can_be_asked() -> None:
+    """Allocate looks at *big* alone, which wants 16 of 8 GPUs; *small* is due the one it wants."""
+    due = queue(A)
+    state = build([QueueChanged(due), NodeAdded(node("n1"))])
+    for name, gpus in (("big", 16), ("small", 1)):
+        comes, _ = whole_job(name, due.name, {"n1": gpus})
+        state.apply(WorkloadAdded(comes.workload))
+    chosen = KaiSettings(actions=("allocate", "reclaim"), queue_depth=(("allocate", 1),))
+    assert [each.workload for each in KaiPolicy(chosen).changes(state, 0)] == ["small"]
