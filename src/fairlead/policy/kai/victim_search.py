@@ -25,7 +25,7 @@ from fairlead.policy.kai.try_line import TryLine
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_steps import Group, VictimSteps
 
-FEW_STEPS: Final = 4
+FEW_STEPS: Final = 16
 """After so many in vain it is asked which nodes may help. Most searches are over by then."""
 MANY_STEPS: Final = 32
 """After so many it is asked whether more can help, which takes a look at every node."""
