@@ -56,13 +56,19 @@ class ClaimRound:
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self.has_displaced = False  # a claim was met for which others left their places
-        self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
+        self._spared = spared
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
         self._moves: MoveBound | None = None  # None: not known since the last change
         self._movable: dict[Kind, bool] = {}  # for which kinds others may be moved
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
+
+    @cached_property
+    def _pool(self) -> AskablePool:
+        """Those who may be asked; in most cycles nobody is."""
+        view, faithful = self.view, self.settings.faithful
+        return AskablePool(view.pool, view.record, self._spared, asks_all=faithful)
 
     @cached_property
     def _failed(self) -> FailedClaims:
@@ -131,7 +137,7 @@ class ClaimRound:
 
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those who hold something in *queue* and could give way."""
-        return self._pool.lowest_priority(queue)
+        return self.view.pool.lowest_priority(queue)
 
     def run(self) -> None:
         """Let every job that waits claim once, in the order of service."""
@@ -199,7 +205,7 @@ class ClaimRound:
             return self.view.may_anybody_reclaim() and self._may_any_reclaim_be_met()
         if self.action == "consolidation":
             return any(self._may_be_moved_for(kind, each) for kind, each in self._small_enough())
-        lowest = self._pool.lowest_of_all()
+        lowest = self.view.pool.lowest_of_all()
         return lowest is not None and self.view.is_anybody_above(lowest)
 
     def _may_any_reclaim_be_met(self) -> bool:
