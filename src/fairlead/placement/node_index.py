@@ -37,7 +37,7 @@ class NodeIndex:
         self._spread_gpus = spread_gpus
         self._spread_cpus = spread_cpus
         self._rooms: dict[str, NodeRoom] = {}
-        self._offers: dict[str, tuple[Node, Amounts]] = {}
+        self._offers: dict[str, tuple[Node, Amounts, bool]] = {}  # and whether it has GPUs
         self._by_gpu = SortedNodes()
         self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # without GPUs, and with
         self._alike: dict[RoomKey, tuple[NodeRoom, int]] = {}
@@ -140,7 +140,7 @@ class NodeIndex:
         known = self._offers.get(name)
         if known is None or known[0] is not node:
             self._forget(name)  # it may have got GPUs, or lost them
-            known = self._offers[name] = (node, node.offered())
+            known = self._offers[name] = (node, node.offered(), self._has_gpus(node))
         use = self._books.use(name)
         room = node_room(node, known[1], use, self.gpus)
         is_open = has_open_gpus(room, use, self.gpus)
@@ -162,7 +162,7 @@ class NodeIndex:
         self._unsorted.setdefault(name, before)
         self._gpu_later += room.gpu_later - (before.gpu_later if before else 0)
         self._rooms[name] = room
-        if self._has_gpus(node):
+        if known[2]:
             self._by_gpu.put(name, -room.gpu_later if self._spread_gpus else room.gpu_later)
 
     def _forget(self, name: str) -> None:

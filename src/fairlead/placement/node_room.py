@@ -5,6 +5,7 @@ A device that pods share is not there for whole-device pods, however little of i
 """
 
 from collections.abc import Sequence
+from operator import sub
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
@@ -42,13 +43,14 @@ class GpuResources(NamedTuple):
 
     def asked(self, requests: Amounts) -> int:
         """Return how much of GPUs *requests* ask for, in thousandths."""
+        if len(self.kinds) == 1:  # nearly always
+            return requests[self.kinds[0]]
         return sum([requests[at] for at in self.kinds])
 
 
 def node_room(node: Node, offered: Amounts, use: NodeUse, gpus: GpuResources) -> NodeRoom:
     """Return what *use* leaves of what the node *offered*. Cost: resources and shared devices."""
-    idle = [there - held for there, held in zip(offered, use.held, strict=True)]
-    later = idle
+    later = idle = list(map(sub, offered, use.held))
     if any(use.leaving) or any(use.reserved):
         changes = zip(idle, use.leaving, use.reserved, strict=True)
         later = [free + leaving - reserved for free, leaving, reserved in changes]
@@ -60,19 +62,17 @@ def node_room(node: Node, offered: Amounts, use: NodeUse, gpus: GpuResources) ->
             later[gpus.shared] -= DEVICE if held - leaving + reserved else 0
         devices = _device_rooms(use, idle[gpus.shared], later[gpus.shared])
     clipped = _not_negative(later)
-    return NodeRoom(
-        node=node,
-        idle=clipped if later is idle else _not_negative(idle),
-        later=clipped,
-        gpu_later=gpus.asked(clipped) + _free_parts(devices),
-        devices=devices,
-    )
+    idle_now = clipped if later is idle else _not_negative(idle)
+    gpu_later = gpus.asked(clipped) + (_free_parts(devices) if devices else 0)
+    return NodeRoom(node, idle_now, clipped, gpu_later, devices)
 
 
 def has_open_gpus(room: NodeRoom, use: NodeUse, gpus: GpuResources) -> bool:
     """Return whether a GPU of the node is idle, or is being released and promised to nobody."""
     if gpus.asked(room.idle) > 0 or any(each.idle_e9 for each in room.devices):
         return True
+    if room.idle is room.later and not use.devices:
+        return False  # nothing is being released
     freed = sum([use.leaving[at] - use.reserved[at] for at in gpus.kinds])
     return freed > 0 or sum([gone - kept for _, gone, kept in use.devices.values()]) > 0
 
@@ -104,4 +104,6 @@ def _free_parts(devices: tuple[DeviceRoom, ...]) -> int:
 
 
 def _not_negative(amounts: Sequence[int]) -> Amounts:
+    if min(amounts, default=0) >= 0:
+        return tuple(amounts)
     return tuple([amount if amount > 0 else 0 for amount in amounts])

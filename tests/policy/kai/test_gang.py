@@ -3,11 +3,13 @@
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.run import Placed, Run
 from fairlead.model.workload import KaiJob, PodId, PodSet, SubGroup, Workload
 from fairlead.policy.kai.gang import Fullness, Gang
+from tests.model.worlds import workload
 from tests.text_table import rows
 
 Phase = Literal["running", "leaving", "reserved"]
@@ -347,3 +349,14 @@ def test_a_workload_of_no_pod_group_is_one_group() -> None:
         min_count=11,
     )
     assert Gang(plain).next_pods(None) == tuple(PodId(0, ordinal) for ordinal in range(11))
+
+
+def test_a_gang_that_has_all_its_pods_is_broken_if_they_are_too_few() -> None:
+    """It needs two, and has one; nothing more can start."""
+    needy = replace(workload("w", "q"), min_count=2)
+    there = {PodId(0, 0): Placed("n", 0, "running", None)}
+    run = Run(pods=there, reserved={}, charges=(), own_charges={}, flavors=())
+    gang = Gang(needy)
+    assert gang.broken(run) == [("", 1, 2)]
+    assert gang.next_pods(run) == ()
+    assert gang.fullness(run) == Fullness.BELOW

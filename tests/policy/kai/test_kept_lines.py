@@ -1,11 +1,12 @@
 """What is kept from cycle to cycle is what looking at everything anew gives, step by step.
 
-Two departments of three teams, in which jobs come, start, and finish; some have a turn, or are
+Two departments of three teams, in which jobs come, start, move and finish; some have a turn, or are
 spared, in the cycle of one step and not in that of the next.
 """
 
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import product
 from typing import NamedTuple
 
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from fairlead.model.events import (
     WorkloadAdded,
     WorkloadFinished,
     WorkloadStarted,
+    WorkloadStopped,
 )
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
@@ -29,6 +31,7 @@ from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.move_bound import FollowedMoves
 from fairlead.policy.kai.queue_race import Offer, QueueRace
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine
@@ -36,17 +39,19 @@ from fairlead.policy.kai.victim_pool import Candidate
 from tests.policy.kai.random_worlds import build, gpus, queues
 
 TEAMS = [f"t{department}{team}" for department in "ab" for team in "123"]
+NODES = ("n", "m")
 POD = PodId(0, 0)
 
 
 class Step(NamedTuple):
-    """A job that comes, and may run at once; and which of those there are goes, is spared, acts."""
+    """A job that comes, and may run at once; who of all goes, changes nodes, is spared, acts."""
 
     team: str
     gpu: int
     priority: int
     runs: bool
     goes: int | None
+    moves: int | None
     is_spared: int | None
     has_turn: int | None
 
@@ -60,6 +65,7 @@ steps = st.lists(
         priority=st.sampled_from([50, 75]),
         runs=st.booleans(),
         goes=some_job,
+        moves=some_job,
         is_spared=some_job,
         has_turn=some_job,
     ),
@@ -70,7 +76,7 @@ steps = st.lists(
 
 @st.composite
 def empty_worlds(draw: st.DrawFn) -> ClusterState:
-    """Sixteen GPUs, and queues that are due more or less of them."""
+    """Two nodes of sixteen GPUs, and queues that are due more or less of them."""
     names: list[tuple[str, str | None]] = [("da", None), ("db", None)]
     names += [(team, f"d{team[1]}") for team in TEAMS]
     state = build(
@@ -83,7 +89,8 @@ def empty_worlds(draw: st.DrawFn) -> ClusterState:
         )
         for name, parent in names
     )
-    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000), occupied=(0, 0, 0))))
+    for name in NODES:
+        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 16_000), occupied=(0, 0, 0))))
     return state
 
 
@@ -116,6 +123,8 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
         if step.goes is not None:
             state.apply(WorkloadFinished(sorted(state.workloads)[step.goes % len(state.workloads)]))
         running = sorted(state.runs)
+        if step.moves and running:
+            change_nodes(state, running[step.moves % len(running)])
         spared = (
             {(running[step.is_spared % len(running)], POD)} if step.is_spared and running else set()
         )
@@ -127,6 +136,14 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
         check_first_to_leave(state, followed, pool)
         check_priorities(state, followed)
         check_reclaimers(state, followed)
+
+
+def change_nodes(state: ClusterState, name: WorkloadName) -> None:
+    """Let a job run on the other node, with all else as it was."""
+    placed = state.runs[name].pods[POD]
+    there = (Placement(POD, NODES[placed.node == NODES[0]]),)
+    state.apply(WorkloadStopped(workload=name, pods=(POD,)))
+    state.apply(WorkloadStarted(workload=name, placements=there, at_ms=placed.started_ms))
 
 
 def check_first_to_leave(state: ClusterState, followed: FollowedState, pool: AskablePool) -> None:
@@ -141,6 +158,15 @@ def check_first_to_leave(state: ClusterState, followed: FollowedState, pool: Ask
     for most in (None, 2):
         found = followed.first_to_leave.first(most, division, pool)
         assert [each.job for each in found] == popped[:most]
+        check_moves(state, followed, found)
+
+
+def check_moves(state: ClusterState, followed: FollowedState, first: list[Candidate]) -> None:
+    kept, fresh = followed.moves.bound(first), FollowedMoves(state, followed.finder).bound(first)
+    bases = set[str](), {NODES[0]}, {NODES[1]}, {*NODES}
+    for gpu, count, base in product([1000, 8000], [1, 2, 4], bases):
+        asked = [(0, 0, gpu)] * count
+        assert kept.allows(asked, base) == fresh.allows(asked, base)
 
 
 def check_priorities(state: ClusterState, followed: FollowedState) -> None:
@@ -187,7 +213,8 @@ def three_queues() -> ClusterState:
 def come(
     state: ClusterState, name: str, gpu: int = 1000, *, runs: bool, preemptible: bool = True
 ) -> None:
-    step = Step(name[0], gpu, 50, runs=runs, goes=None, is_spared=None, has_turn=None)
+    nobody = dict.fromkeys(("goes", "moves", "is_spared", "has_turn"))
+    step = Step(name[0], gpu, 50, runs=runs, **nobody)
     state.apply(WorkloadAdded(replace(job(name, step), preemptible=preemptible)))
     if runs:
         place = (Placement(POD, "n"),)

@@ -5,6 +5,9 @@ Jobs, with their nodes and GPUs:  queue a: *one* n1 2, *gang* n1 1 and n2 3.  qu
 
 from collections.abc import Mapping
 from decimal import Decimal
+from unittest import mock
+
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
@@ -22,8 +25,10 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodId, PodSet, Workload
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.node_crowds import Crowd, HelpfulNodes
+from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_pool import Entry
+from fairlead.policy.kai.victim_search import VictimSearch
 from tests.policy.kai.random_worlds import build
 
 A, B = QueueName("a"), QueueName("b")
@@ -31,7 +36,7 @@ A, B = QueueName("a"), QueueName("b")
 
 def whole_job(
     name: str, queue: QueueName, places: dict[str, int], share: GpuShare | None = None
-) -> list[WorkloadAdded | WorkloadStarted]:
+) -> tuple[WorkloadAdded, WorkloadStarted]:
     """Return that a job comes, with a pod of so many GPUs on each node, and starts."""
     sets = tuple(
         PodSet(name=node, count=1, min_count=1, requests=(0, 0, 1000 * gpus), gpu_share=share)
@@ -48,7 +53,7 @@ def whole_job(
     )
     placements = tuple(Placement(PodId(at, 0), node) for at, node in enumerate(places))
     started = WorkloadStarted(workload=workload.name, placements=placements, at_ms=0)
-    return [WorkloadAdded(workload), started]
+    return WorkloadAdded(workload), started
 
 
 def queue(name: QueueName) -> Queue:
@@ -142,7 +147,7 @@ def test_a_node_is_asked_about_once() -> None:
         asked.append(crowd)
         return crowd is crowds["n2"]
 
-    helpful = HelpfulNodes(crowds, may_help)
+    helpful = HelpfulNodes(lambda: crowds, may_help)
     assert not helpful.is_any_of(["n1"])
     assert helpful.are_any()
     assert helpful.is_any_of(["n1", "n2"])
@@ -151,7 +156,46 @@ def test_a_node_is_asked_about_once() -> None:
 
 
 def test_any_node_may_help_where_nobody_knows_who_is_there() -> None:
-    helpful = HelpfulNodes(None, lambda _: False)
+    helpful = HelpfulNodes(lambda: None, lambda _: False)
     assert helpful.are_any()
     assert helpful.is_any_of(["n1"])
     assert not helpful.are_known()
+
+
+def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
+    """Queue a may run for 200 s, and 100 have passed; but nobody gains 8 of a node from its 4.
+
+    n1: gang 4, fixed 4.  n2: gang 4, fixed 4.  *big* of b wants 8 on one node and is due 8.
+    """
+    half = {"n1": 4, "n2": 4}
+    fixed, starts = whole_job("fixed", A, half)
+    wanted, _ = whole_job("big", B, {"n1": 8})
+    nothing, due = (None, None, 0), (None, None, 8000)
+    state = build(
+        [
+            QueueChanged(replace(queue(A), guaranteed=nothing, reclaim_min_runtime_ms=200_000)),
+            QueueChanged(replace(queue(B), guaranteed=due)),
+            *[NodeAdded(node(name)) for name in ("n1", "n2")],
+            WorkloadAdded(replace(fixed.workload, preemptible=False)),
+            starts,
+            *whole_job("gang", A, half),
+            WorkloadAdded(wanted.workload),
+        ]
+    )
+    policy = KaiPolicy(KaiSettings(actions=("reclaim",)))
+    run = mock.create_autospec(VictimSearch.run, side_effect=VictimSearch.run)
+    with mock.patch.object(VictimSearch, "run", run):
+        assert not policy.changes(state, 100_000)
+    assert run.called
+    assert not policy.looked_at_the_clock
+
+
+def test_who_fits_already_starts_in_a_reclaim_for_which_nobody_can_be_asked() -> None:
+    """Allocate looks at *big* alone, which wants 16 of 8 GPUs; *small* is due the one it wants."""
+    due = queue(A)
+    state = build([QueueChanged(due), NodeAdded(node("n1"))])
+    for name, gpus in (("big", 16), ("small", 1)):
+        comes, _ = whole_job(name, due.name, {"n1": gpus})
+        state.apply(WorkloadAdded(comes.workload))
+    chosen = KaiSettings(actions=("allocate", "reclaim"), queue_depth=(("allocate", 1),))
+    assert [each.workload for each in KaiPolicy(chosen).changes(state, 0)] == ["small"]

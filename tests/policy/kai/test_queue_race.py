@@ -201,3 +201,36 @@ def test_departments_meet_before_their_teams_do() -> None:
 def test_without_queues_or_jobs_nobody_leads() -> None:
     assert Race(state_with()).leader() is None
     assert Race(state_with(queue("a"), queue("b"))).leader() is None
+
+
+def test_a_leaf_that_was_alone_meets_who_comes_with_what_it_holds_by_then() -> None:
+    """A is due 3 devices and b 1; once a holds 2, each would be full with its next, and b has 0."""
+    state = state_with(node("n", cpu=8000, gpu=8000), queue("a"), queue("b"))
+    for name in ("a1", "a2", "a3", "b1"):
+        state.apply(WorkloadAdded(workload(name, name[0])))
+    race = Race(state)
+    a, b = map(QueueName, "ab")
+    offer, course = race.jobs.next_request, RaceCourse(state, race.numbers)
+    race.race = alone = QueueRace(state, course, race.numbers, offer, [a])
+    assert alone.leader() == a
+    race.let_first_start(a)
+    race.let_first_start(a)
+    assert alone.leader() == a
+    assert alone.standing(a) == standing(race.numbers[a], race.jobs.next_request(a) or ())
+    other = QueueRace(state, course, race.numbers, offer, [a])
+    other.renew(b)
+    assert other.leader() == b
+    race.race = other
+    for leaf in (b, a):
+        assert other.leader() == leaf
+        race.let_first_go(leaf)
+    assert other.leader() is None
+
+
+def test_a_leaf_that_is_alone_leads_until_it_offers_nothing() -> None:
+    state = state_with(node("n", cpu=8000, gpu=8000), queue("a"), queue("b"))
+    state.apply(WorkloadAdded(workload("a1", "a")))
+    race = Race(state)
+    assert race.leader() == "a"
+    race.let_first_start(QueueName("a"))
+    assert race.leader() is None

@@ -13,7 +13,7 @@ from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
 from fairlead.model.node import Node
-from fairlead.model.plan import Decision
+from fairlead.model.plan import Decision, Plan
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
@@ -347,12 +347,12 @@ crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fra
 
 
 @settings(max_examples=200)
-@given(state=crowded_worlds, chosen=all_settings)
+@given(state=crowded_worlds, chosen=all_settings, few=st.integers(0, 2))
 def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
-    state: ClusterState, chosen: KaiSettings
+    state: ClusterState, chosen: KaiSettings, few: int
 ) -> None:
     """Also where a search ends early because all have had their steps who may help."""
-    with mock.patch.object(victim_search, "MANY_STEPS", 0):
+    with mock.patch.multiple(victim_search, FEW_STEPS=few, MANY_STEPS=0):
         changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(HelpfulNodes, "_is_helpful", return_value=True):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
@@ -389,3 +389,17 @@ def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
     changes = KaiPolicy(chosen).changes(state, NOW_MS)
     with mock.patch.object(ClaimRound, "_may_pass_over", new=False):
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+
+
+@settings(max_examples=200)
+@given(state=backlogs(), chosen=all_settings)
+def test_reclaims_that_are_not_even_lined_up_would_have_come_to_nothing(
+    state: ClusterState, chosen: KaiSettings
+) -> None:
+    """Plan twice, so that what is kept from the first time is asked as well."""
+    policy, plain = KaiPolicy(chosen), KaiPolicy(chosen)
+    for now_ms in (NOW_MS, NOW_MS + 1000):
+        changes = policy.changes(state, now_ms)
+        with mock.patch.object(ClaimRound, "_may_any_reclaim_be_met", return_value=True):
+            assert plain.changes(state, now_ms) == changes
+        apply(state, Plan(taken_ms=now_ms, decisions=tuple(changes)))

@@ -51,14 +51,6 @@ class AskablePool:
             return frozenset()
         return self._record.touched_queues() | self._pool.queues_of(self._with_spared)
 
-    def lowest_priority(self, queue: QueueName) -> int | None:
-        """Return the lowest priority in a leaf, of all in the pool; None if nobody is there."""
-        return self._pool.lowest_priority(queue)
-
-    def lowest_of_all(self) -> int | None:
-        """Return the lowest priority in any leaf, of all in the pool; None if nobody is there."""
-        return self._pool.lowest_of_all()
-
     def entry(self, candidate: Candidate) -> Entry:
         """Return a candidate with its place in the order of service, by the pods it still has."""
         return self._pool.entry(candidate)

@@ -15,7 +15,7 @@ from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.reclaim_gate import may_reclaim
 from fairlead.policy.kai.shares import KaiShare
-from fairlead.policy.kai.waiting_lines import Kinds, WaitingLines
+from fairlead.policy.kai.waiting_lines import Kinds, QueueLine, WaitingLines
 
 
 class ClaimHopes:
@@ -96,6 +96,11 @@ class ReclaimKinds:
             else:
                 self._open.discard(queue)
         return bool(self._open)
+
+    def open_lines(self, lines: WaitingLines) -> list[tuple[QueueName, QueueLine]]:
+        """Return the queues that were found open when it was last asked, with who waits there."""
+        known = lines.all()
+        return [(queue, known[queue]) for queue in self._open]
 
     def of(
         self, share: KaiShare, kinds: Kinds, request_of: Callable[[Kind], Amounts]

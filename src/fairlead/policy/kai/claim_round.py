@@ -4,11 +4,12 @@ A claim is met from room that is there already, or by a search for victims; or i
 stopped it.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
+from operator import gt
 from typing import Final, TypeAlias
 
-from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import PodId
@@ -27,6 +28,7 @@ from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.node_crowds import Crowd
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
+from fairlead.policy.kai.reclaim_judge import allocated_now
 from fairlead.policy.kai.start_job import unsupported_constraint
 from fairlead.policy.kai.try_line import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victim_line import VICTIM_RULES, HoldRace, VictimLine
@@ -54,12 +56,19 @@ class ClaimRound:
         self.leaves = view.leaves
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self.has_displaced = False  # a claim was met for which others left their places
-        self._pool = AskablePool(view.pool, view.record, spared, asks_all=view.settings.faithful)
+        self._spared = spared
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
+        self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
         self._moves: MoveBound | None = None  # None: not known since the last change
         self._movable: dict[Kind, bool] = {}  # for which kinds others may be moved
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
+
+    @cached_property
+    def _pool(self) -> AskablePool:
+        """Those who may be asked; in most cycles nobody is."""
+        view, faithful = self.view, self.settings.faithful
+        return AskablePool(view.pool, view.record, self._spared, asks_all=faithful)
 
     @cached_property
     def _failed(self) -> FailedClaims:
@@ -85,10 +94,19 @@ class ClaimRound:
         state, beyond = self.state, set()
         for name, share in self.shares.items():  # parents before children
             held, queue = state.sums[name].allocated, state.queues[name]
-            bounds = zip(held, queue.guaranteed, share.allocatable, strict=True)
-            if queue.parent in beyond or any(_is_over(*each) for each in bounds):
+            if (
+                queue.parent in beyond
+                or _is_over(held, queue.guaranteed)
+                or _is_over(held, share.allocatable)
+            ):
                 beyond.add(name)
         return {name: None for name in self.leaves if name in beyond}.keys()
+
+    def allocated(self) -> Mapping[QueueName, Amounts]:
+        """Return what every queue holds now. Cost: nothing until the state changes."""
+        if self._allocated is None or self._allocated[0] != self.state.moment:
+            self._allocated = self.state.moment, allocated_now(self.state)
+        return self._allocated[1]
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
@@ -107,9 +125,19 @@ class ClaimRound:
         promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
         return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
 
+    @cached_property
+    def _depends_on_time(self) -> bool:
+        """Whether it may take a look at the clock to line up who could give way.
+
+        Where it is plain beforehand that nobody can help, the outcome is the same at any time.
+        """
+        promised = [queue.preempt_min_runtime_ms for queue in self.state.queues.values()]
+        own_queue = self.settings.preempt_min_runtime_ms > 0 or any(promised)
+        return own_queue if self.action == "preempt" else self._promises_run_time
+
     def lowest_priority(self, queue: QueueName) -> int | None:
         """Return the lowest priority of those who hold something in *queue* and could give way."""
-        return self._pool.lowest_priority(queue)
+        return self.view.pool.lowest_priority(queue)
 
     def run(self) -> None:
         """Let every job that waits claim once, in the order of service."""
@@ -174,11 +202,27 @@ class ClaimRound:
     def _may_any_kind_claim(self) -> bool:
         """Return whether the claims of any kind may be met, as far as a look at each kind tells."""
         if self.action == "reclaim":
-            return self.view.may_anybody_reclaim()
+            return self.view.may_anybody_reclaim() and self._may_any_reclaim_be_met()
         if self.action == "consolidation":
             return any(self._may_be_moved_for(kind, each) for kind, each in self._small_enough())
-        lowest = self._pool.lowest_of_all()
+        lowest = self.view.pool.lowest_of_all()
         return lowest is not None and self.view.is_anybody_above(lowest)
+
+    def _may_any_reclaim_be_met(self) -> bool:
+        """Return whether not all who may reclaim do so plainly in vain.
+
+        What holds of one of a kind in a queue holds of all of them.
+        """
+        return bool(self.view.away) or not all(
+            self._reclaims_in_vain(kind, one) for kind, one in self.view.who_may_reclaim()
+        )
+
+    def _reclaims_in_vain(self, kind: Kind, one: KindTally) -> bool:
+        """Return whether there is plainly no room for a kind, and too little that others lose."""
+        if kind not in self.view.hopeless.all():
+            return False
+        claim = Claim(self, self.action, one.job, self.view.request(kind))
+        return not claim.has_anybody_to_ask() or self._is_too_little_held(claim, one.pods)
 
     def _small_enough(self) -> list[tuple[Kind, KindTally]]:
         """Return the kinds of those who wait that ask for no more GPUs than are free in all.
@@ -373,6 +417,7 @@ class ClaimRound:
             note=self.view.record.touch,
             bound_for=claim.bound_for,
             crowds=None if self.tells_why else lambda: self._crowds(claim),
+            looks_first=self._depends_on_time,
         )
         return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
 
@@ -433,9 +478,10 @@ class ClaimRound:
         return LineOfThoseConcerned(self.view, claimant)
 
 
-def _is_over(held: int, *bounds: int | None) -> bool:
-    """Return whether more is held than one of *bounds* allows; None: all is allowed."""
-    return any(bound is not None and held > bound for bound in bounds)
+def _is_over(held: Sequence[int], most: Limits) -> bool:
+    """Return whether more is held of anything than *most* allows; None: all is allowed."""
+    bounds = [each if bound is None else bound for each, bound in zip(held, most, strict=True)]
+    return any(map(gt, held, bounds))
 
 
 def _leaving(tried: Tried) -> tuple[WorkloadName, ...]:

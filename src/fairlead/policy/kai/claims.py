@@ -6,7 +6,7 @@ end. *Consolidation* moves preemptible pods so that fragments become whole; nobo
 jobs of a queue go before its less important ones.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -26,7 +26,7 @@ from fairlead.policy.kai.min_runtime import (
 )
 from fairlead.policy.kai.place_balance import PlaceBalance
 from fairlead.policy.kai.reclaim_gate import may_reclaim
-from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, Verdict, allocated_now
+from fairlead.policy.kai.reclaim_judge import Reclaimer, ReclaimJudge, Verdict
 from fairlead.policy.kai.reclaim_losses import Loss, in_pieces, losses_of
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
@@ -72,6 +72,9 @@ class ClaimWorld(Protocol):
 
     def might_lose(self) -> Set[QueueName]:
         """Return the leaves of which anybody at all might be asked to give something back."""
+
+    def allocated(self) -> Mapping[QueueName, Amounts]:
+        """Return what every queue holds now, apart from the state and whatever becomes of it."""
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
@@ -189,9 +192,9 @@ class Claim:
         return self._judge_of_request(self.request)
 
     @cached_property
-    def _allocated(self) -> dict[QueueName, Amounts]:
+    def _allocated(self) -> Mapping[QueueName, Amounts]:
         """What queues held when the search began, which is when it first asks for a judge."""
-        return allocated_now(self.world.state)
+        return self.world.allocated()
 
     def judge_for(self, pods: Sequence[PodId]) -> Judge:
         """Return the judge of what is done for the first *pods* of the claimant."""

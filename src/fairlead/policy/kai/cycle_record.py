@@ -18,7 +18,8 @@ from fairlead.model.workload import PodId
 
 Fate: TypeAlias = Literal["evict", "move", "reserve", "start"]
 TAKEN_AGAIN: Final = "TakenAgain"
-_ORDER: dict[Fate, int] = {"evict": 0, "move": 1, "reserve": 2, "start": 3}
+_FATES: Final[tuple[Fate, ...]] = ("evict", "move", "reserve", "start")
+_ORDER: Final[dict[Fate, int]] = {fate: number for number, fate in enumerate(_FATES)}
 
 
 class Act(NamedTuple):
@@ -100,14 +101,15 @@ class CycleRecord:
         What of a job waits is told after what was done for its other pods; not at all without
         *tells_why*.
         """
+        if not self._last and not tells_why:
+            return []  # as in most cycles
         fates: dict[tuple[int, int, WorkloadName], list[PodId]] = {}
-        names: dict[int, Fate] = {number: fate for fate, number in _ORDER.items()}
         for (job, pod), number in self._last.items():
             fate = self._fate((job, pod))
             if fate is not None:
                 fates.setdefault((number, _ORDER[fate], job), []).append(pod)
         made: list[tuple[tuple[int, int], Decision]] = [
-            ((number, order), self._decision(names[order], job, sorted(pods), self._acts[number]))
+            ((number, order), self._decision(_FATES[order], job, sorted(pods), self._acts[number]))
             for (number, order, job), pods in sorted(fates.items())
         ]
         waits = (*self._waiting(), *self._undone()) if tells_why else ()

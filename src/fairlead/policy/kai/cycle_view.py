@@ -4,7 +4,7 @@ The fair shares are those of the beginning and stay; what queues hold moves with
 starts or gives way.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -137,6 +137,16 @@ class CycleView:
         """Return whether the gate of reclaim lets anybody pass, as far as that is plain."""
         kinds, lines = self._followed.reclaim_kinds, self._followed.lines
         return bool(self.away) or kinds.are_any_open(self._divided(), lines)
+
+    def who_may_reclaim(self) -> Iterator[tuple[Kind, KindTally]]:
+        """Yield the kinds that may reclaim, queue by queue, each with one who is of it."""
+        followed, shares = self._followed, self._divided().shares
+        lines = followed.lines
+        for queue, line in followed.reclaim_kinds.open_lines(lines):
+            for kind in followed.reclaim_kinds.of(shares[queue], line.kinds, lines.request):
+                keys = line.kinds[kind]
+                job = keys[0][-1]
+                yield kind, KindTally(len(keys), job, line.places[job].pods)
 
     def kinds_that_may_reclaim(self, queue: QueueName, kinds: Kinds) -> list[Kind]:
         """Return which of *kinds* may reclaim in a queue."""

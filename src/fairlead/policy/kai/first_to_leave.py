@@ -6,7 +6,7 @@ the queues above them give up, one job after the other, is a line for each queue
 its children as far as anybody has looked; a queue keeps it for as long as nothing in it changed.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from operator import add
 from typing import NamedTuple, Protocol
 
@@ -59,16 +59,39 @@ class _LeafLine:
         return known[place]
 
 
+class _Heads:
+    """The children of a queue with who of each is first, before anybody has given way."""
+
+    def __init__(self, size: int) -> None:
+        self.lines: list[_Line | None] = [None] * size  # at their places on the course
+        self.first: list[Leaving | None] = [None] * size
+        self.bracket: KnockOut[Standing] = KnockOut(size, _BEFORE)
+
+    def renew(self, lines: Iterable[_Line]) -> bool:
+        """Let children stand with these *lines*; returns whether any is another than before.
+
+        Cost: a glance at each, and a few meetings for those that are others.
+        """
+        is_any_new = False
+        for place, line in enumerate(lines):
+            if self.lines[place] is not line:
+                self.lines[place] = line
+                first = self.first[place] = line.at(0)
+                self.bracket.enter(place, None if first is None else first.standing)
+                is_any_new = True
+        return is_any_new
+
+
 class _InnerLine:
     """The line of a queue with children, who meet anew after each that gives way."""
 
-    def __init__(self, own: QueueNumbers | None, children: Sequence[_Line]) -> None:
-        """Take in *children* at their places on the course. *own* is None for the top level."""
+    def __init__(self, own: QueueNumbers | None, heads: _Heads) -> None:
+        """Begin with the *heads* of the children. *own* is None for the top level."""
         self._own = own
-        self._children = children
-        self._taken = [0] * len(children)  # how many of each have given way
-        self._bracket: KnockOut[Standing] = KnockOut(len(children), _BEFORE)
-        self._bracket.enter_all([self._standing(place) for place in range(len(children))])
+        self._children = heads.lines.copy()
+        self._next = heads.first.copy()  # of each child
+        self._taken = [0] * len(self._next)  # how many of each have given way
+        self._bracket = heads.bracket.copy()
         self._known: list[Leaving] = []
 
     def at(self, place: int) -> Leaving | None:
@@ -82,29 +105,24 @@ class _InnerLine:
 
     def _take_from(self, place: int) -> Leaving:
         """Let the next of a child give way."""
-        leaving = self._next_of(place)
+        child, leaving = self._children[place], self._next[place]
+        assert child is not None, "a child won that never entered"
         assert leaving is not None, "a child won that has nobody"
         self._taken[place] += 1
-        self._bracket.enter(place, self._standing(place))
+        following = self._next[place] = child.at(self._taken[place])
+        self._bracket.enter(place, None if following is None else following.standing)
         if self._own is None:
             return leaving
-        return leaving._replace(standing=_STAND(self._own, leaving.offer))
-
-    def _standing(self, place: int) -> Standing | None:
-        leaving = self._next_of(place)
-        return None if leaving is None else leaving.standing
-
-    def _next_of(self, place: int) -> Leaving | None:
-        return self._children[place].at(self._taken[place])
+        return Leaving(leaving.candidate, leaving.offer, _STAND(self._own, leaving.offer))
 
 
 class _Known(NamedTuple):
-    """The line of a queue, and all that it was made from."""
+    """The line of a queue, and all that it was made from but for its children."""
 
     line: _Line
     own: QueueNumbers
     held: list[int]
-    source: Sequence[object]  # the line of a leaf in the pool, or those of the children
+    source: Sequence[Entry]  # the line of a leaf in the pool
 
 
 class FirstToLeave:
@@ -118,7 +136,8 @@ class FirstToLeave:
         self._special: Set[QueueName] = frozenset()  # whose lines were not those of the pool
         self._known: dict[QueueName, _Known] = {}
         self._places: dict[QueueName, int] = {}  # parents before children
-        self._top = _InnerLine(None, ())
+        self._heads: dict[QueueName | None, _Heads] = {}  # of queues with children, and of the top
+        self._top = _InnerLine(None, _Heads(0))
         self._first: dict[int | None, list[Candidate]] = {}  # of the top, by how many
 
     def first(
@@ -133,8 +152,7 @@ class FirstToLeave:
         changed = self._changed(division, pool)
         names = {above for name in changed for above in self._state.path(name)}
         if self._make_anew(names, division, pool):
-            top = division.course.names.get(None, ())
-            self._top = _InnerLine(None, [self._known[name].line for name in top])
+            self._top = _InnerLine(None, self._heads[None])
             self._first.clear()
         if most not in self._first:
             self._first[most] = self._taken(most)
@@ -148,6 +166,10 @@ class FirstToLeave:
         if division.course is not self._course:
             self._course = division.course
             self._known.clear()
+            self._top = _InnerLine(None, _Heads(0))
+            self._first.clear()
+            children = {None: (), **division.course.names}
+            self._heads = {name: _Heads(len(those)) for name, those in children.items()}
             self._places = {name: place for place, name in enumerate(division.numbers)}
             return self._places.keys()
         return {*log.since(held), *due.since(was_due), *before, *self._special}
@@ -156,26 +178,28 @@ class FirstToLeave:
         self, names: Set[QueueName], division: FollowedShares, pool: AskablePool
     ) -> bool:
         """Make those lines of queues anew that are others now; return whether any is."""
-        children, places, known = division.course.names, self._places, self._known
-        is_any_new = False
+        places, known, heads = self._places, self._known, self._heads
         for name in sorted(names & places.keys(), key=places.__getitem__, reverse=True):
             own, before = division.numbers[name], known.get(name)
-            source: Sequence[object]
-            if name in children:
-                source = [known[child].line for child in children[name]]
-            else:
-                source = pool.line(name)
-            is_same = before is not None and before.own is own and before.held == own.allocated
-            if before is not None and is_same and before.source == source:
+            source = () if name in heads else pool.line(name)
+            is_other = name in heads and self._renew(name, division.course)
+            if (
+                not is_other
+                and before is not None
+                and before.own is own
+                and before.held == own.allocated
+                and before.source == source
+            ):
                 continue
-            is_any_new = True
-            line: _Line
-            if name in children:
-                line = _InnerLine(own, [known[child].line for child in children[name]])
-            else:
-                line = _LeafLine(own, pool.line(name))
+            own_heads = heads.get(name)
+            line = _InnerLine(own, own_heads) if own_heads else _LeafLine(own, source)
             known[name] = _Known(line, own, [*own.allocated], source)
-        return is_any_new
+        return self._renew(None, division.course)
+
+    def _renew(self, name: QueueName | None, course: RaceCourse) -> bool:
+        """Let the children of a queue, or all at the top, stand with the lines that they have."""
+        children = course.names.get(name, ())
+        return self._heads[name].renew([self._known[child].line for child in children])
 
     def _taken(self, most: int | None) -> list[Candidate]:
         found: list[Candidate] = []

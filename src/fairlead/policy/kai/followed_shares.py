@@ -44,6 +44,7 @@ class FollowedShares:
         """Which of them are due something else than before."""
         self._state = state
         self._k = k
+        self._units = whole_units(state)
         self._layout: int | None = None  # the moment; None: nothing was divided
         self._total: Amounts = ()
         self._usage = state.usage
@@ -73,9 +74,11 @@ class FollowedShares:
         self._fair |= entitled
         changed = {*requested, *entitled}
         for name in map(QueueName, changed) if is_as_large else self._sums:  # in order at first
-            share = self.shares[name] = kai_share(state, name, self._fair[name])
+            before = self.shares.get(name)
+            asked = requested.get(name, None if before is None else before.requested)
+            share = self.shares[name] = kai_share(state, name, self._fair[name], asked)
             if name in entitled or not is_as_large:
-                self.numbers[name] = queue_numbers(state, share, total)
+                self.numbers[name] = queue_numbers(state, share, total, self._units)
                 self.entitled.touch(name)
         self._total = total
 
@@ -90,7 +93,7 @@ class FollowedShares:
         self._sums = {name: self._sums_of(name) for name in names}
         self._places = {name: place for place, name in enumerate(names)}
         self._seen = self.changes.log().moment
-        self._division = KeptShares(tree, state.total(), units=whole_units(state))
+        self._division = KeptShares(tree, state.total(), units=self._units)
         self._fair = self._division.shares()
         self.course = RaceCourse(state, names)
         self.shares.clear()

@@ -35,12 +35,15 @@ class Fullness(IntEnum):
 class Gang:
     """The groups of one job, which stay the same for as long as its workload does."""
 
-    __slots__ = ("_choice", "_first_pods", "groups")
+    __slots__ = ("_choice", "_first_pods", "_fullness_at_first", "_has_enough", "_pods", "groups")
 
     def __init__(self, workload: Workload) -> None:
         """Sort the pods of *workload* that may start into its groups."""
         self.groups, self._choice = _groups(workload)
+        self._pods = frozenset([pod for group in self.groups for pod in group.pods])
+        self._has_enough = all(len(group.pods) >= group.minimum for group in self.groups)
         self._first_pods: tuple[PodId, ...] | None = None  # None: nobody asked
+        self._fullness_at_first: Fullness | None = None  # the same
 
     def next_pods(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
         """Return the pods that would start next, given what has a place; none: the job waits.
@@ -50,6 +53,8 @@ class Gang:
         the groups that are needed before the others. Pods that are *away* do not wait. Cost: a look
         at each pod; for a job that has nothing, once.
         """
+        if run is not None and self._pods <= run.pods.keys():
+            return ()  # as most jobs have it that have anything
         if run is not None or away:
             return self._next_pods(run, away)
         if self._first_pods is None:
@@ -82,7 +87,17 @@ class Gang:
         return sum([group.minimum for group in self.groups])
 
     def fullness(self, run: Run | None) -> Fullness:
-        """Return whether the pods that have a place are fewer or more than the minimums."""
+        """Return whether the pods that have a place are fewer or more than the minimums.
+
+        Cost: a look at each pod; for a job that has nothing, once.
+        """
+        if run is not None:
+            return self._fullness(run)
+        if self._fullness_at_first is None:
+            self._fullness_at_first = self._fullness(None)
+        return self._fullness_at_first
+
+    def _fullness(self, run: Run | None) -> Fullness:
         counts = self._counts(run)
         needed = self._needed(counts)
         if any(self._lacking(counts, needed)):
@@ -111,7 +126,10 @@ class Gang:
         Each with its name, the number of its pods that have a place, those included that are to
         leave, and its minimum.
         """
-        counts = [sum([pod in run.pods for pod in group.pods]) for group in self.groups]
+        there = run.pods.keys()
+        if self._has_enough and self._pods <= there:
+            return []
+        counts = [len(there & group.pods) for group in self.groups]
         needed = [(self.groups[at], counts[at]) for at in self._needed(counts)]
         return [(g.name, count, g.minimum) for g, count in needed if count < g.minimum]
 
@@ -148,7 +166,7 @@ class Gang:
         if run is None:
             return [0] * len(self.groups)
         held = {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
-        return [sum([pod in held for pod in group.pods]) for group in self.groups]
+        return [len(held.intersection(group.pods)) for group in self.groups]
 
     def _needed(self, counts: list[int]) -> Sequence[int]:
         """Return the places of the groups that must have their minimum."""

@@ -5,7 +5,6 @@ glance at each kind of job, and the turns need not be taken once nobody is left 
 For whom there was no room in one cycle there is none in the next, until a node has more.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Set
 
 from fairlead.model.axes import WorkloadName
@@ -56,9 +55,9 @@ class Hopes:
         self._starter = starter
         self._hopeless = hopeless
         self._tally = tally
-        self._more: Counter[Kind] = Counter()  # than these; fewer: below 0
+        self._more: dict[Kind, int] = {}  # than these; fewer: below 0
         self._new: dict[Kind, tuple[WorkloadName, tuple[PodId, ...]]] = {}  # one of each other kind
-        self._open = set(tally.keys() - hopeless.all())
+        self._open = tally.keys() - hopeless.all()
         self._look_again()
 
     def are_left(self) -> bool:
@@ -76,7 +75,7 @@ class Hopes:
 
         It was of that *kind* before. *jobs* know what it would start next.
         """
-        self._more[kind] -= 1
+        self._more[kind] = self._more.get(kind, 0) - 1
         if not self._count(kind):
             self._open.discard(kind)
         if is_placed:
@@ -86,10 +85,10 @@ class Hopes:
 
     def _count(self, kind: Kind) -> int:
         known = self._tally.get(kind)
-        return self._more[kind] + (0 if known is None else known.size)
+        return self._more.get(kind, 0) + (0 if known is None else known.size)
 
     def _join(self, kind: Kind, job: WorkloadName, pods: tuple[PodId, ...]) -> None:
-        self._more[kind] += 1
+        self._more[kind] = self._more.get(kind, 0) + 1
         if kind not in self._tally:
             self._new.setdefault(kind, (job, pods))
         self._open.add(kind)

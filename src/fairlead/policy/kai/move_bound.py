@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import add
 from typing import NamedTuple
 
-from fairlead.model.axes import Amounts
+from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_room import NodeRoom
@@ -89,6 +89,7 @@ class FollowedMoves:
         self._state = state
         self._finder = finder
         self._known: tuple[int, Sequence[Candidate], MoveBound] | None = None
+        self._leavers: dict[WorkloadName, tuple[Candidate, Sequence[Leaver] | None]] = {}
 
     def bound(self, first: Sequence[Candidate]) -> MoveBound:
         """Return the bound for now, if these are the *first* to leave, the same for all claimants.
@@ -99,24 +100,35 @@ class FollowedMoves:
         version = self._finder.version()
         known = self._known
         if known is None or known[0] != version or known[1] is not first:
-            bound = MoveBound(self._finder.rooms(), self._leavers(first))
+            bound = MoveBound(self._finder.rooms(), self._all_leavers(first))
             known = self._known = version, first, bound
         return known[2]
 
-    def _leavers(self, first: Iterable[Candidate]) -> list[Leaver] | None:
+    def _all_leavers(self, first: Iterable[Candidate]) -> list[Leaver] | None:
         """Return all pods of those who leave first.
 
         None where some give up one pod after the other: whom else it asks depends on how far.
         """
-        finder, workloads = self._finder, self._state.workloads
         leavers: list[Leaver] = []
         for candidate in first:
-            if len(candidate.first_to_go()) < len(candidate.pods):
+            known = self._leavers.get(candidate.job)
+            if known is None or known[0] is not candidate:
+                if len(self._leavers) > 2 * len(self._state.workloads):  # most of them have gone
+                    self._leavers.clear()
+                known = self._leavers[candidate.job] = candidate, self._leavers_of(candidate)
+            if known[1] is None:
                 return None
-            sets = workloads[candidate.job].pod_sets
-            for pod, node in candidate.nodes.items():
-                held = sets[pod.pod_set]
-                if node is not None:
-                    freed, asked = finder.at_most_freed(held), finder.besides_shares(held)
-                    leavers.append(Leaver(node, freed, asked))
+            leavers += known[1]
         return leavers
+
+    def _leavers_of(self, candidate: Candidate) -> list[Leaver] | None:
+        """Return the pods of a job that leaves; None: it gives up one after the other."""
+        if len(candidate.first_to_go()) < len(candidate.pods):
+            return None
+        finder, sets = self._finder, self._state.workloads[candidate.job].pod_sets
+        placed = [(sets[pod.pod_set], node) for pod, node in candidate.nodes.items()]
+        return [
+            Leaver(node, finder.at_most_freed(held), finder.besides_shares(held))
+            for held, node in placed
+            if node is not None
+        ]

@@ -8,6 +8,7 @@ search is in vain before anybody is lined up, and else where it need not look.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import add
 from typing import NamedTuple
 
@@ -24,10 +25,8 @@ class Leaver(NamedTuple):
 
     group: Group
     freed: Sequence[tuple[str, Amounts]]
-
-    def held(self, axis: int) -> int:
-        """Return what its pods cost its queue on an axis."""
-        return sum([cost[axis] for cost in self.group.costs.values()])
+    nodes: Sequence[str]  # each once
+    gpus: int | None  # that it holds, wherever; None: its pods share devices
 
 
 class Crowd:
@@ -100,26 +99,21 @@ class NodeCrowds:
     def _of(self, queue: QueueName, line: Sequence[Entry]) -> _LeafCrowds:
         known = self._known.get(queue)
         if known is None or known.line is not line:
-            leavers = self._made(line)
-            known = self._known[queue] = _LeafCrowds(line, leavers, self._gpus(leavers))
+            known = self._known[queue] = self._made(line)
         return known
 
-    def _gpus(self, crowds: Mapping[str, list[Leaver]]) -> dict[str, int] | None:
-        gpu, workloads = self._state.axes.index("gpu"), self._state.workloads
-        groups = [leaver.group for there in crowds.values() for leaver in there]
-        if gpu is None or any(
-            each.gpu_share for group in groups for each in workloads[group.job].pod_sets
-        ):
-            return None
-        return {node: sum([each.held(gpu) for each in there]) for node, there in crowds.items()}
-
-    def _made(self, line: Sequence[Entry]) -> Mapping[str, list[Leaver]]:
-        leavers: dict[str, list[Leaver]] = {}
+    def _made(self, line: Sequence[Entry]) -> _LeafCrowds:
+        crowds: dict[str, list[Leaver]] = {}
+        held: dict[str, int] | None = {}
         for _, candidate in line:
             leaver = self._leaver_of(candidate)
-            for node in dict.fromkeys([node for node, _ in leaver.freed]):
-                leavers.setdefault(node, []).append(leaver)
-        return leavers
+            for node in leaver.nodes:
+                crowds.setdefault(node, []).append(leaver)
+                if leaver.gpus is None:
+                    held = None
+                elif held is not None:
+                    held[node] = held.get(node, 0) + leaver.gpus
+        return _LeafCrowds(line, crowds, held)
 
     def _leaver_of(self, candidate: Candidate) -> Leaver:
         """Return a candidate with what it means that it leaves, which is known while it is so."""
@@ -138,19 +132,31 @@ class NodeCrowds:
             for pod, node in candidate.nodes.items()
             if node is not None
         ]
-        return Leaver(group, freed)
+        gpu, gpus = self._state.axes.index("gpu"), None
+        if gpu is not None and not any(each.gpu_share for each in sets):
+            gpus = sum([cost[gpu] for cost in candidate.costs.values()])
+        return Leaver(group, freed, list(dict.fromkeys([node for node, _ in freed])), gpus)
 
 
 class HelpfulNodes:
     """The nodes on which it may help some pods of a claimant that all leave who are there."""
 
     def __init__(
-        self, crowds: Mapping[str, Crowd] | None, may_help: Callable[[Crowd], bool]
+        self,
+        crowds: Callable[[], Mapping[str, Crowd] | None],
+        may_help: Callable[[Crowd], bool],
     ) -> None:
-        """Ask *may_help* of a crowd when it matters, and once. None: any node may help."""
-        self._crowds = crowds
+        """Ask for *crowds*, and *may_help* of each, when it matters, and once.
+
+        None: it is not known who is on which node, so any may help.
+        """
+        self._ask_for_crowds = crowds
         self._may_help = may_help
         self._known: dict[str, bool] = {}
+
+    @cached_property
+    def _crowds(self) -> Mapping[str, Crowd] | None:
+        return self._ask_for_crowds()
 
     def are_known(self) -> bool:
         """Return whether it is known who is on which node."""

@@ -17,7 +17,7 @@ import msgspec
 
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.shares import KaiShare, whole_unit
+from fairlead.policy.kai.shares import KaiShare, whole_units
 
 Ratio: TypeAlias = tuple[int, int]
 """Numerator and denominator, the latter above 0."""
@@ -59,13 +59,16 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     age: tuple[int, QueueName]
 
 
-def queue_numbers(state: ClusterState, share: KaiShare, total: Amounts) -> QueueNumbers:
+def queue_numbers(
+    state: ClusterState, share: KaiShare, total: Amounts, units: Amounts | None = None
+) -> QueueNumbers:
     """Return the numbers of a queue; they follow its allocation in *state* by themselves.
 
-    *total* is the cluster's capacity on the quota axes. All else stays as it is now.
+    *total* is the cluster's capacity on the quota axes, *units* are those of shares there; None:
+    they are looked up. All else stays as it is now.
     """
     queue = state.queues[share.queue]
-    units = tuple([whole_unit(axis) for axis in state.axes.axes])
+    units = whole_units(state) if units is None else units
     return QueueNumbers(
         name=queue.name,
         priority=queue.priority,

@@ -53,7 +53,7 @@ class QueueRace:
         """Let *leaves* meet with what they *offer*; the others of the *course* are out.
 
         *stand* says how a queue stands with an offer, and *before* which of two wins. Cost: the
-        paths of the leaves.
+        paths of the leaves, if there are several.
         """
         self._state = state
         self._course = course
@@ -64,7 +64,11 @@ class QueueRace:
         self._brackets: dict[QueueName | None, KnockOut[Standing]] = {}  # where any has entered
         self._offers: dict[QueueName, Amounts | None] = {}
         self._standings: dict[QueueName, Standing | None] = {}
-        self._enter_all(leaves)
+        first = list(leaves)
+        # A leaf that is alone leads, whatever it holds; it enters when anybody asks how it stands.
+        self._alone = first[0] if len(first) == 1 else None
+        if self._alone is None:
+            self._enter_all(first)
 
     def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueRace":
         """Return another race, in which leaves meet with what they now *offer*.
@@ -73,6 +77,7 @@ class QueueRace:
         it is the race that would be made anew. Cost: a copy of the brackets, and the paths of what
         changed.
         """
+        self._enter_with_others()
         rules = self._stand, self._before
         made = QueueRace(self._state, self._course, self._numbers, offer, (), *rules)
         made._brackets = {name: bracket.copy() for name, bracket in self._brackets.items()}
@@ -92,16 +97,20 @@ class QueueRace:
 
         The others stand as before, and offer the same.
         """
+        self._enter_with_others()
         self._numbers, self._offer = numbers, offer
         for name in queues:
             self._enter(name)
 
     def standing(self, queue: QueueName) -> Standing | None:
         """Return how *queue* stands in the race; None if it is out."""
+        self._enter_with_others()
         return self._standings.get(queue)
 
     def leader(self) -> QueueName | None:
         """Return the leaf whose offer is next of all; None if all are out."""
+        if self._alone is not None:
+            return None if self._offer(self._alone) is None else self._alone
         at: QueueName | None = None
         while at is None or at in self._course.names:
             bracket = self._brackets.get(at)
@@ -113,8 +122,17 @@ class QueueRace:
 
     def renew(self, leaf: QueueName) -> None:
         """Take notice that *leaf* offers something else, or holds more or less than before."""
+        if leaf == self._alone:
+            return
+        self._enter_with_others()
         for name in self._state.path(leaf):
             self._enter(name)
+
+    def _enter_with_others(self) -> None:
+        """Let a leaf enter that was alone."""
+        if self._alone is not None:
+            leaf, self._alone = self._alone, None
+            self._enter_all([leaf])
 
     def _enter_all(self, leaves: Iterable[QueueName]) -> None:
         """Let leaves enter, then those above them, level by level.

@@ -98,12 +98,17 @@ def usage_of(state: ClusterState, name: QueueName) -> tuple[int, ...]:
     return state.usage.get(name, state.axes.zero)
 
 
-def kai_share(state: ClusterState, name: QueueName, fair: Amounts) -> KaiShare:
-    """Return the numbers of a queue with its fair share."""
+def kai_share(
+    state: ClusterState, name: QueueName, fair: Amounts, requested: Amounts | None = None
+) -> KaiShare:
+    """Return the numbers of a queue with its fair share.
+
+    *requested* is what is allocated to it or waits in it; None: that is looked up.
+    """
     queue = state.queues[name]
     return KaiShare(
         queue=name,
-        requested=state.requested(name),
+        requested=state.requested(name) if requested is None else requested,
         fair_share=fair,
         allocatable=tuple(map(allocatable, queue.guaranteed, queue.ceiling, fair)),
         usage_e9=usage_of(state, name),

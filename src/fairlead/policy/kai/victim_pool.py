@@ -5,6 +5,7 @@ cycle. So a line is made once and kept, from cycle to cycle, until somebody in i
 the same list when a trial was undone.
 """
 
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple, TypeAlias
@@ -67,6 +68,7 @@ class VictimPool:
         self._gang_of = gang_of
         self._read_at: int | None = None  # None: nothing was read
         self._lines: dict[QueueName, list[Entry]] = {}
+        self._entries: dict[QueueName, dict[WorkloadName, Entry]] = {}  # of those in each line
         self._changed: dict[QueueName, set[WorkloadName]] = {}  # who may have, since they were made
         self._lowest: dict[QueueName, int | None] = {}
         self._known: dict[WorkloadName, _Known] = {}
@@ -79,13 +81,14 @@ class VictimPool:
         """Return the line of a leaf as it is now, which nobody else may change.
 
         Law: it is that of a new pool, and the same list until something changes in the leaf. Cost:
-        nothing until then; then who changed, and a copy.
+        nothing until then; then who changed, and a copy in C.
         """
         self._catch_up()
         line = self._lines.get(queue)
         changed = self._changed.pop(queue, None)
         if line is None:
             line = self._lines[queue] = self._made(self._running.get(queue, ()))
+            self._entries[queue] = {entry[1].job: entry for entry in line}
         elif changed:
             line = self._lines[queue] = self._changed_line(queue, line, changed)
         return line
@@ -133,6 +136,7 @@ class VictimPool:
         else:
             for memory in (self._lines, self._changed, self._lowest, self._known, self._running):
                 memory.clear()
+            self._entries.clear()
             self._queue_of.clear()
             self._priority_of.clear()
             self._priorities.clear()
@@ -176,12 +180,19 @@ class VictimPool:
         self, queue: QueueName, line: list[Entry], names: Set[WorkloadName]
     ) -> list[Entry]:
         """Return a line with those of *names* who are in the leaf now; the same if all is."""
-        there = self._running.get(queue, {})
-        now = self._made([name for name in names if name in there])
-        if [entry for entry in line if entry[1].job in names] == now:
+        there, entries = self._running.get(queue, {}), self._entries[queue]
+        now = {e[1].job: e for e in self._made([name for name in names if name in there])}
+        different = [name for name in names if now.get(name) != entries.get(name)]
+        if not different:
             return line
-        made = [entry for entry in line if entry[1].job not in names] + now
-        made.sort(key=place_in_line)
+        made = line.copy()
+        for name in different:
+            if (before := entries.pop(name, None)) is not None:
+                del made[bisect_left(made, before[0], key=place_in_line)]
+        for name in different:
+            if (entry := now.get(name)) is not None:
+                entries[name] = entry
+                insort(made, entry, key=place_in_line)
         return made
 
     def _made(self, names: Iterable[WorkloadName]) -> list[Entry]:

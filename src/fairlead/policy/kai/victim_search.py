@@ -25,6 +25,8 @@ from fairlead.policy.kai.try_line import TryLine
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_steps import Group, VictimSteps
 
+FEW_STEPS: Final = 16
+"""After so many in vain it is asked which nodes may help. Most searches are over by then."""
 MANY_STEPS: Final = 32
 """After so many it is asked whether more can help, which takes a look at every node."""
 
@@ -74,13 +76,15 @@ class VictimSearch:
         note: Callable[[WorkloadName], None],
         bound_for: BoundFor,
         crowds: Callable[[], Mapping[str, Crowd]] | None = None,
+        looks_first: bool = False,
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *claimant*.
 
         *line* says in which order they are served in a try; *note* is told of every job before
         anything is done to it. By *bound_for* tries for the first pods are left out that cannot
         stand. *crowds* gives all who could be asked, and maybe more, while the state is as at the
-        start; None: every step is taken, also where it is plain that none can help.
+        start; None: every step is taken, also where it is plain that none can help. *looks_first*:
+        they are looked at before anybody is lined up, and not after a few steps.
         """
         self._state = state
         self._finder = finder
@@ -90,6 +94,7 @@ class VictimSearch:
         self._now_ms = now_ms
         self._bound_for = bound_for
         self._crowds = crowds
+        self._looks_first = looks_first
         note(claimant)
         sets = state.workloads[claimant].pod_sets
         self._base = finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
@@ -137,11 +142,13 @@ class VictimSearch:
             if stood is not None:
                 return stood
         helpful = self._helpful_nodes(prefix)
-        if not helpful.are_any():
+        if self._looks_first and not helpful.are_any():
             return None
         failed: set[tuple[int, ...]] = set()
-        for at in self._walk(steps, prefix.need, helpful):
-            if not helpful.is_any_of(steps.nodes(at)):
+        for number, at in enumerate(self._walk(steps, prefix.need, helpful)):
+            if number == FEW_STEPS and not helpful.are_any():
+                return None
+            if number >= FEW_STEPS and not helpful.is_any_of(steps.nodes(at)):
                 continue
             stood = self._take(steps, at, prefix, failed)
             if stood is not None:
@@ -159,7 +166,7 @@ class VictimSearch:
                 return False
             return prefix.may_stand((*prefix.kept, *crowd.groups()))
 
-        return HelpfulNodes(self._all_crowds, may_help)
+        return HelpfulNodes(lambda: self._all_crowds, may_help)
 
     @cached_property
     def _all_crowds(self) -> Mapping[str, Crowd] | None:
