@@ -34,7 +34,8 @@ def test_who_overrules_the_shares_does_not_lose_by_them_what_it_got() -> None:
     By the shares small would take its 2 back from urgent, who would overrule them again, without
     end. It may not ask urgent, to whom it gave way; so it asks large, who may not ask it in turn.
     """
-    override = KueueSettings(fair_sharing=True, options=KueueOptions(priority_override=True))
+    options = KueueOptions(priority_override=True, preemption_cooldown_ms=0)
+    override = KueueSettings(fair_sharing=True, options=options)
     state = cluster(
         POOL,
         """

@@ -28,7 +28,9 @@ from tests.policy.kueue.test_give_way import claims
 from tests.text_table import rows
 
 FAIR = KueueSettings(fair_sharing=True)
-FAIR_NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
+FAIR_NO_LOOPS = KueueSettings(
+    fair_sharing=True, options=KueueOptions(no_preemption_loops=True, preemption_cooldown_ms=0)
+)
 CLASSICAL = KueueSettings()
 where_promises_are_kept = pytest.mark.parametrize("mode", [OWN, NO_LOOPS])
 
