@@ -6,7 +6,7 @@ told to a listener. Nothing is remembered of jobs that are done, so memory is bo
 that is alive.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from fairlead.errors import SimulationError
@@ -30,8 +30,9 @@ LONGEST_MS: Final = LONGEST_YEARS * 365 * 86_400_000
 PATIENCE_MS: Final = 7 * 86_400_000
 """Where nothing runs or comes, time alone changes a decision within hours, or never."""
 
-Watcher: TypeAlias = Callable[[int, int, ClusterState], None]
-"""Is shown the state as it is from one time until another, before that time passes."""
+Watcher: TypeAlias = Callable[[int, int, Collection[QueueName]], None]
+"""Is told, before time passes, from when until when all stays as it is, and which queues may hold
+or want something else than the last time."""
 
 
 class Work(Protocol):
@@ -80,6 +81,7 @@ class Simulation:
         self._last_cycle_ms: int | None = None
         self._cycle_at_ms: int | None = None  # when the next one is due; None: not known
         self._changed_ms = rules.start_ms  # when something last happened to jobs or nodes
+        self._changed_queues: dict[QueueName, None] = {}  # since the watcher was told
         self._is_settled = False  # whether a cycle changed nothing, and nothing happened since
         self._to_come = 0  # submissions and changes of the cluster
         self._arrivals = work.jobs()
@@ -101,7 +103,8 @@ class Simulation:
                 if until_ms is None:
                     self._check_length(next_ms)
                 if self._watcher is not None:
-                    self._watcher(self.now_ms, next_ms, self.state)
+                    self._watcher(self.now_ms, next_ms, self._changed_queues)
+                    self._changed_queues.clear()
                 is_stopped = next_ms != until_ms and not may_go_on()
                 self.now_ms = next_ms
                 if is_stopped:
@@ -192,8 +195,9 @@ class Simulation:
         self._listener(CapacityChanged(at_ms=now_ms, capacity=capacity))
 
     def _changed(self, now_ms: int, queue: QueueName) -> None:
-        """Take notice that *queue* holds or wants more or less."""
+        """Take notice that *queue* holds or wants something else, if only what is to leave."""
         self._changed_ms = now_ms
+        self._changed_queues[queue] = None
         if self._past_use is not None:
             self._past_use.write(now_ms, queue)
         self._wake(now_ms)
