@@ -6,7 +6,7 @@ wanted after it. The work to be timed tells it again to the measures, without th
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from bench.long_scenarios import MONTH_DAYS, month
 from fairlead.model.axes import QueueName
 from fairlead.model.queue_sums import QueueSums
 from fairlead.model.state import ClusterState
-from fairlead.sim.happenings import CapacityChanged, Happening
+from fairlead.sim.happenings import Happening
 from fairlead.sim.measured_queues import measured_queues
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
@@ -38,13 +38,15 @@ class Moment(NamedTuple):
     at_ms: int
     until_ms: int
     happenings: list[Happening]
+    queues: list[QueueName]  # of theirs
     sums: dict[QueueName, QueueSums]
 
 
 class Recorder:
     """Writes down a simulation moment by moment."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
         self.moments: list[Moment] = []
         self._happenings: list[Happening] = []
 
@@ -52,18 +54,13 @@ class Recorder:
         """Take notice of what happened."""
         self._happenings.append(happening)
 
-    def watch(self, now_ms: int, until_ms: int, state: ClusterState) -> None:
+    def watch(self, now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         """Write down what changed in the moment that is over, if something did."""
         if not self._happenings:
             return
-        queues = {
-            name
-            for each in self._happenings
-            if not isinstance(each, CapacityChanged)
-            for name in state.path(QueueName(each.job.queue))
-        }
-        sums = {name: _copy(state.sums[name]) for name in queues}
-        self.moments.append(Moment(now_ms, until_ms, self._happenings, sums))
+        state = self._state
+        sums = {name: _copy(state.sums[name]) for queue in queues for name in state.path(queue)}
+        self.moments.append(Moment(now_ms, until_ms, self._happenings, list(queues), sums))
         self._happenings = []
 
 
@@ -71,7 +68,7 @@ class Recorder:
 def _a_change() -> Work:
     scenario = _scenario()
     prepared = prepare(scenario, scenario.by_name[POLICY])
-    recorder = Recorder()
+    recorder = Recorder(prepared.state)
     simulation = prepared.simulation(recorder.listen, recorder.watch)
     simulation.run(lambda: len(recorder.moments) < CHANGES)
     assert len(recorder.moments) == CHANGES
@@ -102,9 +99,8 @@ def _tell(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> 
     for each in changes:
         state.sums.update(each.sums)
         for happening in each.happenings:
-            follower.notice(happening)
             measures(happening)
-        follower(each.at_ms, each.until_ms, state)
+        follower(each.at_ms, each.until_ms, each.queues)
     measures.end(changes[-1].until_ms)
 
 

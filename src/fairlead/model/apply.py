@@ -10,7 +10,6 @@ from typing import Final
 from fairlead.model.axes import WorkloadName
 from fairlead.model.elastic_memory import remember_nominations
 from fairlead.model.events import (
-    Event,
     WorkloadChanged,
     WorkloadLeaving,
     WorkloadStarted,
@@ -32,8 +31,7 @@ def apply(state: ClusterState, plan: Plan) -> None:
 
 def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None:
     """Change *state* as one decision of a plan of *now_ms* says."""
-    for event in _events(state, decision, now_ms):
-        state.apply(event)
+    _carry_out(state, decision, now_ms)
     if type(decision) not in _REMEMBERED and decision.workload not in state.promised:
         return  # nothing is to be remembered, and nothing to be forgotten
     workload = state.workloads[decision.workload]
@@ -72,30 +70,31 @@ def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
     return any(not workload.pod_sets[pod.pod_set].gated for pod in waiting)
 
 
-def _events(state: ClusterState, decision: Decision, now_ms: int) -> tuple[Event, ...]:
+def _carry_out(state: ClusterState, decision: Decision, now_ms: int) -> None:
+    """Give and take places; a reservation or a wait does neither yet."""
     match decision:
         case Start():
-            started = WorkloadStarted(
-                workload=decision.workload,
-                placements=decision.placements,
-                flavors=decision.flavors,
-                at_ms=now_ms,
-            )
-            return (started,)
+            _start(state, decision, decision.flavors, now_ms)
         case Evict():
-            return (WorkloadLeaving(workload=decision.workload, pods=decision.pods),)
+            state.apply(WorkloadLeaving(workload=decision.workload, pods=decision.pods))
         case Move():
             # A pod that moves begins anew, in the flavors that it had.
-            stopped = tuple(origin.pod for origin in decision.origins)
             run = state.runs.get(decision.workload)
-            return (
-                WorkloadStopped(workload=decision.workload, pods=stopped),
-                WorkloadStarted(
-                    workload=decision.workload,
-                    placements=decision.placements,
-                    flavors=run.flavors if run else (),
-                    at_ms=now_ms,
-                ),
-            )
+            pods = tuple(origin.pod for origin in decision.origins)
+            state.apply(WorkloadStopped(workload=decision.workload, pods=pods))
+            _start(state, decision, run.flavors if run else (), now_ms)
         case _:
-            return ()  # a reservation or a wait gives and takes no place yet
+            pass
+
+
+def _start(
+    state: ClusterState, decision: Start | Move, flavors: tuple[dict[str, str], ...], now_ms: int
+) -> None:
+    state.apply(
+        WorkloadStarted(
+            workload=decision.workload,
+            placements=decision.placements,
+            flavors=flavors,
+            at_ms=now_ms,
+        )
+    )

@@ -13,6 +13,8 @@ from fairlead.model.workload import PodId, Workload
 def count_by_set(workload: Workload, pods: Sequence[PodId]) -> list[int]:
     """Return how many of *pods* are of each set."""
     counts = [0] * len(workload.pod_sets)
+    if len(counts) == 1:
+        return [len(pods)]
     for pod in pods:
         counts[pod.pod_set] += 1
     return counts

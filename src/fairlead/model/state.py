@@ -23,6 +23,7 @@ from fairlead.model.catalogue import Catalogue
 from fairlead.model.change_log import ChangeLog
 from fairlead.model.device_share import DeviceShare, counted_by_parts
 from fairlead.model.journal import Journal, Mark
+from fairlead.model.known_charges import KnownCharges
 from fairlead.model.node_books import NodeBooks, PodKey
 from fairlead.model.pod_sums import asked_for, cost, count_by_set
 from fairlead.model.queue_lists import QueueLists
@@ -51,6 +52,7 @@ class ClusterState:
         self.moment = 0  # grows with every change, and with every undoing of some
         self.touched = ChangeLog[WorkloadName](most=MOST_TOUCHED)
         self.layout = ChangeLog[str]()  # of what seldom changes: the queues, the catalogue
+        self._charges = KnownCharges(self.resources, axes)
         self._journal = Journal()
         self._queued = QueueLists(self._journal)
         self._waiting = QueueLists(self._journal)
@@ -181,7 +183,7 @@ class ClusterState:
         self._check_start(workload, run, pods, event.flavors)
         if run is None:
             flavors = event.flavors or ({},) * len(workload.pod_sets)
-            charges = self._charges(workload, flavors)
+            charges = self._charges.of(workload.pod_sets, flavors)
             run = Run(pods={}, reserved={}, charges=charges, own_charges={}, flavors=flavors)
             self._journal.put(self.runs, workload.name, run)
         for placement in event.placements:
@@ -199,7 +201,9 @@ class ClusterState:
         counts = count_by_set(workload, pods)
         self._add_allocated(workload, cost(run, pods, counts))
         self._add_pending(workload, [-count for count in counts])
-        self._note_waiting(workload)
+        self._journal.touch(self.touched, workload.name)
+        if not self._has_waiting_pod(workload):
+            self._waiting.drop(workload.queue, workload.name)  # as it was while these had no place
 
     def _workload_leaving(self, event: ev.WorkloadLeaving) -> None:
         workload = self._known(event.workload)
@@ -249,9 +253,10 @@ class ClusterState:
             self._release(workload, run, placed, self.books.release)
         for pod in workload.pods() if self.books.has_departures() else ():
             self.books.depart((workload.name, pod))
-        running = count_by_set(workload, placed)
-        waited = [n - s.count for s, n in zip(workload.pod_sets, running, strict=True)]
-        self._add_pending(workload, waited)
+        if len(placed) < workload.pod_count():
+            running = count_by_set(workload, placed)
+            waited = [n - s.count for s, n in zip(workload.pod_sets, running, strict=True)]
+            self._add_pending(workload, waited)
         self._dequeue(workload)
 
     def _queue_changed(self, event: ev.QueueChanged) -> None:
@@ -320,7 +325,9 @@ class ClusterState:
                 break
         self._note_promised(workload)
         self._queued.put(workload.queue, workload.name)
-        self._note_waiting(workload)
+        self._journal.touch(self.touched, workload.name)
+        if self._has_waiting_pod(workload):
+            self._waiting.put(workload.queue, workload.name)
 
     def _dequeue(self, workload: Workload) -> None:
         self._queued.drop(workload.queue, workload.name)
@@ -341,21 +348,14 @@ class ClusterState:
     def _note_waiting(self, workload: Workload) -> None:
         """List the workload among those that wait for as long as some pod has no place."""
         self._journal.touch(self.touched, workload.name)
-        run = self.runs.get(workload.name)
-        waits = (len(run.pods) if run else 0) < workload.pod_count()
+        waits = self._has_waiting_pod(workload)
         if waits != self._waiting.has(workload.queue, workload.name):
             change = self._waiting.put if waits else self._waiting.drop
             change(workload.queue, workload.name)
 
-    def _charges(
-        self, workload: Workload, flavors: Sequence[dict[str, str]]
-    ) -> tuple[Amounts, ...]:
-        return tuple(
-            [
-                self.axes.charge(self.resources, pod_set.requests, given)
-                for pod_set, given in zip(workload.pod_sets, flavors, strict=True)
-            ]
-        )
+    def _has_waiting_pod(self, workload: Workload) -> bool:
+        run = self.runs.get(workload.name)
+        return (len(run.pods) if run else 0) < workload.pod_count()
 
     def _own_charge(
         self, asked: PodSet, share: DeviceShare | None, flavors: dict[str, str]
@@ -374,7 +374,7 @@ class ClusterState:
         changed = Run(
             pods=dict(run.pods),
             reserved=dict(run.reserved),
-            charges=self._charges(new, flavors),
+            charges=self._charges.of(new.pod_sets, flavors),
             own_charges={},
             flavors=flavors,
         )

@@ -52,7 +52,7 @@ class WorkloadMaker:
         if job.queue not in self._addresses:
             self._addresses[job.queue] = self._address(job)
         namespace, queue, extension = self._addresses[job.queue]
-        labels = tuple(sorted(job.node_labels.items()))
+        labels = tuple(sorted(job.node_labels.items())) if job.node_labels else ()
         size = job.pods, job.min_pods, tuple(job.requests.items()), labels
         pod_sets = self._pod_sets.get(size)
         if pod_sets is None:

@@ -105,7 +105,7 @@ class JobProgress:
     def _account(self, now_ms: int) -> None:
         """Take in the time since the last look, in which the same pods ran."""
         since_ms, self._accounted_ms = self._accounted_ms, now_ms
-        if not self.running:
+        if not self.running or since_ms == now_ms:
             return
         self.held += self.running * (now_ms - since_ms)
         worked_ms = now_ms - max(since_ms, self._works_from_ms)

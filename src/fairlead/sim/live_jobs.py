@@ -48,7 +48,7 @@ class LiveJobs:
         listener: Listener,
         on_change: Callable[[int, QueueName], None],
     ) -> None:
-        """Begin with nobody. *on_change* is told whose queue holds or wants more or less."""
+        """Begin with nobody. *on_change* is told whose queue holds or wants something else."""
         self._state = state
         self._maker = maker
         self._rules = rules
@@ -158,6 +158,7 @@ class LiveJobs:
         progress.tell_to_leave(now_ms, len(pods))
         self._foretell(now_ms, name, progress)
         if self._rules.grace_ms:
+            self._on_change(now_ms, self._state.workloads[name].queue)
             placed = self._state.runs[name].pods
             since = [(pod, placed[pod].started_ms) for pod in pods]
             at_ms = now_ms + self._rules.grace_ms

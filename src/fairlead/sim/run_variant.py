@@ -131,6 +131,5 @@ class _Run:
         return writer.end(about, summary, series)
 
     def _listen(self, happening: Happening) -> None:
-        self._shares.notice(happening)
         self._measures(happening)
         self._writer(happening)

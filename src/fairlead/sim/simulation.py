@@ -6,7 +6,7 @@ told to a listener. Nothing is remembered of jobs that are done, so memory is bo
 that is alive.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from fairlead.errors import SimulationError
@@ -30,8 +30,9 @@ LONGEST_MS: Final = LONGEST_YEARS * 365 * 86_400_000
 PATIENCE_MS: Final = 7 * 86_400_000
 """Where nothing runs or comes, time alone changes a decision within hours, or never."""
 
-Watcher: TypeAlias = Callable[[int, int, ClusterState], None]
-"""Is shown the state as it is from one time until another, before that time passes."""
+Watcher: TypeAlias = Callable[[int, int, Collection[QueueName]], None]
+"""Is told, before time passes, from when until when all stays as it is, and which queues may hold
+or want something else than the last time."""
 
 
 class Work(Protocol):
@@ -77,9 +78,10 @@ class Simulation:
         self._jobs = LiveJobs(state, maker, rules, self._events, listener, self._changed)
         self._jobs.on_started = lambda at_ms, job: self._submit_all(work.on_started(job, at_ms))
         self._jobs.on_finished = lambda at_ms, job: self._submit_all(work.on_finished(job, at_ms))
-        self._last_cycle_ms: int | None = None
+        self._may_cycle_ms = rules.start_ms  # when one may be held, as far as the last one decides
         self._cycle_at_ms: int | None = None  # when the next one is due; None: not known
         self._changed_ms = rules.start_ms  # when something last happened to jobs or nodes
+        self._changed_queues: dict[QueueName, None] = {}  # since the watcher was told
         self._is_settled = False  # whether a cycle changed nothing, and nothing happened since
         self._to_come = 0  # submissions and changes of the cluster
         self._arrivals = work.jobs()
@@ -101,7 +103,8 @@ class Simulation:
                 if until_ms is None:
                     self._check_length(next_ms)
                 if self._watcher is not None:
-                    self._watcher(self.now_ms, next_ms, self.state)
+                    self._watcher(self.now_ms, next_ms, self._changed_queues)
+                    self._changed_queues.clear()
                 is_stopped = next_ms != until_ms and not may_go_on()
                 self.now_ms = next_ms
                 if is_stopped:
@@ -152,23 +155,24 @@ class Simulation:
     def _await_arrival(self) -> None:
         job = next(self._arrivals, None)
         if job is not None:
-            self._submit_all([job], self._arrive)
+            self._expect(job, self._arrive)
 
     def _arrive(self, now_ms: int, job: Job) -> None:
         self._submit(now_ms, job)
         self._await_arrival()
 
-    def _submit_all(
-        self, jobs: Iterable[Job], call: Callable[[int, Job], None] | None = None
-    ) -> None:
+    def _submit_all(self, jobs: Iterable[Job]) -> None:
         for job in jobs:
-            if self._rules.until_ms is None and job.submit_ms > self._rules.start_ms + LONGEST_MS:
-                raise SimulationError(
-                    f"job {job.name} would come more than {LONGEST_YEARS} years after the start; "
-                    "add a duration, or let jobs come more often"
-                )
-            self._to_come += 1
-            self._events.push(job.submit_ms, Rank.SUBMIT, call or self._submit, job)
+            self._expect(job, self._submit)
+
+    def _expect(self, job: Job, call: Callable[[int, Job], None]) -> None:
+        if self._rules.until_ms is None and job.submit_ms > self._rules.start_ms + LONGEST_MS:
+            raise SimulationError(
+                f"job {job.name} would come more than {LONGEST_YEARS} years after the start; "
+                "add a duration, or let jobs come more often"
+            )
+        self._to_come += 1
+        self._events.push(job.submit_ms, Rank.SUBMIT, call, job)
 
     def _submit(self, now_ms: int, job: Job) -> None:
         self._to_come -= 1
@@ -192,8 +196,9 @@ class Simulation:
         self._listener(CapacityChanged(at_ms=now_ms, capacity=capacity))
 
     def _changed(self, now_ms: int, queue: QueueName) -> None:
-        """Take notice that *queue* holds or wants more or less."""
+        """Take notice that *queue* holds or wants something else, if only what is to leave."""
         self._changed_ms = now_ms
+        self._changed_queues[queue] = None
         if self._past_use is not None:
             self._past_use.write(now_ms, queue)
         self._wake(now_ms)
@@ -209,10 +214,9 @@ class Simulation:
         """Let there be a cycle soon, because something changed."""
         self._is_settled = False
         if self._rules.every_ms is None:
-            at_ms = now_ms
-            if self._last_cycle_ms is not None:
-                at_ms = max(now_ms, self._last_cycle_ms + self._rules.at_most_every_ms)
-            self._hold_cycle_at(at_ms)
+            at_ms = self._may_cycle_ms if now_ms < self._may_cycle_ms else now_ms
+            if at_ms != self._cycle_at_ms:  # as it is for all but the first since the last cycle
+                self._hold_cycle_at(at_ms)
 
     def _hold_cycle_at(self, at_ms: int) -> None:
         if self._cycle_at_ms is None or at_ms < self._cycle_at_ms:
@@ -223,7 +227,7 @@ class Simulation:
         if now_ms != self._cycle_at_ms:
             return  # an earlier one was held in its place
         self._cycle_at_ms = None
-        self._last_cycle_ms = now_ms
+        self._may_cycle_ms = now_ms + self._rules.at_most_every_ms
         self.cycles += 1
         changes = self._policy.changes(self.state, now_ms)
         self._jobs.carry_out(now_ms, changes)

@@ -1,5 +1,6 @@
 """What is due to queues, by one yardstick for all rule sets."""
 
+from collections.abc import Collection
 from decimal import Decimal
 
 import msgspec
@@ -96,19 +97,20 @@ def test_what_is_followed_is_what_a_new_division_of_the_state_gives(
     prepared = prepare(scenario, scenario.by_name[policy])
     follower = EntitlementFollower(prepared.state)
     known = follower.everything(0)
-    queues: set[QueueName] = set()
+    happened: set[QueueName] = set()
 
     def listen(happening: Happening) -> None:
         if not isinstance(happening, CapacityChanged):
-            queues.add(QueueName(happening.job.queue))
+            happened.add(QueueName(happening.job.queue))
 
-    def watch(now_ms: int, until_ms: int, state: ClusterState) -> None:
+    def watch(now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         del until_ms
+        assert happened == set(queues), "whoever is told of what happens knows as much"
+        happened.clear()
         change = follower.change(now_ms, queues)
-        queues.clear()
         known.entitled.update(change.entitled)
         known.demand.update(change.demand)
-        plain = EntitlementFollower(state).everything(0)
+        plain = EntitlementFollower(prepared.state).everything(0)
         assert plain == follower.everything(0) == known
 
     prepared.simulation(listen, watch).run()

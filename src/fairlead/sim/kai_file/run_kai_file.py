@@ -4,7 +4,7 @@ The table has a line for each queue and cycle, the state being as the cycle leav
 the queues of one cycle in no order; here they are in the order of the tree.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.events import NodeAdded, QueueChanged
@@ -39,8 +39,8 @@ def run_kai_simulation(asked: KaiSimulation, write: Callable[[str], None]) -> No
     policy = KaiPolicy(KaiSettings(k=asked.k))
     write(HEAD)
 
-    def watch(now_ms: int, until_ms: int, state: ClusterState) -> None:
-        del until_ms  # there is a cycle every second, and nothing happens in between
+    def watch(now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
+        del until_ms, queues  # there is a cycle every second, and nothing happens in between
         for line in _lines(now_ms // _CYCLE_MS, state, policy):
             write(line)
 

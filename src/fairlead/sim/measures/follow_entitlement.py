@@ -56,6 +56,10 @@ class EntitlementFollower:
             demand={str(name): each for name, each in self._demand.items()},
         )
 
+    def has_other_capacity(self) -> bool:
+        """Return whether the nodes have something else than they had at the last change."""
+        return self._state.capacity != self._capacity
+
     def change(self, now_ms: int, queues: Iterable[QueueName]) -> EntitlementChange:
         """Tell what changed since the last time, when only *queues* hold or want something else.
 
@@ -72,7 +76,7 @@ class EntitlementFollower:
                     # What those above want may have changed by other queues, which tell so.
                     break
                 self._demand[name] = demand[name] = wanted
-        if self._state.capacity != self._capacity:
+        if self.has_other_capacity():
             self._capacity = list(self._state.capacity)
             self._total = self._total_now()
         elif not demand:

@@ -7,6 +7,7 @@ is looked at a thousand times at regular times, each time at the cost of what ch
 knows the end, that becomes rarer as time goes by, so that a month costs little more than a day.
 """
 
+from collections.abc import Collection
 from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName
@@ -15,7 +16,6 @@ from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 from fairlead.policy.names import Settings
-from fairlead.sim.happenings import CapacityChanged, Happening
 from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.follow_entitlement import EntitlementFollower
 from fairlead.sim.measures.measures import Measures
@@ -27,7 +27,7 @@ _WITHOUT_END_MS: Final = 60_000
 
 
 class ShareFollower:
-    """Looks at a state for *measures*: show it what happens, and the state before time passes."""
+    """Looks at a state for *measures*: tell it what changed before time passes."""
 
     def __init__(
         self,
@@ -40,33 +40,28 @@ class ShareFollower:
     ) -> None:
         """Look at *state*, whose rules have *settings*, for *horizon_ms* if that is known."""
         self._measures = measures
+        self._state = state
         self._entitlements = EntitlementFollower(state)
         self._rules: _RuleShares | None = None  # None: they are silent
         if isinstance(settings, KaiSettings):
             followed = FollowedShares(state, settings.k)
             self._rules = _RuleShares(state, followed, start_ms, horizon_ms)
-        self._queues: dict[QueueName, None] = {}  # that may hold or want something else
-        self._is_changed = False
         measures.change_due(self._entitlements.everything(start_ms))
 
-    def notice(self, happening: Happening) -> None:
-        """Take notice of what happened, and to whose job."""
-        self._is_changed = True
-        if not isinstance(happening, CapacityChanged):
-            self._queues[QueueName(happening.job.queue)] = None
+    def __call__(self, now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
+        """Look at the state as it is from now until *until_ms*. Cost: that of what changed.
 
-    def __call__(self, now_ms: int, until_ms: int, state: ClusterState) -> None:
-        """Look at *state*, as it is from now until *until_ms*. Cost: that of what changed."""
-        if self._is_changed:
-            change = self._entitlements.change(now_ms, self._queues)
+        Only *queues* may hold or want something else than the last time.
+        """
+        is_changed = bool(queues) or self._entitlements.has_other_capacity()
+        if is_changed:
+            change = self._entitlements.change(now_ms, queues)
             if change.entitled or change.demand:
                 self._measures.change_due(change)
-            self._queues.clear()
         if self._rules is not None:
-            told = self._rules.look(now_ms, until_ms, state, is_changed=self._is_changed)
+            told = self._rules.look(now_ms, until_ms, self._state, is_changed=is_changed)
             if told is not None:
                 self._measures.change_due(told)
-        self._is_changed = False
 
 
 class _RuleShares:

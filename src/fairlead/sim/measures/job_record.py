@@ -37,10 +37,9 @@ class JobRecord:
         self._moment += pods * at_ms
         return [amount * pods for amount in self.requests]
 
-    def allocated(self, at_ms: int) -> list[int]:
-        """The resource-time that it held until *at_ms*."""
-        held_ms = self._pods * at_ms - self._moment  # pod time
-        return [amount * held_ms for amount in self.requests]
+    def held_ms(self, at_ms: int) -> int:
+        """The pod time with a place until *at_ms*."""
+        return self._pods * at_ms - self._moment
 
     def slowdown(self, finish_ms: int) -> float | None:
         """How many times longer than its run time it took; None if it never ends by itself."""

@@ -5,7 +5,6 @@ objects: 200,000 jobs take 5 MB.
 """
 
 from array import array
-from collections.abc import Sequence
 
 from fairlead.model.axes import Amounts
 from fairlead.sim.happenings import Cause
@@ -58,10 +57,10 @@ class JobTotals:
         for resource, amount in enumerate(requests):
             self.lost[resource] += amount * lost_ms
 
-    def add_allocated(self, amounts: Sequence[int]) -> None:
-        """Count the resource-time of a job that is done, or that the end cuts off."""
-        for resource, amount in enumerate(amounts):
-            self.allocated[resource] += amount
+    def add_allocated(self, requests: Amounts, held_ms: int) -> None:
+        """Count the pod time that a job had a place until it was done, or until the end."""
+        for resource, amount in enumerate(requests):
+            self.allocated[resource] += amount * held_ms
 
     def finish(self, at_ms: int, slowdown: float | None, fairness: float | None) -> None:
         """Count a job that is done; ratios are None where they are not defined."""
@@ -92,7 +91,7 @@ class JobTotals:
         self.waits_ms.extend(other.waits_ms)
         self.slowdowns.extend(other.slowdowns)
         self.finish_time_fairness.extend(other.finish_time_fairness)
-        self.add_allocated(other.allocated)
+        self.allocated = [a + b for a, b in zip(self.allocated, other.allocated, strict=True)]
         self.lost = [a + b for a, b in zip(self.lost, other.lost, strict=True)]
         for cause, times in other.stops.items():
             self.stops[cause] = self.stops.get(cause, 0) + times

@@ -69,9 +69,8 @@ class Measures:
         self._groups = JobGroups(len(resources))
         self._live: dict[str, JobRecord] = {}
         # Of this moment, and judged only when all that happens in it is known:
-        self._newcomers: dict[str, JobRecord] = {}
+        self._newcomers: list[JobRecord] = []
         self._touched: set[int] = set()  # queues that hold, want or are due something else
-        self._due: list[EntitlementChange] = []
         self._is_due_known = False
         self._is_judged = True  # whether nothing has happened in it yet
         # A table is quicker than comparing types one by one, for every thing that happens.
@@ -93,9 +92,19 @@ class Measures:
 
     def change_due(self, change: EntitlementChange) -> None:
         """Take notice of what is due to whom; of several at one time the last one counts."""
-        self._pass_until(change.at_ms)
+        at_ms, books, touched = change.at_ms, self._books, self._touched
+        if at_ms != self._now_ms:
+            self._pass_until(at_ms)
         self._is_judged = False
-        self._due.append(change)
+        self._is_due_known = True
+        if change.entitled:
+            books.entitled.tell(at_ms, change.entitled, touched)
+        if change.demand:
+            books.demand.tell(at_ms, change.demand, touched)
+        if change.fair_share:
+            books.fair_share.tell(at_ms, change.fair_share, set())
+        if change.usage_e9:
+            books.usage_e9.tell(at_ms, change.usage_e9, set())
 
     def end(self, at_ms: int) -> tuple[Summary, Series]:
         """Say what it came to until *at_ms*; after this nothing more can be told.
@@ -106,7 +115,7 @@ class Measures:
         self._watch.end(at_ms)  # what changed at this very time would hold for no time at all
         series = self._recorder.end(at_ms, self._resources)
         for record in self._live.values():
-            record.totals.add_allocated(record.allocated(at_ms))
+            record.totals.add_allocated(record.requests, record.held_ms(at_ms))
             if not record.has_started:
                 record.totals.leave_unstarted(at_ms - record.job.submit_ms)
         self._live.clear()
@@ -121,25 +130,13 @@ class Measures:
         self._now_ms = at_ms
 
     def _judge_moment(self) -> None:
-        """Take in what is due since this moment, now that all that happened in it is known."""
-        books, at_ms, touched = self._books, self._now_ms, self._touched
-        for change in self._due:
-            self._is_due_known = True
-            if change.entitled:
-                touched |= books.entitled.tell(at_ms, change.entitled)
-            if change.demand:
-                touched |= books.demand.tell(at_ms, change.demand)
-            if change.fair_share:
-                books.fair_share.tell(at_ms, change.fair_share)
-            if change.usage_e9:
-                books.usage_e9.tell(at_ms, change.usage_e9)
-        self._watch.look(at_ms, touched)
+        """Compare what queues have with what is due, now that all of this moment is known."""
+        self._watch.look(self._now_ms, self._touched)
         if self._is_due_known:
-            for record in self._newcomers.values():
+            for record in self._newcomers:
                 record.entitled = self._entitled_now(record)
         self._newcomers.clear()
-        touched.clear()
-        self._due.clear()
+        self._touched.clear()
         self._is_judged = True
 
     def _entitled_now(self, record: JobRecord) -> Amounts:
@@ -152,7 +149,8 @@ class Measures:
         totals.submit(job.submit_ms)
         path = self._books.upward[job.queue]
         record = JobRecord(job, self._amounts(job.requests), path, totals)
-        self._live[job.name] = self._newcomers[job.name] = record
+        self._live[job.name] = record
+        self._newcomers.append(record)
 
     def _start(self, happening: Started) -> None:
         at_ms, job = happening.at_ms, happening.job
@@ -171,12 +169,11 @@ class Measures:
             self._books.evictions[index] += 1
 
     def _finish(self, happening: Finished) -> None:
-        at_ms, name = happening.at_ms, happening.job.name
-        record = self._live.pop(name)
-        self._newcomers.pop(name, None)
+        at_ms = happening.at_ms
+        record = self._live.pop(happening.job.name)
         self._hold(at_ms, record, -happening.pods)
         totals = record.totals
-        totals.add_allocated(record.allocated(at_ms))
+        totals.add_allocated(record.requests, record.held_ms(at_ms))
         totals.finish(at_ms, record.slowdown(at_ms), record.finish_time_fairness(at_ms))
 
     def _hold(self, at_ms: int, record: JobRecord, pods: int) -> None:

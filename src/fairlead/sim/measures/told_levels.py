@@ -19,12 +19,11 @@ class ToldLevels:
         self._above = above
         self._told: set[int] = set()
 
-    def tell(self, at_ms: int, given: Mapping[str, Amounts]) -> set[int]:
-        """Let queues have what is *given* from now on; return the places of all that changed.
+    def tell(self, at_ms: int, given: Mapping[str, Amounts], changed: set[int]) -> None:
+        """Let queues have what is *given* from now on; *changed* gets the places of who had others.
 
         Queues that are not in the tree are passed over. Cost: their depth x resources.
         """
-        changed: set[int] = set()
         told, table, levels = self._told, self.table, self.table.levels
         for name, amounts in given.items():
             path = self._above.get(name)
@@ -41,7 +40,6 @@ class ToldLevels:
                 holders = self._holders(path)
                 table.add(at_ms, holders, more)
                 changed.update(holders)
-        return changed
 
     def _holders(self, path: tuple[int, ...]) -> list[int]:
         """Return the first of *path* and those above it that have what their children have."""

@@ -1,6 +1,7 @@
 """Tables as text, line by line: the same bytes on every machine, and errors that say which file."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from pathlib import Path
@@ -13,6 +14,8 @@ Cell: TypeAlias = str | int | float | None
 
 LONGEST_CELL: Final = 131_072
 """Letters: what Python's reader of tables takes, and with it those of many others."""
+
+_MAY_NEED_QUOTES: Final = re.compile(r"[^\w.:/#-]")
 
 
 def check_texts(cells: Iterable[Cell]) -> None:
@@ -37,6 +40,9 @@ class _PlainLines:
 
 def quoted(texts: Sequence[str]) -> str:
     """Return several cells as they stand in a line, without its end."""
+    together = "".join(texts)
+    if _MAY_NEED_QUOTES.search(together) is None and len(together) <= LONGEST_CELL:
+        return ",".join(texts)  # nearly always, and quicker than a writer of tables
     check_texts(texts)
     line = StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(texts)

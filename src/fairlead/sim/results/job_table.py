@@ -19,10 +19,10 @@ from fairlead.sim.happenings import (
 from fairlead.sim.job import Job
 from fairlead.sim.results.csv_file import (
     LONGEST_CELL,
-    Cell,
     CsvFile,
     check_texts,
     number,
+    quoted,
     read_table,
 )
 from fairlead.sim.results.file_errors import damaged
@@ -137,25 +137,15 @@ class JobTable:
 
     def _write(self, live: _LiveJob, at_ms: int, outcome: Outcome, finish_ms: int | None) -> None:
         job = live.job
-        cells: list[Cell] = [
-            job.name,
-            job.queue,
-            job.user,
-            job.kind,
-            outcome,
-            job.submit_ms,
-            live.first_start_ms,
-            finish_ms,
-            job.run_ms,
-            job.pods,
-            job.min_pods,
-            job.priority,
-            live.told_to_leave,
-            live.pods * at_ms - live.moment,
-            live.lost_ms,
-        ]
-        cells += [job.requests.get(resource, 0) for resource in self._resources]
-        self._file.add(cells)
+        names = quoted((job.name, job.queue, job.user, job.kind))
+        times = (job.submit_ms, live.first_start_ms, finish_ms, job.run_ms)
+        told = ",".join(["" if time is None else str(time) for time in times])
+        held_ms = live.pods * at_ms - live.moment
+        asked = "".join([f",{job.requests.get(resource, 0)}" for resource in self._resources])
+        self._file.add_text(
+            f"{names},{outcome},{told},{job.pods},{job.min_pods},{job.priority},"
+            f"{live.told_to_leave},{held_ms},{live.lost_ms}{asked}\n"
+        )
 
 
 def read_jobs(path: Path, resources: tuple[str, ...]) -> Iterator[JobRow]:

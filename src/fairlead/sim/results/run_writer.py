@@ -54,7 +54,7 @@ class RunWriter:
     def __call__(self, happening: Happening) -> None:
         """Take notice of what happened."""
         self._jobs(happening)
-        if isinstance(happening, ToldToLeave):
+        if type(happening) is ToldToLeave:
             self._evictions.add(happening)
 
     def end(self, about: RunAbout, summary: Summary, series: Series) -> RunAbout:

@@ -47,7 +47,7 @@ class Prepared:
         self.past_use = past_use
 
     def simulation(self, listener: Listener, watcher: Watcher | None = None) -> Simulation:
-        """Return the simulation at its start; *watcher* is shown the state before time passes."""
+        """Return the simulation at its start; *watcher* is told what changed before time passes."""
         return Simulation(
             self.state,
             self.policy,
