@@ -148,14 +148,17 @@ def test_with_all_times_twice_as_long_the_same_happens_at_half_the_speed(
 @some
 @given(documents(), policies)
 def test_other_names_of_queues_change_nothing_but_names(document: Document, policy: str) -> None:
-    """As long as their order stays: names decide where nothing else does."""
+    """As long as their order stays: names decide where nothing else does.
+
+    All of them come before "cohort/", which is before the names of cohorts among Kueue's queues.
+    """
     seen = run(document, policy)
     for queue in document["spec"]["queues"]:
-        queue["name"] = f"team-{queue['name']}"
+        queue["name"] = f"all-{queue['name']}"
         if "parent" in queue:
-            queue["parent"] = f"team-{queue['parent']}"
+            queue["parent"] = f"all-{queue['parent']}"
     for job in document["spec"]["work"][0]["jobs"]:
-        job["queue"] = f"team-{job['queue']}"
+        job["queue"] = f"all-{job['queue']}"
     renamed = run(document, policy)
     assert list(in_short(renamed)) == list(in_short(seen))
     assert [replace(each.job, queue="") for each in seen if isinstance(each, Submitted)] == [
