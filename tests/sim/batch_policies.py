@@ -22,6 +22,7 @@ class FirstComeFirstServed:
     """Nobody passes anybody."""
 
     looked_at_the_clock = False
+    holds_until_ms = None
 
     def __init__(self, queue: str, node: str) -> None:
         self._queue = QueueName(queue)

@@ -7,9 +7,11 @@ import pytest
 
 from fairlead.errors import SimulationError
 from fairlead.model.invariants import check_invariants
+from fairlead.model.plan import Decision
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.make_policy import Policy
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.happenings import (
     CapacityChanged,
@@ -44,6 +46,7 @@ def simulate(
     jobs: Sequence[Job],
     rules: SimulationRules | None = None,
     changes: Sequence[NodeChange] = (),
+    policy: Policy | None = None,
 ) -> tuple[list[str], Simulation]:
     """What happened, a line each; the state is looked over after everything that happens."""
     told: list[str] = []
@@ -55,7 +58,7 @@ def simulate(
 
     simulation = Simulation(
         state,
-        KaiPolicy(KaiSettings()),
+        policy or KaiPolicy(KaiSettings()),
         WorkloadMaker(state, "kai"),
         FixedWork(jobs),
         rules or SimulationRules(),
@@ -187,6 +190,42 @@ def test_at_a_fixed_period_too_it_ends_when_nothing_can_happen() -> None:
         24 two is done, held 10
     """)
     assert simulation.now_ms == 28 * SECOND
+
+
+class FromSecond100(KaiPolicy):
+    """Starts nothing before that; until when its answer holds it may know."""
+
+    looked_at_the_clock = True
+
+    def __init__(self, holds_until_ms: int | None) -> None:
+        super().__init__(KaiSettings())
+        self._holds_until_ms = holds_until_ms
+
+    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+        return [] if now_ms < 100 * SECOND else super().changes(state, now_ms)
+
+    @property
+    def holds_until_ms(self) -> int | None:  # type: ignore[override]
+        return self._holds_until_ms
+
+
+@pytest.mark.parametrize(
+    ("holds_until", "start"),
+    [
+        (None, 120),  # nobody knows, so it is tried once a minute
+        (100, 100),
+        (0, 100),  # as often as there may be a cycle, which is each second
+        (300, 300),
+    ],
+)
+def test_where_time_alone_decides_it_is_asked_again_when_the_answer_may_differ(
+    holds_until: int | None, start: int
+) -> None:
+    policy = FromSecond100(None if holds_until is None else holds_until * SECOND)
+    rules = SimulationRules(at_most_every_ms=SECOND, look_again_ms=60 * SECOND)
+    jobs = [job("j", "a", gpus=1, run=5)]
+    told, _ = simulate(cluster(TWO_HALVES, {"n": 2}), jobs, rules, policy=policy)
+    assert told == ["0 j comes", f"{start} j starts 1", f"{start + 5} j is done, held 5"]
 
 
 def test_a_gang_that_loses_a_node_begins_anew_elsewhere() -> None:

@@ -36,6 +36,10 @@ class NotedPlans:
     def looked_at_the_clock(self) -> bool:
         return self._policy.looked_at_the_clock
 
+    @property
+    def holds_until_ms(self) -> int | None:
+        return self._policy.holds_until_ms
+
     def plan(self, state: ClusterState, now_ms: int) -> Plan:
         return self._policy.plan(state, now_ms)
 

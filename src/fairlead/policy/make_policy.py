@@ -30,6 +30,10 @@ class Policy(Protocol):
     def looked_at_the_clock(self) -> bool:
         """Whether the last answer might have been another one at another time."""
 
+    @property
+    def holds_until_ms(self) -> int | None:
+        """Until when it would be the same if nothing changed; None: nobody knows, or for ever."""
+
 
 def make_policy(settings: Settings) -> Policy:
     """Return the policy that *settings* are for."""

@@ -238,4 +238,11 @@ class Simulation:
         elif changes:
             self._wake(now_ms)
         elif may_differ_later:
-            self._hold_cycle_at(now_ms + self._rules.look_again_ms)
+            self._hold_cycle_at(self._look_again_at_ms(now_ms))
+
+    def _look_again_at_ms(self, now_ms: int) -> int:
+        """Return when time alone may change what was decided, or else when that is to be tried."""
+        holds_until_ms = self._policy.holds_until_ms
+        if holds_until_ms is None:
+            return now_ms + self._rules.look_again_ms
+        return max(holds_until_ms, now_ms + self._rules.at_most_every_ms)

@@ -139,6 +139,8 @@ def test_a_policy_that_follows_a_state_wakes_who_has_cooled_down() -> None:
         changes = policy.changes(state, PREEMPTED_MS + minutes * MINUTE_MS)
         changed.append([each.workload for each in changes])
         assert policy.looked_at_the_clock == (minutes < 30)
+        cold_ms = PREEMPTED_MS + 30 * MINUTE_MS
+        assert policy.holds_until_ms == (cold_ms if minutes < 30 else None)
     assert changed == [[], ["c", "a"]]
 
 

@@ -69,6 +69,10 @@ class KaiPolicy:
         """Whether the last plan might have been another one at another time."""
         return self._last is not None and self._last.taken_ms is not None
 
+    @property
+    def holds_until_ms(self) -> None:
+        """Nobody knows how long a plan holds: run time that is promised may end at any moment."""
+
 
 class _Planned(NamedTuple):
     """When a state was planned for, and what came of it."""

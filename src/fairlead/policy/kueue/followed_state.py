@@ -81,6 +81,11 @@ class FollowedState:
         """Whether somebody may queue up, or be asked to give way, later and not yet."""
         return bool(self._held_back or self._settings.options.min_run_time_ms)
 
+    @property
+    def holds_until_ms(self) -> int | None:
+        """When the clock may matter next; None: not as things stand."""
+        return self._later[0][0] if self._later else None
+
     def serves(self, state: ClusterState) -> bool:
         """Return whether it is this state that is followed, and all its changes are known."""
         if state is not self._state or state.layout.moment != self._layout:

@@ -38,6 +38,7 @@ class KueuePolicy:
         """Make the policy once; it may plan for any number of states."""
         self.settings = settings
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
+        self.holds_until_ms: int | None = None  # if nothing changes, as far as that is known
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 
@@ -54,6 +55,7 @@ class KueuePolicy:
             planning = _Planning(state, self.settings, now_ms)
             decisions = (*planning.changes(), *planning.waits())
             self.looked_at_the_clock = planning.looked_at_the_clock()
+            self.holds_until_ms = None
             taken_ms = now_ms if self.looked_at_the_clock else None
             last = self._last = _Planned(state, state.moment, decisions, taken_ms)
         return Plan(taken_ms=now_ms, decisions=last.decisions)
@@ -70,10 +72,12 @@ class KueuePolicy:
         found = followed.changes(now_ms) if followed.is_possible else None
         if found is not None:
             self.looked_at_the_clock = followed.looked_at_the_clock
+            self.holds_until_ms = followed.holds_until_ms
             return found
         planning = _Planning(state, self.settings, now_ms)
         changes = planning.changes()
         self.looked_at_the_clock = planning.looked_at_the_clock()
+        self.holds_until_ms = None
         return changes
 
     def plan_with_rounds(
