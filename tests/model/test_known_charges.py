@@ -1,5 +1,7 @@
 """Charges that are remembered are those that are worked out anew."""
 
+from copy import deepcopy
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,3 +41,16 @@ def test_of_many_sizes_that_come_and_go_none_has_the_charges_of_another() -> Non
     known = KnownCharges(RESOURCES, AXES)
     for number in range(3 * MOST_KNOWN):
         assert known.of((pods(number, 0),), ({},)) == ((number, 0, 0, 0, 0, 0),)
+
+
+def test_a_copy_charges_what_it_is_asked_for() -> None:
+    """What it remembers has other identities than those that are its keys."""
+    known, sizes = KnownCharges(RESOURCES, AXES), [(pods(1, number),) for number in range(500)]
+    for each in sizes:
+        known.of(each, ({},))
+    copied = deepcopy(known)
+    del known
+    sizes.clear()
+    others = [(pods(2, number),) for number in range(1000)]
+    for each in others:
+        assert copied.of(each, ({},)) == (AXES.charge(RESOURCES, each[0].requests, {}),)

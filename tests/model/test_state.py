@@ -392,3 +392,20 @@ def test_a_failed_trial_inside_another_undoes_only_itself() -> None:
     assert not state.runs
     state.keep(outer)
     assert "second" in state.workloads
+
+
+def test_what_comes_after_a_queue_has_moved_counts_where_it_is_now() -> None:
+    """First x below a, then both below b."""
+    state = state_with(
+        queue("a"), queue("b"), queue("q", "a"), node("n"), workload("x", "q"), workload("y", "q")
+    )
+    state.apply(started("x", "n"))
+    assert allocated_gpus(state) == {"a": 1000, "b": 0, "q": 1000}
+    state.apply(QueueChanged(queue("q", "b")))
+    state.apply(started("y", "n"))
+    assert allocated_gpus(state) == {"a": 0, "b": 2000, "q": 2000}
+    check_invariants(state)
+
+
+def allocated_gpus(state: ClusterState) -> dict[str, int]:
+    return {str(name): sums.allocated[1] for name, sums in state.sums.items()}

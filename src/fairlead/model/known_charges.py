@@ -28,8 +28,8 @@ class KnownCharges:
     ) -> tuple[Amounts, ...]:
         """Return what one pod of each set costs with the flavors that the set was given."""
         known = self._known.get(id(pod_sets))
-        # As long as the sets are kept here nobody else can come to have their identity.
-        if known is not None and known[1] == flavors:
+        # In a copy of a state the sets are others than those whose identity is the key.
+        if known is not None and known[0] is pod_sets and known[1] == flavors:
             return known[2]
         charge, resources = self._axes.charge, self._resources
         pairs = zip(pod_sets, flavors, strict=True)

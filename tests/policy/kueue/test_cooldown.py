@@ -144,6 +144,22 @@ def test_a_policy_that_follows_a_state_wakes_who_has_cooled_down() -> None:
     assert changed == [[], ["c", "a"]]
 
 
+def test_an_earlier_moment_does_not_get_the_plan_of_a_later_one() -> None:
+    state, policy = world(), KueuePolicy(FAIR)
+    for minutes, expected in ((30, TAKES), (29, WAITS)):
+        assert told(policy.plan(state, PREEMPTED_MS + minutes * MINUTE_MS)) == expected
+    assert policy.changes(state, PREEMPTED_MS + 30 * MINUTE_MS)
+    assert not policy.changes(state, PREEMPTED_MS + 29 * MINUTE_MS)
+
+
+def test_the_head_of_a_strict_queue_lets_nobody_pass_while_it_cools_down() -> None:
+    """As any head there that cannot be admitted."""
+    strict = POOL.replace("reclaim", "reclaim strategy").replace("Any", "Any     StrictFIFO")
+    strict = strict.replace("-             -", "-             -       -")
+    state = world(strict, f"{JOBS}d    early 3    1        9       -\n")
+    assert told(planned(state)) == ["wait a: WaitingForQuota", "wait d: BehindHead"]
+
+
 def test_a_policy_that_follows_a_state_wakes_who_is_owed_its_quota_again() -> None:
     """Early owns 3. X of early gives them free, and others let c of late have them at once."""
     state = world(OWNED, JOBS.replace("c    late  3    0 ", "x    early 3    9 "))

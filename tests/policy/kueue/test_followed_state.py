@@ -254,10 +254,11 @@ def test_so_it_does_where_some_take_their_time_to_leave(faithful: bool, seed: in
     live(seed, SlowHistory, faithful=faithful)
 
 
-@settings(max_examples=25, deadline=None)
+@in_both_modes
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**40))
-def test_so_it_does_where_many_may_not_ask_yet(seed: int) -> None:
-    live(seed, PatientHistory)
+def test_so_it_does_where_many_may_not_ask_yet(faithful: bool, seed: int) -> None:
+    live(seed, PatientHistory, faithful=faithful)
 
 
 @in_both_modes

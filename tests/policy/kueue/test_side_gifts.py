@@ -14,6 +14,7 @@ from fairlead.policy.kueue.preemption_policy import asking_by_shares
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueSettings
 from fairlead.policy.kueue.side_gifts import SideGifts
 from fairlead.policy.kueue.snapshot import Snapshot
+from fairlead.policy.kueue.standing_order import MOST_GIFTS
 from tests.policy.kueue.target_world import TargetWorld, story_world, target_worlds
 from tests.text_table import rows
 
@@ -178,3 +179,13 @@ def test_what_is_enough_for_one_claim_is_not_taken_for_all_that_a_side_gives(
     rank = world.tree().prospect("a", world.usage).rank
     gifts = gifts_of(world.snapshot(), ANYBODY, 0)
     assert [gifts.given(QueueName(side), rank, much) for much in (1, 2, 3, 1)] == [1, 2, 2, 2]
+
+
+def test_no_more_than_some_gifts_are_remembered_of_a_side_where_nothing_happens() -> None:
+    standing = world_of(FLAT, "4", "3").snapshot().standing
+    most = 0
+    for number in range(3 * MOST_GIFTS):
+        known = standing.gifts(QueueName("b"))
+        known[ANYBODY, 0, (False, float(number))] = 0
+        most = max(most, len(known))
+    assert most == MOST_GIFTS

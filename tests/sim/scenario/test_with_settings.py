@@ -146,6 +146,8 @@ def test_what_is_set_takes_the_place_of_what_the_policies_say(tmp_path: Path) ->
     )
     both = under(with_settings(given, {"faithful": "true", "minRunTime": "9m"}), "patient").settings
     assert both == replace(faithful, options=KueueOptions(min_run_time_ms=540_000))
+    cooling = {"faithful": "true", "preemptionCooldown": "1h"}
+    assert under(with_settings(given, cooling), "patient").settings == faithful
 
 
 def test_who_was_faithful_need_not_be(tmp_path: Path) -> None:

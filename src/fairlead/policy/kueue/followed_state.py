@@ -75,6 +75,7 @@ class FollowedState:
         self._told_off: set[WorkloadName] = set()  # by their owners, though they have quota
         self._shrinking: set[WorkloadName] = set()  # who may be admitted in part
         self._later: list[tuple[int, WorkloadName]] = []  # a heap: when to look at whom again
+        self._later_at: dict[WorkloadName, int] = {}  # the last of these times for each
 
     @property
     def looked_at_the_clock(self) -> bool:
@@ -86,9 +87,14 @@ class FollowedState:
         """When the clock may matter next; None: not as things stand."""
         return self._later[0][0] if self._later else None
 
-    def serves(self, state: ClusterState) -> bool:
-        """Return whether it is this state that is followed, and all its changes are known."""
+    def serves(self, state: ClusterState, now_ms: int) -> bool:
+        """Return whether it is this state that is followed, up to now, and all changes are known.
+
+        What ended by the clock is not known any more for a time before that.
+        """
         if state is not self._state or state.layout.moment != self._layout:
+            return False
+        if now_ms < self._restraints.now_ms:
             return False
         return self._moment is None or state.touched.remembers(self._moment)
 
@@ -113,7 +119,10 @@ class FollowedState:
             names |= view.decided
             view.decided.clear()
         while self._later and self._later[0][0] <= now_ms:
-            names.add(heappop(self._later)[1])
+            at_ms, name = heappop(self._later)
+            names.add(name)
+            if self._later_at.get(name) == at_ms:
+                del self._later_at[name]
         self._moment = state.touched.moment
         self._door.now_ms = self._restraints.now_ms = now_ms
         for name in sorted(names):
@@ -141,7 +150,7 @@ class FollowedState:
             holder = holder_of(self._state, name, self._settings, now_ms, is_drained=False)
             if holder.is_protected:
                 until_ms = holder.reserved_ms + self._settings.options.min_run_time_ms
-                heappush(self._later, (until_ms, name))
+                self._look_again(name, until_ms)
             return holder
         refusal = self._door.refusal(workload)
         if refusal is not None and refusal.remaining_ms is not None:
@@ -161,7 +170,12 @@ class FollowedState:
 
     def _hold_back(self, name: WorkloadName, until_ms: int) -> None:
         self._held_back.add(name)
-        heappush(self._later, (until_ms, name))
+        self._look_again(name, until_ms)
+
+    def _look_again(self, name: WorkloadName, at_ms: int) -> None:
+        if self._later_at.get(name) != at_ms:
+            self._later_at[name] = at_ms
+            heappush(self._later, (at_ms, name))
 
     def _rules(self, queue: QueueName) -> ClusterQueue:
         return self._by_queue[queue].snapshot.rules[queue]

@@ -56,8 +56,8 @@ class KueuePolicy:
             decisions = (*planning.changes(), *planning.waits())
             self.looked_at_the_clock = planning.looked_at_the_clock()
             self.holds_until_ms = None
-            taken_ms = now_ms if self.looked_at_the_clock else None
-            last = self._last = _Planned(state, state.moment, decisions, taken_ms)
+            is_for_later = not self.looked_at_the_clock
+            last = self._last = _Planned(state, state.moment, decisions, now_ms, is_for_later)
         return Plan(taken_ms=now_ms, decisions=last.decisions)
 
     def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
@@ -67,7 +67,7 @@ class KueuePolicy:
         followed through its changes, what changed and whom it concerns; else about half of a plan.
         """
         followed = self._followed
-        if followed is None or not followed.serves(state):
+        if followed is None or not followed.serves(state, now_ms):
             followed = self._followed = FollowedState(state, self.settings)
         found = followed.changes(now_ms) if followed.is_possible else None
         if found is not None:
@@ -98,12 +98,14 @@ class _Planned(NamedTuple):
     state: ClusterState
     moment: int
     decisions: tuple[Decision, ...]
-    taken_ms: int | None  # None: at any time they would be the same
+    taken_ms: int
+    is_for_later: bool  # at any later time they would be the same
 
     def may_serve(self, state: ClusterState, now_ms: int) -> bool:
         """Return whether the same would be decided for *state*."""
         is_same = self.state is state and self.moment == state.moment
-        return is_same and self.taken_ms in (None, now_ms)
+        is_in_time = now_ms >= self.taken_ms if self.is_for_later else now_ms == self.taken_ms
+        return is_same and is_in_time
 
 
 class _Planning:

@@ -7,7 +7,7 @@ changed for good, because a workload was admitted or left, is put right when nex
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from fairlead.fairness.dominant_share import LEAST_RANK, Rank
 from fairlead.fairness.quota_tree import QuotaTree
@@ -18,6 +18,9 @@ from fairlead.policy.kueue.holder_line import Asking, HolderLine
 Tie: TypeAlias = tuple[bool, bool, int, int, str]
 Entry: TypeAlias = tuple[bool, float, bool, Tie, QueueName]
 """Sorts the largest share first, then cohorts, and then by what decides between equals."""
+
+MOST_GIFTS: Final = 1000
+"""That are remembered of one side."""
 
 
 def cohort_entry(rank: Rank, name: QueueName) -> Entry:
@@ -134,9 +137,13 @@ class StandingOrder:
     def gifts(self, side: QueueName) -> dict[tuple[Asking, int, Rank], int | None]:
         """Return what is known of how much *side* gives, to be added to.
 
-        By who asks, of which axis, and from where; it is forgotten when something changes there.
+        By who asks, of which axis, and from where; it is forgotten when something changes there. No
+        more than some is kept: at a side where nothing happens each size of a claim adds another.
         """
-        return self._gifts.setdefault(side, {})
+        known = self._gifts.setdefault(side, {})
+        if len(known) >= MOST_GIFTS:
+            known.clear()
+        return known
 
     def _entry(self, name: QueueName, asking: Asking) -> Entry | None:
         """Return where a node stands; None if nobody there can be asked."""

@@ -73,7 +73,11 @@ def _kueue(settings: KueueSettings, overrides: PolicyOverrides) -> KueueSettings
         ),
     )
     changes = _given(fair_sharing=overrides.fair_sharing, faithful=overrides.faithful)
-    return msgspec.structs.replace(settings, options=options, **changes)
+    changed = msgspec.structs.replace(settings, options=options, **changes)
+    if changed.faithful:  # then nobody cools down, so that to set it changes nothing
+        usual_ms = KueueOptions().preemption_cooldown_ms
+        options = msgspec.structs.replace(options, preemption_cooldown_ms=usual_ms)
+    return msgspec.structs.replace(changed, options=options)
 
 
 def _elastic_quota(
