@@ -199,14 +199,10 @@ class FromSecond100(KaiPolicy):
 
     def __init__(self, holds_until_ms: int | None) -> None:
         super().__init__(KaiSettings())
-        self._holds_until_ms = holds_until_ms
+        self.holds_until_ms = holds_until_ms
 
     def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
         return [] if now_ms < 100 * SECOND else super().changes(state, now_ms)
-
-    @property
-    def holds_until_ms(self) -> int | None:  # type: ignore[override]
-        return self._holds_until_ms
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class PlainSearch:
         note: Callable[[WorkloadName], None],
         bound_for: object,  # noqa: ARG002  # it is not asked, every try is made
         crowds: object,  # noqa: ARG002  # nor are they
-        looks_first: bool,  # noqa: ARG002  # nowhere
+        looks_first: bool,  # noqa: ARG002  # nor which nodes may help
     ) -> None:
         self.state = state
         self.finder = finder

@@ -44,7 +44,7 @@ def planned(state: ClusterState, settings: KueueSettings = FAIR, minutes: float 
 
 
 def with_options(**options: int) -> KueueSettings:
-    return replace(FAIR, options=KueueOptions(**options))  # type: ignore[arg-type]
+    return replace(FAIR, options=replace(KueueOptions(), **options))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ class ElasticQuotaPolicy:
         self.settings = settings
         self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
-        self.holds_until_ms = None  # and for how long then, nobody knows
+        self.holds_until_ms: int | None = None  # nobody knows for how long it holds then
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 

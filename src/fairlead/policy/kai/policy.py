@@ -17,6 +17,7 @@ class KaiPolicy:
     def __init__(self, settings: KaiSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
+        self.holds_until_ms: int | None = None  # nobody knows for how long a plan holds
         self._followed: FollowedState | None = None
         self._last: _Planned | None = None
 
@@ -68,10 +69,6 @@ class KaiPolicy:
     def looked_at_the_clock(self) -> bool:
         """Whether the last plan might have been another one at another time."""
         return self._last is not None and self._last.taken_ms is not None
-
-    @property
-    def holds_until_ms(self) -> None:
-        """Nobody knows how long a plan holds: run time that is promised may end at any moment."""
 
 
 class _Planned(NamedTuple):

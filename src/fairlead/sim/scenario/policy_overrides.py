@@ -63,21 +63,19 @@ def _kai(settings: KaiSettings, overrides: PolicyOverrides) -> KaiSettings:
 
 def _kueue(settings: KueueSettings, overrides: PolicyOverrides) -> KueueSettings:
     base = KueueOptions() if overrides.faithful else settings.options
+    faithful = settings.faithful if overrides.faithful is None else overrides.faithful
     options = msgspec.structs.replace(
         base,
         **_given(
             no_preemption_loops=overrides.no_preemption_loops,
             min_run_time_ms=overrides.min_run_time_ms,
             preemption_delay_ms=overrides.preemption_delay_ms,
-            preemption_cooldown_ms=overrides.preemption_cooldown_ms,
+            # Nobody cools down then, so that to set it changes nothing.
+            preemption_cooldown_ms=None if faithful else overrides.preemption_cooldown_ms,
         ),
     )
-    changes = _given(fair_sharing=overrides.fair_sharing, faithful=overrides.faithful)
-    changed = msgspec.structs.replace(settings, options=options, **changes)
-    if changed.faithful:  # then nobody cools down, so that to set it changes nothing
-        usual_ms = KueueOptions().preemption_cooldown_ms
-        options = msgspec.structs.replace(options, preemption_cooldown_ms=usual_ms)
-    return msgspec.structs.replace(changed, options=options)
+    changes = _given(fair_sharing=overrides.fair_sharing)
+    return msgspec.structs.replace(settings, options=options, faithful=faithful, **changes)
 
 
 def _elastic_quota(

@@ -250,7 +250,7 @@ SETTABLE: Final[Mapping[str, Setting]] = MappingProxyType(
         "preemptionCooldown": _setting(
             _duration,
             _in_policy("preemption_cooldown_ms"),
-            "kueue: how long who gave way evicts nobody so",
+            "kueue: the wait before one that gave way evicts",
         ),
         "protectMin": _setting(
             _word, _in_policy("protect_min"), "elastic-quota: whether everybody keeps its min"
