@@ -44,12 +44,12 @@ def clusters(draw: st.DrawFn) -> ClusterState:
     drawn += [st.sampled_from(["Never", "LowerPriority"]), STRATEGY]
     drawn += [small, st.integers(0, 2), WITHIN, RECLAIM]
     asks = st.sampled_from(["1", "2", "3x1", "1-4x1", "2x2"])
-    lines = ["name queue asks priority created running"]
+    lines = ["name queue asks priority created running preempted"]
     for number in range(draw(st.integers(1, 8))):
         since = draw(st.sampled_from(["-", "-", "5"]))
         queue, priority = draw(st.sampled_from("abbac")), draw(st.integers(-1, 1))
-        age = draw(st.integers(0, 9))
-        lines.append(f"w{number} {queue} {draw(asks)} {priority} {age} {since}")
+        age, preempted = draw(st.integers(0, 9)), draw(st.sampled_from(["-", "-", "7"]))
+        lines.append(f"w{number} {queue} {draw(asks)} {priority} {age} {since} {preempted}")
     return cluster(QUEUES.format(*map(draw, drawn)), "\n".join(lines))
 
 

@@ -55,9 +55,10 @@ def cluster(queues: str, workloads: str = "", groups: str = ONE_AXIS) -> Cluster
     A queue whose name is in capitals is a cohort. Columns of queues, all but the first two
     optional: ``name parent quota borrow lend weight within reclaim borrowWithin strategy stop
     whenBorrow whenPreempt preference``; ``-`` is none. Workloads: ``name queue asks priority
-    created running on requeued backOff preempting active kind``; ``asks`` is like ``2``, ``3x2``
-    (three pods of 2) or ``1-3x2`` (at least one of them); ``running`` is since when, ``on`` which
-    flavors (the first ones if not said), ``kind`` the label of that name that nodes must have.
+    created running on requeued backOff preempted preempting active kind``; ``asks`` is like ``2``,
+    ``3x2`` (three pods of 2) or ``1-3x2`` (at least one of them); ``running`` is since when,
+    ``preempted`` when it last gave way, ``on`` which flavors (the first ones if not said), ``kind``
+    the label of that name that nodes must have.
 
     *groups* are resource groups like ``cpu,gpu:red,blue tape:any``. Amounts are joined by commas
     then: quota flavor by flavor (red cpu, red gpu, blue cpu, ...), requests resource by resource.
@@ -266,6 +267,7 @@ def _workload(row: dict[str, str]) -> Workload:
             local_queue=row["queue"],
             requeued_ms=moment("requeued"),
             back_off_until_ms=moment("backOff"),
+            preempted_ms=moment("preempted"),
             preempting=row.get("preempting", "-") == "yes",
         ),
     )

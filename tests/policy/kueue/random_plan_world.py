@@ -31,6 +31,7 @@ GROUPS = (
     "cpu,gpu:red,blue",
     "cpu:red gpu:any",
 )
+ODDITIES = ("requeued", "backOff", "preempted", "preempting", "active", "kind")
 GATES = (
     "PrioritizePreemptorWorkloads",
     "FairSharingPrioritizeNonBorrowing",
@@ -218,10 +219,11 @@ def _workload(chance: Random, name: str, queue: str, groups: str, moment: int) -
 
 def _oddity(chance: Random, moment: int) -> Row:
     """Return something unusual about one who waits, seldom."""
-    column = chance.choice(("-",) * 15 + ("requeued", "backOff", "preempting", "active", "kind"))
+    column = chance.choice(("-",) * 15 + ODDITIES)
     values = {
         "requeued": str(moment + 20),
         "backOff": str(NOW_MS + 3),
+        "preempted": str(moment),
         "preempting": "yes",
         "active": "no",
         "kind": chance.choice(("red", "blue", "any")),
