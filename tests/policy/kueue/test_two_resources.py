@@ -27,16 +27,19 @@ def node(name: str, parent: str | None, cpu: int, gpu: int) -> QuotaNode:
     )
 
 
-def holder(name: str, *usage: tuple[int, int]) -> Holder:
-    return Holder(WorkloadName(name), QueueName("b"), 0, usage, 0, 0)
+def holder(name: str, *usage: tuple[int, int], queue: str = "b") -> Holder:
+    return Holder(WorkloadName(name), QueueName(queue), 0, usage, 0, 0)
 
 
 def world(nodes: list[QuotaNode], holders: list[Holder], claim: Usage) -> TargetWorld:
-    a, b = QueueName("a"), QueueName("b")
+    a, queues = QueueName("a"), [QueueName(each.name) for each in nodes if each.name.islower()]
     return TargetWorld(
         axis_resources=("cpu", "gpu"),
         nodes=tuple(nodes),
-        rules={a: QueuePreemption(reclaim_within_cohort="Any"), b: QueuePreemption()},
+        rules={
+            each: QueuePreemption(reclaim_within_cohort="Any" if each == a else "Never")
+            for each in queues
+        },
         holders=tuple(holders),
         queue=a,
         usage=claim,
@@ -56,7 +59,7 @@ def test_equal_shares_stay_equal_when_the_dominant_resource_is_not_touched() -> 
 
     All cpu is in use: b has 10 of it within 6 + 4 of its own. Without u b still has 400.
     """
-    nodes = [node("root", None, 0, 4), node("a", "root", 4, 6), node("b", "root", 6, 0)]
+    nodes = [node("ROOT", None, 0, 4), node("a", "ROOT", 4, 6), node("b", "ROOT", 6, 0)]
     held = [holder("u", (CPU, 8)), holder("v", (GPU, 4)), holder("w", (CPU, 2))]
     asked = world(nodes, held, ((CPU, 8),))
     assert told(asked) == [("u", "InCohortFairSharing")]
@@ -68,7 +71,7 @@ def test_what_is_not_lacking_may_exceed_the_quota_when_lent_quota_is_claimed() -
     With cpu alone in view it is within quota, so b gives back; by shares a has 3 gpu of 4 -> 750,
     while b would fall to 0.
     """
-    nodes = [node("root", None, 0, 4), node("a", "root", 4, 0), node("b", "root", 0, 0)]
+    nodes = [node("ROOT", None, 0, 4), node("a", "ROOT", 4, 0), node("b", "ROOT", 0, 0)]
     asked = world(nodes, [holder("u", (CPU, 4))], ((CPU, 4), (GPU, 3)))
     assert asked.claimant().need == {CPU}
     assert told(asked) == [("u", "InCohortReclamation")]
@@ -79,6 +82,27 @@ def test_what_is_not_lacking_may_exceed_the_quota_when_lent_quota_is_claimed() -
 
 def test_who_has_nothing_that_lacks_is_not_asked() -> None:
     """Both borrow; v, listed first, has only gpu."""
-    nodes = [node("root", None, 0, 2), node("a", "root", 4, 0), node("b", "root", 0, 0)]
+    nodes = [node("ROOT", None, 0, 2), node("a", "ROOT", 4, 0), node("b", "ROOT", 0, 0)]
     held = [holder("aa", (GPU, 2)), holder("u", (CPU, 4))]
     assert told(world(nodes, held, ((CPU, 4),))) == [("u", "InCohortReclamation")]
+
+
+def test_who_has_nothing_of_one_that_lacks_may_let_others_give_it() -> None:
+    """The claim of a lacks 3 cpu, 2 gpu. Of 10 each, X has 9 cpu -> 900 with it, Y 8 gpu -> 800.
+
+    So Y is not asked, until b, which has no gpu, has lost t: X falls to 600, and Y gives two to
+    get there.
+    """
+    nodes = [
+        *(node("ROOT", None, 10, 10), node("X", "ROOT", 0, 0), node("Y", "ROOT", 0, 0)),
+        *(node("a", "X", 0, 0), node("b", "X", 0, 0), node("c", "Y", 0, 0)),
+        *(node("Z", "ROOT", 0, 0), node("d", "Z", 0, 0)),
+    ]
+    held = [
+        *(holder("t", (CPU, 3)), holder("u", (CPU, 3))),
+        *(holder(f"v{number}", (GPU, 1), queue="c") for number in range(8)),
+        holder("w", (CPU, 4), (GPU, 2), queue="d"),
+    ]
+    asked = world(nodes, held, ((CPU, 3), (GPU, 2)))
+    assert asked.claimant().need == {CPU, GPU}
+    assert [name for name, _ in told(asked)] == ["t", "v0", "v1"]
