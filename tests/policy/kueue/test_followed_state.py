@@ -11,8 +11,13 @@ from msgspec.structs import replace
 
 from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import WorkloadChanged, WorkloadFinished, WorkloadStopped
-from fairlead.model.plan import Plan, Wait
+from fairlead.model.events import (
+    WorkloadChanged,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadStopped,
+)
+from fairlead.model.plan import Evict, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.flavor_assignment import Waiting
@@ -20,7 +25,7 @@ from fairlead.policy.kueue.followed_state import may_be_followed
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominator
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import FAIR, NOW_MS, add, build
+from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster
 from tests.policy.kueue.random_plan_world import Row
 
 STEPS = 20
@@ -315,3 +320,35 @@ def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
     state.apply(WorkloadFinished(WorkloadName("q0-runs-0")))
     assert [each.workload for each in policy.changes(state, now_ms)] == ["q0-00"]
     assert {name[:2] for name in looked_at} == {"q0"}  # whose queue uses less now
+
+
+def test_who_is_asked_first_because_it_leaves_already_may_make_the_claim_of_another_be_met() -> (
+    None
+):
+    """k, of weight 1.4, would stand at 7 / 10 / 1.4 -> 500 and lacks all 7; s has 10 of 10 -> 1000.
+
+    In their line s gives 3, the next of 3 would leave 400, the one of 4 less; and one more, 3,
+    because 700 is above 500: 6 in all. But once the one of 4 leaves, and so is asked first, it is
+    4, and then 3 more: 7.
+    """
+    state = cluster(
+        """
+        name parent quota weight reclaim within strategy
+        R    -      10    1      -       -      -
+        k    R      0     1.4    Any     Never  BestEffortFIFO
+        s    R      0     1      Any     Never  BestEffortFIFO
+        """,
+        """
+        name queue asks running created
+        of4  s     4    1       0
+        of3  s     3    2       0
+        new3 s     3    3       0
+        it   k     7    -       4
+        """,
+    )
+    policy = KueuePolicy(FAITHFUL)
+    assert policy.changes(state, NOW_MS) == []
+    leaver = WorkloadName("of4")
+    state.apply(WorkloadLeaving(workload=leaver, pods=tuple(state.runs[leaver].pods)))
+    changes = policy.changes(state, NOW_MS)
+    assert [each.workload for each in changes if isinstance(each, Evict)] == ["new3"]
