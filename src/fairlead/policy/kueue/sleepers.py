@@ -161,7 +161,7 @@ class Sleepers:
             self._relying[kind] = None
         self._wait_for_room(kind, sleeper)
         self._at_home.setdefault(kind.queue, {})[kind] = None
-        if found.took_any or nomination.waiting.restraint.may_share:
+        if nomination.waiting.restraint.may_share:
             self._group(kind, sleeper, assignment.usage, found)
 
     def _room_for(self, kind: Kind, found: FailedSearch) -> tuple[int, int]:
