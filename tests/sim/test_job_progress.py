@@ -108,6 +108,20 @@ def test_pods_that_were_told_to_leave_hold_their_places_and_do_no_work() -> None
     assert job.held == 90
 
 
+@pytest.mark.parametrize(("checkpoint_ms", "safe"), [(None, 0), (40, 160)])
+def test_who_comes_before_those_have_stopped_who_leave_begins_with_what_was_safe(
+    checkpoint_ms: int | None, safe: int
+) -> None:
+    """Two of four pods do 2 x 90 = 180 of 400; with a checkpoint after each 4 x 40 = 160."""
+    job = progress(run_ms=100, pods=4, min_pods=2, checkpoint_ms=checkpoint_ms)
+    job.start(0, 2)
+    job.tell_to_leave(90, 2)
+    job.start(95, 2)
+    assert job.end_ms(95) == 95 + (400 - safe) // 2
+    assert job.stop(105, 2) == job.lost == 180 - safe
+    assert job.end_ms(105) == 95 + (400 - safe) // 2  # what was done in between is not lost
+
+
 def test_starting_takes_time_and_starting_again_takes_more() -> None:
     job = progress(checkpoint_ms=0, delays=Delays(start_up_ms=5, restart_ms=20))
     job.start(0, 1)

@@ -22,6 +22,7 @@ class JobProgress:
     __slots__ = (
         "_accounted_ms",
         "_delays",
+        "_untold",
         "_works_from_ms",
         "done",
         "epoch",
@@ -47,6 +48,7 @@ class JobProgress:
         self.epoch = 0  # grows when pods come or go: an end foretold earlier does not hold
         self._delays = delays
         self._accounted_ms = 0
+        self._untold = 0  # of what is lost, by those who have not stopped yet
         self._works_from_ms = 0
 
     def start(self, now_ms: int, pods: int) -> None:
@@ -64,27 +66,29 @@ class JobProgress:
         self.epoch += 1
 
     def tell_to_leave(self, now_ms: int, pods: int) -> None:
-        """Let *pods* that run do no more work; they still hold their places."""
+        """Let *pods* that run do no more work; they still hold their places.
+
+        Nothing is lost while enough of the others go on. Else it is now: whoever comes before these
+        have stopped begins with what was safe.
+        """
         self._account(now_ms)
         self.leaving += pods
         self.evictions += 1
         self.epoch += 1
+        if self.running - self.leaving < self.job.min_pods:
+            safe = self._safe()
+            lost = self.done - safe
+            self.done = safe
+            self.lost += lost
+            self._untold += lost
 
     def stop(self, now_ms: int, pods: int) -> int:
-        """Take the places of *pods* away that were told to leave; returns the work lost by it.
-
-        Nothing is lost while enough of the others go on.
-        """
+        """Take the places of *pods* away that were told to leave; returns the work lost by it."""
         self._account(now_ms)
         self.running -= pods
         self.leaving -= pods
         self.epoch += 1
-        if self.running - self.leaving >= self.job.min_pods:
-            return 0
-        safe = self._safe()
-        lost = self.done - safe
-        self.done = safe
-        self.lost += lost
+        lost, self._untold = self._untold, 0
         return lost
 
     def finish(self, now_ms: int) -> None:
