@@ -71,6 +71,18 @@ def test_a_setting_that_changes_nothing_is_told(tmp_path: Path) -> None:
     assert ran.err == "note: minRunTime=5m changes nothing under kai\n"
 
 
+def test_whoever_sets_how_past_use_counts_where_it_does_not_is_told_what_to_do(
+    tmp_path: Path,
+) -> None:
+    file = Path(write_scenario(tmp_path))
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("  usage: {k: 1, halfLife: 3m}\n", ""), encoding="utf-8")
+    ran = run_cli("simulate", str(file), "--set", "kValue=2")
+    assert ran.exit_code == 0
+    told = "note: kValue=2 changes nothing under kai; past use does not count, "
+    assert ran.err == told + "write usage into the scenario or set window as well\n"
+
+
 def test_results_without_a_name_go_to_a_new_folder_each_time(tmp_path: Path) -> None:
     file = write_scenario(tmp_path)
     run_cli("simulate", file)

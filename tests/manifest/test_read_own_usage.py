@@ -92,8 +92,10 @@ REFUSED = {
     "{halfLife: 0s}": "out-of-range halfLife",
     "{halfLife: -48h}": "out-of-range halfLife",
     "{window: {length: 0s}}": "out-of-range window.length",
-    "{window: {length: 59s}}": "contradiction window.length",
-    "{window: {type: tumbling, length: 1h}, resolution: 61m}": "contradiction window.length",
+    "{sum: sampled, window: {length: 59s}}": "contradiction window.length",
+    "{sum: sampled, window: {type: tumbling, length: 1h}, resolution: 61m}": (
+        "contradiction window.length"
+    ),
     "{resolution: 0s}": "out-of-range resolution",
     "{staleness: -1s}": "out-of-range staleness",
     "{window: {type: rolling}}": "bad-choice window.type",
@@ -142,7 +144,7 @@ def test_nonsense_is_refused_at_its_place(usage: str) -> None:
 
 
 def test_the_reason_is_told() -> None:
-    cursor, findings = cursor_of("spec: {usage: {k: -1, window: {length: 30s}}}")
+    cursor, findings = cursor_of("spec: {usage: {k: -1, sum: sampled, window: {length: 30s}}}")
     read_settings(cursor)
     messages = " ".join(finding.message for finding in findings)
     assert "found -1, expected 0 or more: below 0, who used much would get more" in messages
@@ -242,7 +244,9 @@ TOLD = {
     "{halfLife: 1ms}": ["advice ill-matched $.spec.usage.halfLife"],
     "{halfLife: 59s, sum: sampled}": ["advice ill-matched $.spec.usage.halfLife"],
     "{halfLife: 1m}": [],
+    "{window: {type: tumbling, length: 1h}, resolution: 61m}": [],  # which is of samples
     "{window: {length: 1ms}, resolution: 1ms}": ["advice ill-matched $.spec.usage.window.length"],
+    "{window: {length: 59s}}": ["advice ill-matched $.spec.usage.window.length"],
     "{window: {length: 60s}}": [],
     "{window: {type: tumbling, start: '2099-01-01T00:00:00Z'}}": [
         "advice ill-matched $.spec.usage.window.start"

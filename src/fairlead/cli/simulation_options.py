@@ -13,7 +13,7 @@ from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import read_moment
 from fairlead.explain.printable import printable
 from fairlead.sim.results.result_folder import RESULTS, free_folder
-from fairlead.sim.scenario.effect import settings_without_effect
+from fairlead.sim.scenario.effect import WithoutEffect, settings_without_effect
 from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.usage.entries import Entry
@@ -64,9 +64,16 @@ def note_settings_without_effect(
     beside: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Say which of *settings* change nothing *beside* others, and under which of *variants*."""
-    for variant, name in settings_without_effect(scenario, variants, settings, beside):
-        note = f"note: {name}={settings[name]} changes nothing under {variant}"
-        click.echo(printable(note), err=True)
+    for found in settings_without_effect(scenario, variants, settings, beside):
+        tell_without_effect(found, f"{found.setting}={settings[found.setting]}")
+
+
+def tell_without_effect(found: WithoutEffect, what: str, so_that: str = "") -> None:
+    """Say that *what* was set changes nothing, *so_that* something follows, and why if known."""
+    note = f"note: {what} changes nothing under {found.variant}{so_that}"
+    if found.is_past_use_off:
+        note += "; past use does not count, write usage into the scenario or set window as well"
+    click.echo(printable(note), err=True)
 
 
 def takes_scenario(command: Callable[..., None]) -> Callable[..., None]:

@@ -21,6 +21,7 @@ from fairlead.cli.simulation_options import (
     check_seeds,
     note_settings_without_effect,
     takes_scenario,
+    tell_without_effect,
 )
 from fairlead.explain.reason_text import reason_text
 from fairlead.sim.results.about import RunAbout
@@ -120,8 +121,8 @@ def command(
     )
     rows = combinations(sweep)
     note_settings_without_effect(scenario, variants, asked.settings, beside=first)
-    for variant, name in without_effect(sweep):
-        click.echo(f"note: {name} changes nothing under {variant}: its rows are equal", err=True)
+    for found in without_effect(sweep):
+        tell_without_effect(found, found.setting, ": its rows are equal")
     orders = dict(all_runs(rows))
     with _place(address, min(workers or _cores(), len(orders))) as run_them:
         folder = asked.folder(f"{scenario.name}-sweep")

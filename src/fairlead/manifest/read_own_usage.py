@@ -166,7 +166,7 @@ def _refuse_short_window(section: Cursor, rules: UsageRules) -> None:
         resolution = format_duration(rules.resolution_ms)
         message = f"found a window shorter than the {resolution} between two samples: "
         message += "it may hold none"
-        fix = "write a longer window, or a finer resolution"
+        fix = "write a longer window, a finer resolution, or sum: exact"
         section.error(_PLACES.window, "contradiction", message, fix)
 
 

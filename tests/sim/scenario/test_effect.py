@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.errors import SimulationError
 from fairlead.sim.scenario.effect import settings_without_effect
 from tests.sim.scenario.scenario_files import NODES, QUEUES, WORK, scenario
 
@@ -41,12 +42,36 @@ def test_a_setting_is_told_under_the_rule_sets_that_go_on_as_before(
 ) -> None:
     found = scenario(tmp_path, NODES + QUEUES + POLICIES + spec + WORK)
     settings = settings_of(told)
-    pairs = settings_without_effect(found, found.variants, settings, settings_of(beside))
-    assert list(pairs) == [(each, name) for each in expected.split() for name in settings]
+    without = settings_without_effect(found, found.variants, settings, settings_of(beside))
+    pairs = [(each.variant, each.setting) for each in without]
+    assert pairs == [(each, name) for each in expected.split() for name in settings]
 
 
 def test_each_is_judged_beside_the_others(tmp_path: Path) -> None:
     """Without a window how much past use counts would change nothing, with one it does."""
     found = scenario(tmp_path, NODES + QUEUES + WORK)
     settings = {"kValue": "2", "window": "1d", "grace": "0s"}
-    assert list(settings_without_effect(found, found.variants, settings, {})) == [("kai", "grace")]
+    without = settings_without_effect(found, found.variants, settings, {})
+    assert list(without) == [("kai", "grace", False)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "setting", "is_off"),
+    [("", "kValue=2", True), (USAGE, "kValue=1", False), ("", "fetchInterval=5m", True)],
+)
+def test_it_is_told_where_past_use_would_have_to_count_first(
+    tmp_path: Path, spec: str, setting: str, is_off: bool
+) -> None:
+    found = scenario(tmp_path, NODES + QUEUES + spec + WORK)
+    without = settings_without_effect(found, found.variants, settings_of(setting), {})
+    assert [each.is_past_use_off for each in without] == [is_off]
+
+
+def test_a_window_shorter_than_the_time_between_two_samples_is_refused_as_in_a_file(
+    tmp_path: Path,
+) -> None:
+    sampled = scenario(tmp_path, NODES + QUEUES + "  usage: {sum: sampled}\n" + WORK)
+    with pytest.raises(SimulationError, match="found 30s, which is shorter than the 1m between"):
+        list(settings_without_effect(sampled, sampled.variants, {"window": "30s"}, {}))
+    exact = scenario(tmp_path, NODES + QUEUES + USAGE + WORK)
+    assert list(settings_without_effect(exact, exact.variants, {"window": "30s"}, {})) == []

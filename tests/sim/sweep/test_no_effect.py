@@ -47,7 +47,8 @@ def test_a_setting_without_effect_is_told(
     found = scenario(tmp_path, NODES + QUEUES + POLICIES + spec)
     name, _, values = over.partition("=")
     sweep = Sweep(scenario=found, variants=found.variants, over={name: values.split(",")})
-    assert list(without_effect(sweep)) == [(each, name) for each in expected.split()]
+    told = [(each.variant, each.setting) for each in without_effect(sweep)]
+    assert told == [(each, name) for each in expected.split()]
 
 
 def test_a_setting_that_another_one_gives_its_effect_is_not_told(tmp_path: Path) -> None:

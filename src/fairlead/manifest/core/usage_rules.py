@@ -66,9 +66,11 @@ def longest_ms(window: Window) -> int:
 
 
 def is_shorter_than_a_sample(rules: UsageRules) -> bool:
-    """Tell whether a window may have no sample in it."""
+    """Tell whether use is summed up from samples, and a window may have none in it."""
     window = rules.window
-    return not isinstance(window, Cron) and window.length_ms < rules.resolution_ms
+    if rules.way == "exact" or isinstance(window, Cron):
+        return False
+    return window.length_ms < rules.resolution_ms
 
 
 def is_far_ahead(start_ms: int) -> bool:

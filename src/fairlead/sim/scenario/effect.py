@@ -5,7 +5,7 @@ together, but whoever sets something must not take a run as before for what it c
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,17 @@ from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.with_settings import with_settings
 
 Effect: TypeAlias = tuple[Any, ...]
+
+_OF_PAST_USE: Final = frozenset({"kValue", "fetchInterval"})
+"""What is set of past use, and does not make it count."""
+
+
+class WithoutEffect(NamedTuple):
+    """A setting that changes nothing under a variant."""
+
+    variant: str
+    setting: str
+    is_past_use_off: bool  # and it would matter if past use counted
 
 
 class Effects:
@@ -29,10 +40,9 @@ class Effects:
 
     def of(self, settings: Mapping[str, str]) -> Effect:
         """Return all that *settings* can change, as the rules of the variant see it."""
-        scenario = with_settings(self._scenario, settings)
-        if self._own is None:
+        scenario, rules = self._with(settings)
+        if rules is None:
             return (scenario,)
-        rules = settings_of(self._own, self._variant.form, scenario.overrides)
         fetch_ms = None
         if isinstance(rules, KaiSettings):
             if rules.usage is None:  # how much past use would count makes no difference
@@ -41,14 +51,26 @@ class Effects:
                 fetch_ms = scenario.overrides.fetch_interval_ms
         return scenario.spec, scenario.work, rules, fetch_ms
 
+    def none_of(self, setting: str, settings: Mapping[str, str]) -> WithoutEffect:
+        """Return that one of *settings* changes nothing."""
+        _, rules = self._with(settings)
+        is_off = isinstance(rules, KaiSettings) and rules.usage is None
+        return WithoutEffect(self._variant.name, setting, is_off and setting in _OF_PAST_USE)
+
+    def _with(self, settings: Mapping[str, str]) -> tuple[Scenario, Settings | None]:
+        scenario = with_settings(self._scenario, settings)
+        if self._own is None:
+            return scenario, None
+        return scenario, settings_of(self._own, self._variant.form, scenario.overrides)
+
 
 def settings_without_effect(
     scenario: Scenario,
     variants: Sequence[Variant],
     settings: Mapping[str, str],
     beside: Mapping[str, str],
-) -> Iterator[tuple[str, str]]:
-    """Yield the name of a variant, and that of a setting without which its run is the same.
+) -> Iterator[WithoutEffect]:
+    """Yield each variant and setting without which its run is the same.
 
     What is set *beside* them stays. Cost: reading the cluster once for each variant.
     """
@@ -59,7 +81,7 @@ def settings_without_effect(
         for name in settings:
             others = {other: value for other, value in together.items() if other != name}
             if effects.of(others) == whole:
-                yield variant.name, name
+                yield effects.none_of(name, together)
 
 
 def _settings(scenario: Scenario, variant: Variant) -> Settings | None:

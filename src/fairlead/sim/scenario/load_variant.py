@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from fairlead.errors import SimulationError
+from fairlead.manifest.core.usage_rules import is_shorter_than_a_sample
 from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
+from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.names import PolicyName, Settings
 from fairlead.sim.scenario.elastic_quota_objects import elastic_quota_objects
 from fairlead.sim.scenario.kai_objects import kai_objects
@@ -63,9 +66,26 @@ def load_variant(
 
 
 def settings_of(settings: Settings, form: PolicyForm, overrides: PolicyOverrides) -> Settings:
-    """Return *settings* with what *form* says beside its section, and then *overrides*."""
+    """Return *settings* with what *form* says beside its section, and then *overrides*.
+
+    Raises `SimulationError` if these are refused in a file.
+    """
     said = PolicyOverrides(faithful=form.faithful or None, fair_sharing=form.fair_sharing)
-    return overridden(overridden(settings, said), overrides)
+    found = overridden(overridden(settings, said), overrides)
+    _refuse_short_window(found, overrides.window_ms)
+    return found
+
+
+def _refuse_short_window(settings: Settings, set_ms: int | None) -> None:
+    if set_ms is None or not isinstance(settings, KaiSettings) or settings.usage is None:
+        return
+    rules = settings.usage.rules
+    if is_shorter_than_a_sample(rules):
+        raise SimulationError(
+            f"the setting window: found {format_duration(set_ms)}, which is shorter than the "
+            f"{format_duration(rules.resolution_ms)} between two samples: it may hold none; set a "
+            "longer one, or write a finer resolution, or sum: exact, into usage"
+        )
 
 
 def usage_form(spec: SpecForm, form: PolicyForm | None) -> UsageForm | None:

@@ -5,12 +5,12 @@ Whoever looks at equal rows must not take them for a finding.
 
 from collections.abc import Iterator
 
-from fairlead.sim.scenario.effect import Effects
+from fairlead.sim.scenario.effect import Effects, WithoutEffect
 from fairlead.sim.sweep.combinations import Sweep
 
 
-def without_effect(sweep: Sweep) -> Iterator[tuple[str, str]]:
-    """Yield the name of a variant, and that of a setting whose values are all the same under it.
+def without_effect(sweep: Sweep) -> Iterator[WithoutEffect]:
+    """Yield each variant and setting whose values are all the same under it.
 
     Cost: reading the cluster once for each variant.
     """
@@ -21,4 +21,4 @@ def without_effect(sweep: Sweep) -> Iterator[tuple[str, str]]:
         for name, values in sweep.over.items():
             first, *others = [effects.of({**together, name: value}) for value in values]
             if others and all(each == first for each in others):
-                yield variant.name, name
+                yield effects.none_of(name, together)
