@@ -8,6 +8,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -121,19 +122,18 @@ def _figures(page: ReportPage) -> Iterator[tuple[str, "Figure"]]:
 
 
 def _held(page: ReportPage, run: RunPage, resource: ShownResource) -> "Figure":
-    """Draw areas on each other, with the capacity, and marks where pods were told to leave."""
+    """Draw areas on each other, what is due in all, the capacity, and who was told to leave."""
     figure, (panel,) = _panels(1, 1, (9, 3.6))
-    floor = [0.0] * run.buckets
+    floor = due = [0.0] * run.buckets
     for member in members_of(run):
-        roof = [
-            low + more
-            for low, more in zip(floor, _points(member, resource, "allocated", run), strict=True)
-        ]
+        roof = list(map(add, floor, _points(member, resource, "allocated", run)))
+        due = list(map(add, due, _points(member, resource, "entitled", run)))
         _area(panel, run, floor, roof, member.colour, _shown(member.name))
         floor = roof
     capacity = run.capacity[resource.name]
+    _line(panel, run, due, color=DUE_COLOUR, linewidth=1.4, label="due in all")
     _line(panel, run, capacity, color=FAINT_COLOUR, linestyle="--", label="capacity")
-    _finish(panel, run, max([*floor, *capacity]))
+    _finish(panel, run, max([*floor, *due, *capacity]))
     _mark_evictions(panel, run)
     _title(panel, page, run, f"{_shown(resource.name)} held, in {resource.unit}")
     panel.legend(

@@ -24,7 +24,14 @@ function heldSection(report, members) {
     kind: "area",
     values: member.lines.allocated,
   }));
-  const lines = [...areas, { name: "capacity", kind: "limit", swatch: "dashed", values: capacity }];
+  const due = capacity.map((_, at) =>
+    members.reduce((sum, member) => sum + (member.lines.entitled?.[at] ?? 0), 0),
+  );
+  const lines = [
+    ...areas,
+    { name: "due in all", kind: "due", swatch: "due", values: due },
+    { name: "capacity", kind: "limit", swatch: "dashed", values: capacity },
+  ];
   const caption = "What queues held over time, in " + report.units(2);
   return element(
     "section",
@@ -90,7 +97,7 @@ function dueSection(report, members) {
           "li",
           {},
           element("span", { class: "swatch dotted" }),
-          "its fair share by the rules themselves",
+          "its fair share by the rules themselves, looked at now and then",
         )
       : null,
   );
