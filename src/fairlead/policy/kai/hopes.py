@@ -97,6 +97,10 @@ class Hopes:
         """Return whether one of that kind may find room."""
         return kind in self._open
 
+    def open_kinds(self) -> Set[Kind]:
+        """Return the kinds of those who may find room."""
+        return self._open
+
     def take_notice(
         self, kind: Kind, job: WorkloadName, jobs: PendingJobs, *, is_placed: bool
     ) -> None:
