@@ -10,8 +10,8 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.workload import PodId
-from fairlead.placement.node_index import NodeIndex
-from tests.model.worlds import node, queue, state_with, workload
+from fairlead.placement.node_index import Growth, NodeIndex
+from tests.model.worlds import node, queue, started, state_with, workload
 
 POD = PodId(0, 0)
 
@@ -29,6 +29,7 @@ def test_part_of_a_device_that_is_given_back_is_more_room() -> None:
     before = index.growth()
     state.apply(WorkloadStopped(workload=names[0], pods=(POD,)))
     assert index.growth() > before
+    assert index.grown_since(before) is None  # by amounts alone it is the same
 
 
 def test_nodes_that_came_and_went_are_forgotten() -> None:
@@ -41,3 +42,22 @@ def test_nodes_that_came_and_went_are_forgotten() -> None:
         state.apply(NodeRemoved(f"later{number}"))
         index.growth()
     assert index._unsorted.keys() == {"n1"}
+
+
+def test_it_is_told_by_how_much_nodes_grew() -> None:
+    """Nodes of 8 cpu and 8 GPUs, of which a job holds 1 and 1, the other 2 and 3."""
+    jobs = [workload("one", "team"), workload("two", "team", cpu=2000, gpu=3000)]
+    state = state_with(queue("team"), node("n1"), node("n2"), *jobs)
+    state.apply(started("one", "n1"))
+    state.apply(started("two", "n2"))
+    index = NodeIndex(state, spread_gpus=False, spread_cpus=False)
+    begin = index.growth()
+    state.apply(WorkloadStopped(workload=WorkloadName("one"), pods=(POD,)))
+    middle = index.growth()
+    state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(POD,)))
+    one, two = Growth((7000, 7000), (8000, 8000)), Growth((6000, 5000), (8000, 8000))
+    assert index.grown_since(begin) == [two, one]
+    assert index.grown_since(middle) == [two]
+    assert index.grown_since(index.growth()) == []
+    state.apply(NodeAdded(node("n3")))
+    assert index.grown_since(middle) is None

@@ -214,7 +214,9 @@ class _Axis:
         if amount != group.amount:
             group.amount = amount
             for place in group.owed_all:
-                self._grant(group, place)
+                most = self._requestable[place]
+                if self._granted[place] != (amount if amount < most else most):  # else as before
+                    self._grant(group, place)
         had_enough, has_history = group.has_enough, self._has_history(group)
         has_enough = group.has_enough = amount >= group.wanted and not has_history
         first, end = group.first, group.end

@@ -13,7 +13,7 @@ nothing.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from operator import neg
+from operator import add, neg
 from typing import Any, Final
 
 from fairlead.errors import StateError
@@ -114,7 +114,7 @@ class ClusterState:
         """Return what is allocated to *queue* or waits in it, on the quota axes."""
         sums = self.sums[queue]
         waiting = self.axes.charge(self.resources, tuple(sums.pending))
-        return tuple(a + w for a, w in zip(sums.allocated, waiting, strict=True))
+        return tuple(map(add, sums.allocated, waiting))
 
     def total(self) -> Amounts:
         """Return the capacity of the cluster on the quota axes."""

@@ -19,7 +19,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, Workload
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
-from fairlead.placement.node_index import NodeIndex
+from fairlead.placement.node_index import Growth, NodeIndex
 from fairlead.placement.node_room import DEVICE, NodeRoom
 from fairlead.placement.pod_affinity import PodAffinity, PodsAround
 from fairlead.placement.room_defect import room_defect
@@ -85,6 +85,10 @@ class NodeFinder:
     def growth(self) -> int:
         """Return a number that grows whenever a node may have more room later than before."""
         return self._index.growth()
+
+    def grown_since(self, growth: int) -> list[Growth] | None:
+        """Return how nodes grew after `growth` was that; None: amounts do not tell it."""
+        return self._index.grown_since(growth)
 
     def looks_at_room_alone(self, workload: Workload, pod_set: int) -> bool:
         """Return whether pods elsewhere, and ports, mean nothing for one more pod of a set.

@@ -7,9 +7,11 @@ order by cpu where pods want GPUs, is brought up to date when it is asked for: i
 may change many times until then.
 """
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from operator import gt
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU
@@ -20,6 +22,16 @@ from fairlead.placement.node_room import GpuResources, NodeRoom, has_open_gpus, 
 from fairlead.placement.sorted_nodes import SortedNodes
 
 RoomKey: TypeAlias = tuple[object, ...]
+
+_MOST_GROWTHS: Final = 256
+"""How many are remembered; who has not looked for longer than that looks at everything."""
+
+
+class Growth(NamedTuple):
+    """What of a node was free later by amounts alone, and what is."""
+
+    before: Amounts
+    after: Amounts
 
 
 class NodeIndex:
@@ -48,6 +60,8 @@ class NodeIndex:
         self._read_at = 0
         self._version = 0  # grows whenever a room that was read is another than before
         self._growth = 0  # grows whenever there may be more of it
+        # The latest; None: a node that is new, or has devices that are shared.
+        self._growths: deque[Growth | None] = deque(maxlen=_MOST_GROWTHS)
 
     def rooms(self) -> dict[str, NodeRoom]:
         """Return the room on every node that is ready, as of now."""
@@ -63,6 +77,20 @@ class NodeIndex:
         """Return a number that grows whenever a node may have more room later than before."""
         self._catch_up()
         return self._growth
+
+    def grown_since(self, growth: int) -> list[Growth] | None:
+        """Return how nodes grew after `growth` was that; None: amounts do not tell, or too often.
+
+        Law: a size that fits no node more often *after* than *before* fits in no more places in
+        all than it did then.
+        """
+        self._catch_up()
+        count = self._growth - growth
+        if count > len(self._growths):
+            return None
+        latest = islice(reversed(self._growths), count)
+        known = [each for each in latest if each is not None]
+        return known if len(known) == count else None
 
     def alike(self) -> list[tuple[NodeRoom, int]] | None:
         """Return one room for all that are alike, and how many there are of it.
@@ -148,13 +176,12 @@ class NodeIndex:
         if room == before and is_open == (name in self._with_open_gpus):
             return
         self._version += 1
-        if (
-            before is None
-            or room.devices
-            or before.devices
-            or any(map(gt, room.later, before.later))
-        ):
+        if before is None or room.devices or before.devices:
             self._growth += 1
+            self._growths.append(None)
+        elif any(map(gt, room.later, before.later)):
+            self._growth += 1
+            self._growths.append(Growth(before.later, room.later))
         if is_open:
             self._with_open_gpus.add(name)
         else:

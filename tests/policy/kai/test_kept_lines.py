@@ -30,6 +30,7 @@ from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.cycle_record import CycleRecord
+from fairlead.policy.kai.first_to_leave import FirstToLeave
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.move_bound import FollowedMoves
 from fairlead.policy.kai.queue_race import Offer, QueueRace
@@ -114,6 +115,7 @@ def anybody(_: Candidate) -> bool:
 @given(state=empty_worlds(), history=steps)
 def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: list[Step]) -> None:
     followed = FollowedState(state, KaiSettings())
+    few = {most: FirstToLeave(state) for most in (1, 2, 4)}
     for number, step in enumerate(history):
         made = job(f"j{number:02}", step)
         state.apply(WorkloadAdded(made))
@@ -134,6 +136,10 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
         followed.shares.catch_up()
         pool = AskablePool(followed.pool, record, spared, asks_all=False)
         check_first_to_leave(state, followed, pool)
+        for most, kept in few.items():  # who is asked for no more than that makes no other lines
+            every = followed.first_to_leave.first(None, followed.shares, pool)
+            found = kept.first(most, followed.shares, pool)
+            assert [each.job for each in found] == [each.job for each in every][:most]
         check_priorities(state, followed)
         check_reclaimers(state, followed)
 
@@ -182,14 +188,9 @@ def check_reclaimers(state: ClusterState, followed: FollowedState) -> None:
     )
 
 
-def three_queues() -> ClusterState:
-    """Of 6 GPUs *b* is guaranteed 2; what is left goes to *a* and *c*, who weigh 1 and 20.
-
-    *a* holds three jobs and waits for a fourth, so it is due the 4 that are left. Without its last
-    job it is full to 2 / 4, and *b*, which holds three as well, to 2 / 2: that of *b* leaves first.
-    """
-    dues = {"a": (1, 0), "b": (0, 2), "c": (20, 0)}
-    state = build(
+def with_dues(dues: Mapping[str, tuple[int, int]]) -> ClusterState:
+    """Queues at the top with a weight, and so many GPUs that are guaranteed."""
+    return build(
         QueueChanged(
             Queue(
                 name=QueueName(name),
@@ -204,6 +205,15 @@ def three_queues() -> ClusterState:
         )
         for name, (weight, guaranteed) in dues.items()
     )
+
+
+def three_queues() -> ClusterState:
+    """Of 6 GPUs *b* is guaranteed 2; what is left goes to *a* and *c*, who weigh 1 and 20.
+
+    *a* holds three jobs and waits for a fourth, so it is due the 4 that are left. Without its last
+    job it is full to 2 / 4, and *b*, which holds three as well, to 2 / 2: that of *b* leaves first.
+    """
+    state = with_dues({"a": (1, 0), "b": (0, 2), "c": (20, 0)})
     state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 6000), occupied=(0, 0, 0))))
     for name in ("a1", "a2", "a3", "b1", "b2", "b3", "a4"):
         come(state, name, runs=name != "a4")
@@ -259,3 +269,31 @@ def test_who_may_reclaim_changes_with_what_others_are_due() -> None:
     assert may_anybody_reclaim(state, followed)
     come(state, "c1", 5000, runs=False)
     assert not may_anybody_reclaim(state, followed)
+
+
+def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first() -> None:
+    """Of 16 GPUs *a* is guaranteed 3 and holds them; *b* is guaranteed none and holds one."""
+    state = with_dues({"a": (1, 3), "b": (1, 0)})
+    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000), occupied=(0, 0, 0))))
+    for name in ("a1", "a2", "a3", "b1"):
+        come(state, name, runs=True)
+    followed, few, all_there_are = (
+        FollowedState(state, KaiSettings()),
+        FirstToLeave(state),
+        FirstToLeave(state),
+    )
+
+    def first(most: int, kept: FirstToLeave) -> list[str]:
+        followed.shares.catch_up()
+        pool = AskablePool(followed.pool, CycleRecord(state), frozenset(), asks_all=False)
+        return [each.job for each in kept.first(most, followed.shares, pool)]
+
+    assert first(1, few) == ["b1"]
+    assert first(5, all_there_are) == ["b1", "a3", "a2", "a1"]
+    come(state, "a4", runs=True)  # beyond its guarantee as well now, and fuller
+    assert first(1, few) == ["a4"]
+    state.apply(WorkloadFinished(WorkloadName("a4")))  # as before
+    assert first(1, few) == ["b1"]
+    state.apply(WorkloadFinished(WorkloadName("a1")))  # which nobody asked for
+    assert first(1, few) == ["b1"]
+    assert first(5, all_there_are) == ["b1", "a3", "a2"]

@@ -97,6 +97,13 @@ class PlannedHistory(RuleBasedStateMachine):
         for line in lines.values():
             for kind, keys in line.kinds.items():
                 by_kind.setdefault(kind, set()).update([name for *_, name in keys])
+        for kind in by_kind:
+            assert sorted(self.followed.lines.queues_of([kind])) == sorted(
+                queue for queue, line in lines.items() if kind in line.kinds
+            )
+        assert sorted(self.followed.lines.queues_of(by_kind)) == sorted(
+            queue for queue, line in lines.items() if line.kinds
+        )
         tally = self.followed.lines.tally()
         assert {kind: each.size for kind, each in tally.items()} == {
             kind: len(names) for kind, names in by_kind.items()

@@ -38,7 +38,7 @@ class AllocateRound:
 
     @cached_property
     def everybody(self) -> PendingJobs:
-        """All who wait; nobody is lined up before it matters."""
+        """All who wait, or who wait in queues that matter; nobody is lined up before it does."""
         return self.view.waiting("allocate")
 
     @cached_property
@@ -83,6 +83,8 @@ class AllocateRound:
             self._take_turns(listener)
 
     def _let_those_meet_who_may_find_room(self, hopes: Hopes) -> None:
+        if not self.view.tells_why:  # else all others are told why they wait
+            self.everybody = self.view.waiting_of("allocate", hopes.open_kinds())
         for queue, kinds in self.everybody.kinds():
             found = {kind for kind in kinds if hopes.has(kind)}
             if found:

@@ -113,6 +113,19 @@ class CycleView:
             jobs.claim(name, pods)
         return jobs
 
+    def waiting_of(self, action: str, kinds: Iterable[Kind]) -> PendingJobs:
+        """Return what waits in leaves in which somebody is of one of *kinds*, maybe in others, too.
+
+        As deep as *action* looks, and while all wait as when they were tallied for it. Cost: these
+        leaves alone, where no pod is on its way out.
+        """
+        if self.away:  # what a job would start then, and so its kind, may be another
+            return self.waiting(action)
+        queues = self._followed.lines.queues_of(kinds)
+        jobs = self._pending(self._depth(action))
+        jobs.add_queues({queue: None for queue in queues if queue in self.leaves}.keys())
+        return jobs
+
     def tally(self, action: str) -> Mapping[Kind, KindTally]:
         """Return how many wait in leaves of which kind, as deep as *action* looks.
 

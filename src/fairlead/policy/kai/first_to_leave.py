@@ -8,19 +8,21 @@ its children as far as anybody has looked; a queue keeps it for as long as nothi
 
 from collections.abc import Iterable, Sequence, Set
 from operator import add
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.knock_out import KnockOut
-from fairlead.policy.kai.queue_order import QueueNumbers, Standing
+from fairlead.policy.kai.queue_order import QueueNumbers, Rank, Standing
 from fairlead.policy.kai.queue_race import RaceCourse
 from fairlead.policy.kai.victim_line import VICTIM_RULES
 from fairlead.policy.kai.victim_pool import Candidate, Entry
 
 _STAND, _BEFORE = VICTIM_RULES
+_LOWEST: Final[Rank] = (False, False, 0, False)
+"""Of nobody, which is never asked for."""
 
 
 class Leaving(NamedTuple):
@@ -125,6 +127,13 @@ class _Known(NamedTuple):
     source: Sequence[Entry]  # the line of a leaf in the pool
 
 
+class _First(NamedTuple):
+    """The first of all to give way, and of what rank their queues at the top are at least."""
+
+    candidates: list[Candidate]
+    least_rank: Rank
+
+
 class FirstToLeave:
     """The line of all who could give way in one state, whoever asks."""
 
@@ -138,7 +147,8 @@ class FirstToLeave:
         self._places: dict[QueueName, int] = {}  # parents before children
         self._heads: dict[QueueName | None, _Heads] = {}  # of queues with children, and of the top
         self._top = _InnerLine(None, _Heads(0))
-        self._first: dict[int | None, list[Candidate]] = {}  # of the top, by how many
+        self._first: dict[int | None, _First] = {}  # of the top, by how many
+        self._stale: set[QueueName] = set()  # whose lines may be others, with those above them
 
     def first(
         self, most: int | None, division: FollowedShares, pool: AskablePool
@@ -146,17 +156,43 @@ class FirstToLeave:
         """Return the first *most* to give way (None: all) of those in *pool*.
 
         Law: these are whom a `VictimLine` of all leaves lets out, and the same list as before until
-        something in it may have changed. Cost: the queues in which something changed; the paths of
-        those that give way otherwise, as far as the line is asked for.
+        something in it may have changed. Cost: a glance at the queues in which something changed;
+        where that may matter, these queues and the paths of those that give way otherwise, as far
+        as the line is asked for.
         """
         changed = self._changed(division, pool)
-        names = {above for name in changed for above in self._state.path(name)}
-        if self._make_anew(names, division, pool):
+        self._stale.update([above for name in changed for above in self._state.path(name)])
+        known = self._first.get(most)
+        if known is not None and not self._may_matter(most, known, division):
+            return known.candidates
+        if self._make_anew(self._stale, division, pool):
             self._top = _InnerLine(None, self._heads[None])
             self._first.clear()
+        self._stale.clear()
         if most not in self._first:
             self._first[most] = self._taken(most)
-        return self._first[most]
+        return self._first[most].candidates
+
+    def _may_matter(self, most: int | None, known: _First, division: FollowedShares) -> bool:
+        """Return whether other lines of stale queues may change who is first.
+
+        Rank goes before all else, and stays the same whoever of a queue leaves. So nobody beneath a
+        queue at the top enters that is of a lower one than those who are *known*, and was when they
+        were found: it wins no meeting with any of theirs, as if it were not there.
+        """
+        if not self._stale:
+            return False
+        if len(known.candidates) != most:
+            return True  # anybody more is one of them
+        first, least = self._heads[None].first, known.least_rank
+        for place, name in enumerate(division.course.names.get(None, ())):
+            if name in self._stale:
+                before, own = first[place], division.numbers[name]
+                if before is not None and before.standing.rank >= least:
+                    return True
+                if _STAND(own, self._state.axes.zero).rank >= least:
+                    return True
+        return False
 
     def _changed(self, division: FollowedShares, pool: AskablePool) -> Set[QueueName]:
         """Return the queues that may give way otherwise, by themselves."""
@@ -168,6 +204,7 @@ class FirstToLeave:
             self._known.clear()
             self._top = _InnerLine(None, _Heads(0))
             self._first.clear()
+            self._stale.clear()
             children = {None: (), **division.course.names}
             self._heads = {name: _Heads(len(those)) for name, those in children.items()}
             self._places = {name: place for place, name in enumerate(division.numbers)}
@@ -201,11 +238,12 @@ class FirstToLeave:
         children = course.names.get(name, ())
         return self._heads[name].renew([self._known[child].line for child in children])
 
-    def _taken(self, most: int | None) -> list[Candidate]:
-        found: list[Candidate] = []
+    def _taken(self, most: int | None) -> _First:
+        found: list[Leaving] = []
         while most is None or len(found) < most:
             leaving = self._top.at(len(found))
             if leaving is None:
                 break
-            found.append(leaving.candidate)
-        return found
+            found.append(leaving)
+        ranks = [leaving.standing.rank for leaving in found]
+        return _First([leaving.candidate for leaving in found], min(ranks, default=_LOWEST))

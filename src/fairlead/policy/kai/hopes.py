@@ -2,17 +2,20 @@
 
 Most cycles place one job or none, and then all others have their turn in vain. It is plain in a
 glance at each kind of job, and the turns need not be taken once nobody is left who could start.
-For whom there was no room in one cycle there is none in the next, until a node has more.
+For whom there was no room in one cycle there is none in the next, until nodes have won as many
+places as it lacked: where a small job finished, those who wait for whole nodes need not look again.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
+from fairlead.placement.node_index import Growth
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.pending_jobs import PendingJobs
-from fairlead.policy.kai.start_job import JobStarter
+from fairlead.policy.kai.place_balance import needs_of, times
+from fairlead.policy.kai.start_job import JobStarter, Shortage
 from fairlead.policy.kai.waiting_lines import KindTally
 
 
@@ -22,24 +25,50 @@ class HopelessKinds:
     def __init__(self, finder: NodeFinder) -> None:
         """Know of nobody yet."""
         self._finder = finder
-        self._growth = 0  # of the room, when they were found
-        self._kinds: set[Kind] = set()
+        self._growth = 0  # of the room, when it was last looked at
+        self._kinds: dict[Kind, Shortage] = {}
 
     def all(self) -> Set[Kind]:
-        """Return those for which there is plainly no room now."""
+        """Return those for which there is plainly no room now.
+
+        Cost: a look at each node that grew, for each size of pod.
+        """
         growth = self._finder.growth()
         if growth != self._growth:
+            grown = self._finder.grown_since(self._growth)
             self._growth = growth
-            self._kinds.clear()
-        return self._kinds
+            if grown is None:
+                self._kinds.clear()
+            else:
+                self._make_up_for_shortages(grown)
+        return self._kinds.keys()
 
-    def add(self, kind: Kind) -> None:
-        """Take notice that no node has room for a kind, as of the last time all were asked for."""
-        self._kinds.add(kind)
+    def add(self, kind: Kind, shortage: Shortage) -> None:
+        """Take notice of what a kind lacks, as of the last time all were asked for."""
+        self._kinds[kind] = shortage
 
     def forget(self) -> None:
         """Forget everything: kinds have got other numbers."""
         self._kinds.clear()
+
+    def _make_up_for_shortages(self, grown: Sequence[Growth]) -> None:
+        """Count the places that nodes have won. What they lost meanwhile may have been the same."""
+        sizes = {shortage.size for shortage in self._kinds.values()}
+        won = {size: sum([_won(each, size) for each in grown]) for size in sizes}
+        for kind, (size, places) in [*self._kinds.items()]:
+            if won[size] >= places:
+                del self._kinds[kind]
+            elif won[size]:
+                self._kinds[kind] = Shortage(size, places - won[size])
+
+
+def _won(grown: Growth, size: Amounts) -> int:
+    """Return how many more pods of a size a node has room for, but no less than none.
+
+    Who asks for nothing lacks something else, of which one more node may be enough.
+    """
+    needs = needs_of(size)
+    return max(0, times(grown.after, needs) - times(grown.before, needs)) if needs else 1
 
 
 class Hopes:
@@ -67,6 +96,10 @@ class Hopes:
     def has(self, kind: Kind) -> bool:
         """Return whether one of that kind may find room."""
         return kind in self._open
+
+    def open_kinds(self) -> Set[Kind]:
+        """Return the kinds of those who may find room."""
+        return self._open
 
     def take_notice(
         self, kind: Kind, job: WorkloadName, jobs: PendingJobs, *, is_placed: bool
@@ -102,6 +135,7 @@ class Hopes:
         job, pods = self._new[kind] if known is None else (known.job, known.pods)
         if not self._starter.is_hopeless(job, pods):
             return True
-        if self._starter.lacks_only_room(job, pods):
-            self._hopeless.add(kind)
+        shortage = self._starter.shortage(job, pods)
+        if shortage is not None:
+            self._hopeless.add(kind, shortage)
         return False

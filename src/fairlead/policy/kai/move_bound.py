@@ -8,6 +8,7 @@ leaves: for each one that stays, there are at least as many places less as it wo
 holds of places for pods like any of the leavers, from which the claimant's take theirs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import add
 from typing import NamedTuple
@@ -39,12 +40,12 @@ class MoveBound:
         self._rooms = rooms
         self._is_certain = leavers is not None
         self._free: dict[str, Sequence[int]] = {}  # where somebody leaves, once all have
-        self._asked: list[Amounts] = []
+        self._asked: Counter[Amounts] = Counter()  # how many of them ask for that
         for node, freed, asked in leavers or ():
             room = rooms.get(node)
             if room is not None:  # else nothing is won there, and who leaves may take its place
                 self._free[node] = tuple(map(add, self._free.get(node, room.later), freed))
-                self._asked.append(asked)
+                self._asked[asked] += 1
         self._known: dict[tuple[tuple[Amounts, ...], Set[str]], bool] = {}
 
     def allows(self, sizes: Sequence[Amounts], base: Set[str]) -> bool:
@@ -57,15 +58,16 @@ class MoveBound:
             return True
         key = tuple(sorted(sizes)), frozenset(base)
         if key not in self._known:
-            every = dict.fromkeys((*sizes, *self._asked))
-            self._known[key] = all(self._has_places(size, sizes, base) for size in every)
+            asked = Counter(sizes)  # first: these are the ones that nearly always fail
+            asked.update(self._asked)
+            self._known[key] = all(self._has_places(size, asked, base) for size in asked)
         return self._known[key]
 
-    def _has_places(self, size: Amounts, sizes: Sequence[Amounts], base: Set[str]) -> bool:
+    def _has_places(self, size: Amounts, asked: Counter[Amounts], base: Set[str]) -> bool:
         needs = needs_of(size)
         if not needs:
             return True
-        wanted = sum([times(asked, needs) for asked in (*sizes, *self._asked)])
+        wanted = sum([times(each, needs) * count for each, count in asked.items()])
         places = 0
         for free in self._all_free(base):
             places += times(free, needs)

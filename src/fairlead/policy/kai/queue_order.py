@@ -22,6 +22,9 @@ from fairlead.policy.kai.shares import KaiShare, whole_units
 Ratio: TypeAlias = tuple[int, int]
 """Numerator and denominator, the latter above 0."""
 
+Rank: TypeAlias = tuple[bool, bool, int, bool]
+"""Whether it is over its fair share, would leave its guarantee, minus its priority, is barred."""
+
 NO_SHARE: Final[Ratio] = (0, 1)
 WITHOUT_ROOM: Final = 1000
 """Where nothing may be held, a share is this many times what is held, in whole units."""
@@ -52,7 +55,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     guarantee, minus its priority, and whether it would hold what it may hold nothing of.
     """
 
-    rank: tuple[bool, bool, int, bool]
+    rank: Rank
     share_with_job: Ratio
     share: Ratio
     allocatable: Limits

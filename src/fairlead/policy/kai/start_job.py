@@ -39,6 +39,13 @@ class Outcome(NamedTuple):
     reason: Reason
 
 
+class Shortage(NamedTuple):
+    """How many more places for pods of a size there must be before some pods can all start."""
+
+    size: Amounts
+    places: int
+
+
 class JobStarter:
     """Starts jobs of one state, one after the other, while room only shrinks."""
 
@@ -113,9 +120,17 @@ class JobStarter:
         sets = [workload.pod_sets[at] for at in {pod.pod_set for pod in pods}]
         return not any(each.constraints.pod_affinity for each in sets)
 
-    def lacks_only_room(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
-        """Return whether more room is all that can help *pods* of a job that are hopeless."""
-        return self._finder.looks_at_room_alone(self._state.workloads[name], pods[0].pod_set)
+    def shortage(self, name: WorkloadName, pods: Sequence[PodId]) -> Shortage | None:
+        """Return what is lacking for *pods* that are hopeless, if it is nothing but room.
+
+        For a part of a device any growth of a node is more: it is a pod that asks for nothing.
+        """
+        workload = self._state.workloads[name]
+        first = workload.pod_sets[pods[0].pod_set]
+        if not self._finder.looks_at_room_alone(workload, pods[0].pod_set):
+            return None
+        lacking = self._lacking_places(workload, pods)
+        return lacking or Shortage(() if first.gpu_share else first.requests, 1)
 
     def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
         """Return why the like of a single pod found no place before: room only shrinks meanwhile.
@@ -130,7 +145,11 @@ class JobStarter:
         return None
 
     def _has_too_few_places(self, workload: Workload, pods: Sequence[PodId]) -> bool:
-        """Return whether it is plain without placing them that *pods* do not all fit.
+        """Return whether it is plain without placing them that *pods* do not all fit."""
+        return self._lacking_places(workload, pods) is not None
+
+    def _lacking_places(self, workload: Workload, pods: Sequence[PodId]) -> Shortage | None:
+        """Return of which size there are too few places for *pods*, by amounts alone.
 
         What was counted once is an upper bound for as long as room only shrinks.
         """
@@ -140,8 +159,8 @@ class JobStarter:
                 self._places[requests] = self._finder.places(requests)
             most = self._places[requests]
             if most is not None and most < count:
-                return True
-        return False
+                return Shortage(requests, count - most)
+        return None
 
     def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
         """Place all of *pods* or none; returns what stopped the first that fits nowhere."""

@@ -6,6 +6,7 @@ that was handed out stays as it is.
 """
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -67,6 +68,7 @@ class WaitingLines:
         self._lines: dict[QueueName, QueueLine] = {}
         self._found: dict[WorkloadName, _Found] = {}
         self._of_kind: dict[Kind, dict[WorkloadName, tuple[PodId, ...]]] = {}
+        self._queues: dict[Kind, Counter[QueueName]] = {}  # with how many of each kind are in them
         self._tally: Mapping[Kind, KindTally] = {}
         self._changed_kinds: set[Kind] = set()  # since that was made
 
@@ -101,6 +103,13 @@ class WaitingLines:
             self._changed_kinds.clear()
         return self._tally
 
+    def queues_of(self, kinds: Iterable[Kind]) -> list[QueueName]:
+        """Return the queues in which somebody is of one of *kinds*, each once.
+
+        As of the last time lines were read. Cost: as many as there are, kind by kind.
+        """
+        return list(dict.fromkeys([q for kind in kinds for q in self._queues.get(kind, ())]))
+
     def forget(self) -> None:
         """Forget everything: kinds have got other numbers."""
         self._read_at = None
@@ -117,6 +126,7 @@ class WaitingLines:
         self._lines.clear()
         self._found.clear()
         self._of_kind.clear()
+        self._queues.clear()
         self._tally = {}
         self._changed_kinds.clear()
         for queue in self._state.waited_for():
@@ -152,16 +162,20 @@ class WaitingLines:
         if found.place is not None:
             kind = found.place.kind
             self._of_kind.setdefault(kind, {})[name] = found.place.pods
+            self._queues.setdefault(kind, Counter())[found.queue] += 1
             self._changed_kinds.add(kind)
 
     def _drop(self, name: WorkloadName, found: _Found) -> None:
         del self._found[name]
         if found.place is not None:
             kind = found.place.kind
-            alike = self._of_kind[kind]
+            alike, queues = self._of_kind[kind], self._queues[kind]
             del alike[name]
+            queues[found.queue] -= 1
+            if not queues[found.queue]:
+                del queues[found.queue]
             if not alike:
-                del self._of_kind[kind]
+                del self._of_kind[kind], self._queues[kind]
             self._changed_kinds.add(kind)
 
     def _waits(self, name: WorkloadName) -> bool:
