@@ -194,6 +194,7 @@ def test_of_a_node_that_is_told_twice_both_places_are_told(tmp_path: Path) -> No
 
 
 NO_NAMES = {
+    "": "found an empty name, expected one that a folder can have",
     "report.html": "which is the name of a file of every result",
     "Result.json": "which is the name of a file of every result",
     "a/b": "which no folder can be called",

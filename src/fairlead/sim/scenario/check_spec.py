@@ -88,7 +88,7 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
     seen: set[str] = set()
     for place, form in enumerate(policy_forms(spec)):
         path = (*_SPEC, "policies", place)
-        name = form.name or form.policy
+        name = form.policy if form.name is None else form.name
         if name in seen:
             message = f"found a second policy {quote(name)}, expected a name each"
             tell(path, "duplicate-entry", message, "add another name")
@@ -108,7 +108,10 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
 def _check_variant_name(name: str, path: Path, tell: Tell) -> None:
     """Tell why no run could be called after a variant, or why no command could name it."""
     found = run_name_problem(name)
-    if found is not None:
+    if not name:
+        message = "found an empty name, expected one that a folder can have"
+        tell(path, "bad-name", message, "write one, or remove it for that of the policy")
+    elif found is not None:
         message = f"found the name {quote(name)}, {found.problem}"
         tell(path, "bad-name", message, found.fix)
     elif set(name) & _SEPARATORS or name != name.strip():
