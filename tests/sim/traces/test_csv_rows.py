@@ -168,6 +168,19 @@ def test_a_column_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) 
         rows_of(file, TraceRules(columns=columns))
 
 
+def test_a_column_that_is_there_twice_is_refused_if_it_is_used(tmp_path: Path) -> None:
+    twice = written(tmp_path, "job_id,gpus,submit_s,run_s,gpus\nx,1,5,10,2\n")
+    with pytest.raises(TraceError, match=r"trace.csv: found the column gpus twice, at 2 and at 5"):
+        rows_of(twice)
+    columns = ColumnMap(
+        submit=TimeColumn(name="a"), run=TimeColumn(name="b"), names=("a", "b", "c", "a")
+    )
+    with pytest.raises(TraceError, match="found the column a twice, at 1 and at 4 of 4"):
+        rows_of(written(tmp_path, "1,2,3,4\n"), TraceRules(columns=columns))
+    [row] = rows_of(written(tmp_path, "job_id,note,submit_s,run_s,note\nx,1,5,10,2\n"))
+    assert row.run_ms == 10_000
+
+
 def test_a_wait_that_is_told_comes_before_the_one_until_the_start(tmp_path: Path) -> None:
     columns = ColumnMap(
         submit=TimeColumn(name="a"),
