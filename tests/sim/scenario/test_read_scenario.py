@@ -151,6 +151,10 @@ MISTAKES = {
         GOOD + "  cycle: {every: 0s}\n",
         "error 8 $.spec.cycle.every out-of-range",
     ),
+    "cycles have a fixed period or a least one": (
+        GOOD + "  cycle: {every: 10s, atMostEvery: 5s}\n",
+        "error 8 $.spec.cycle contradiction",
+    ),
     "a load of what no node has is told where it is written": (
         "  cluster: {nodes: [{name: node, capacity: {gpu: 0}}]}\n"
         + QUEUES

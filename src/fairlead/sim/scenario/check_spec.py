@@ -22,6 +22,7 @@ def check_spec(spec: SpecForm, tell: Tell) -> None:
         tell((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
     _check_years(spec, tell)
     _check_lengths(spec, tell)
+    _check_cycle(spec, tell)
     _check_cluster(spec, tell)
     check_queues(spec.queues, tell)
     _check_names(spec, tell)
@@ -61,6 +62,13 @@ def _check_lengths(spec: SpecForm, tell: Tell) -> None:
     for path, length_ms in lengths:
         if length_ms == 0:
             tell(path, "out-of-range", "found 0s, expected more", "write 1ms or more")
+
+
+def _check_cycle(spec: SpecForm, tell: Tell) -> None:
+    if spec.cycle.every_ms is not None and spec.cycle.at_most_every_ms is not None:
+        message = "found both every and atMostEvery, expected one of them: a fixed period, or the "
+        message += "least time between cycles that are held when something changed"
+        tell((*_SPEC, "cycle"), "contradiction", message, "keep one of them")
 
 
 def _check_cluster(spec: SpecForm, tell: Tell) -> None:
