@@ -331,6 +331,36 @@ def test_lengths_of_time_are_told_as_durations(
     assert (found.message, found.fix) == (said[0], f"write {said[1]}")
 
 
+POISSON = "arrivals: {{poisson: {{perHour: {}}}}}"
+SHAPES = "queue: a, shapes: [{{requests: {{gpu: 1}}, run: 1h}}], "
+# Each row: a source of work with a number that cannot be, and what is expected of it at once.
+NUMBERS = {
+    (SHAPES + POISSON).format(-1): "found the number -1, expected more than 0",
+    (SHAPES + POISSON).format(0): "found the number 0, expected more than 0",
+    (SHAPES + POISSON).format(
+        "1e19"
+    ): "found the number 1e19, expected a number between 0 and 1e18",
+    "trace: {path: x.csv, runScale: -1}": "found the number -1, expected more than 0",
+    "trace: {path: x.csv, submitScale: 0}": "found the number 0, expected more than 0",
+    SHAPES.format().replace("1h", "{lognormal: {median: 1h, sigma: -1}}")
+    + "arrivals: {at: {times: [0s]}}": "found the number -1, expected more than 0",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), NUMBERS.items(), ids=range(len(NUMBERS)))
+def test_of_a_number_the_true_bound_is_told_at_once(
+    tmp_path: Path, source: str, message: str
+) -> None:
+    work = f"  duration: 1d\n  work: [{{name: w, {source}}}]\n"
+    [found] = read(tmp_path, NODES + QUEUES + work).findings
+    assert (found.code, found.message) == ("out-of-range", message)
+
+
+def test_of_a_seed_the_true_bound_is_told_at_once(tmp_path: Path) -> None:
+    [found] = read(tmp_path, GOOD + "  seed: 99999999999999999999\n").findings
+    assert found.message.endswith(", expected a number between 0 and 1e18")
+
+
 # When which of the two nodes node-1 and node-2 is lost, and how that is found to be wrong.
 CHANGES = {
     "[{at: 1h, lose: [node-1], for: 1h}, {at: 2h, lose: [node]}]": None,

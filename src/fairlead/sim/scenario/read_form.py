@@ -21,6 +21,7 @@ from fairlead.sim.scenario.field_types import (
     FACTOR,
     MORE_THAN_ANY,
     MOST_BASE_UNITS,
+    POSITIVE_FACTOR,
     QUANTITIES,
     TIME,
 )
@@ -165,6 +166,8 @@ def _formed(at: Cursor, written: Mapping, key: str, form: str, usual: Any) -> An
         return at.timestamp(key, usual)
     if form == FACTOR:
         return at.factor(key, usual)
+    if form == POSITIVE_FACTOR:
+        return at.positive_factor(key, usual)
     if form == QUANTITIES:
         return _quantities(at, written, key, usual)
     if form == AS_WRITTEN:
