@@ -177,6 +177,25 @@ MISTAKES = {
 }
 
 
+# Each row: fields of a source, one of them where it is unknown, and where it belongs.
+MISPLACED = {
+    "until: 1h, arrivals: {poisson: {perHour: 1}}": "write it in arrivals.poisson",
+    "until: 1h, backlog: {jobs: 1}": "write it in backlog",
+    "until: 1h, arrivals: {at: {times: [0s]}}": "remove it, or check its place",
+    "untill: 1h, backlog: {jobs: 1}": "remove it, or check its place",
+    "perHour: 1, arrivals: {poisson: {perHour: 1}}": "remove it, or check its place",
+}
+
+
+@pytest.mark.parametrize(("fields", "fix"), MISPLACED.items())
+def test_of_a_field_that_belongs_elsewhere_the_place_is_told(
+    tmp_path: Path, fields: str, fix: str
+) -> None:
+    work = f"  work: [{{name: w, queue: a, shapes: [{{requests: {{gpu: 1}}, run: 1h}}], {fields}}}]"
+    [found] = read(tmp_path, f"  duration: 1d\n{NODES}{QUEUES}{work}\n").findings
+    assert (found.code, found.fix) == ("unknown-field", fix)
+
+
 @pytest.mark.parametrize(("spec", "finding"), MISTAKES.values(), ids=MISTAKES.keys())
 def test_a_mistake_is_told_where_it_stands(tmp_path: Path, spec: str, finding: str) -> None:
     result = read(tmp_path, spec)
