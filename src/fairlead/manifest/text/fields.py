@@ -165,7 +165,20 @@ def timestamp_of(value: Value) -> int:
     try:
         return parse_timestamp(value)
     except (ValueError, OverflowError):
+        if _is_timestamp(f"{value}Z"):
+            expected, fix = (
+                "its time zone, too",
+                f"write {value}Z for UTC, or such as {value}+01:00",
+            )
         raise FieldError("bad-timestamp", _found(value, expected), fix) from None
+
+
+def _is_timestamp(text: str) -> bool:
+    try:
+        parse_timestamp(text)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def choice_of(value: Value, choices: Choices[str, T]) -> T:
