@@ -281,7 +281,7 @@ def test_a_file_that_is_no_scenario_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("apiVersion: v1\nkind: Node\n")
     ran = run_cli("simulate", "x.yaml")
     assert ran.exit_code == 1
-    assert "found 0 scenarios in 1 objects" in ran.err
+    assert 'x.yaml:2: error: $.kind: found 0 scenarios in 1 object, of kind "Node"' in ran.err
     missing = run_cli("simulate", "missing.yaml")
     assert missing.exit_code == 1
     assert "fix: name the file of a scenario, one that exists" in missing.err

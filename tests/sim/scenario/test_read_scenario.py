@@ -440,13 +440,35 @@ def test_what_a_rule_set_cannot_express_is_advice(
     assert {each.severity for each in result.findings} == {"advice"}
 
 
-@pytest.mark.parametrize("text", ["", HEAD + GOOD + "---\n" + HEAD + GOOD, "kind: Queue\n"])
-def test_a_file_holds_one_scenario_alone(tmp_path: Path, text: str) -> None:
+# Each row: a file that is not one scenario, the line at which that is told, what, and its cure.
+NOT_ONE = {
+    "": (None, "found no object, expected a scenario", "write one object"),
+    HEAD + GOOD + "---\n" + HEAD + GOOD: (10, '2 objects, of kind "Scenario"', "write one object"),
+    "kind: Queue\n": (1, 'found 0 scenarios in 1 object, of kind "Queue"', "write one object"),
+    HEAD.replace("Sc", "S") + GOOD: (2, '1 object, of kind "Senario"', 'did you mean "Scenario"?'),
+    HEAD + GOOD + "---\nkind: Node\n": (9, 'of kind "Scenario", "Node"', "write one object"),
+    "\n---\n".join(f"kind: {kind}" for kind in "ABCDEFG"): (
+        1,
+        '"E" and 2 more',
+        "write one object",
+    ),
+    "x: 1\n": (1, "found 0 scenarios in 1 object, of kind none", "write one object"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), NOT_ONE.items(), ids=range(len(NOT_ONE)))
+def test_a_file_holds_one_scenario_alone(
+    tmp_path: Path, text: str, told: tuple[int | None, str, str]
+) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(text, encoding="utf-8")
     result = read_scenario(str(file))
     assert result.scenario is None
-    assert "unknown-kind" in [each.code for each in result.findings]
+    line, message, fix = told
+    found = next(each for each in result.findings if each.code == "unknown-kind")
+    assert found.line == line
+    assert message in found.message
+    assert found.fix.startswith(fix)
 
 
 def test_a_file_that_is_not_there_is_told() -> None:
