@@ -170,9 +170,11 @@ def test_a_file_of_kais_simulator_prints_kais_table() -> None:
     assert lines[0] == "Time,QueueID,Allocation,FairShare"
     assert len(lines) == 1 + 512 * 3
     assert not Path("results").exists()
-    refused = run_cli("simulate", KAI_FILE, "--seed", "0")
-    assert refused.exit_code == 2
-    assert "leave out all options" in refused.err
+    assert run_cli("simulate", KAI_FILE, "-o", "csv").out == ran.out
+    for option in (("--seed", "0"), ("--to", "out"), ("-o", "json"), ("-o", "yaml")):
+        refused = run_cli("simulate", KAI_FILE, *option)
+        assert (refused.exit_code, refused.out) == (2, "")
+        assert "leave out all options" in refused.err
 
 
 REFUSED = {
