@@ -78,6 +78,10 @@ MISTAKES = {
         GOOD + "  manifests: [x.yaml]\n",
         "error 4 $.spec contradiction",
     ),
+    "a manifest that is not there is told where it is named": (
+        NODES + "  manifests:\n    - .\n    - nope\n" + WORK,
+        "error 8 $.spec.manifests[1] unreadable",
+    ),
     "jobs ask for what nodes have": (
         NODES + QUEUES + "  work: [{name: w, queue: a, jobs: [{requests: {tpu: 1}, run: 1h}]}]\n",
         "error 7 $.spec.work[0].jobs[0].requests missing-reference",

@@ -27,6 +27,7 @@ from fairlead.sim.scenario.job_names import RENAME, JobNames
 from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.made_objects import told_of_scenario
+from fairlead.sim.scenario.manifest_findings import told_where_named
 from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
 from fairlead.sim.scenario.pod_room import PodRoom
 from fairlead.sim.scenario.policy_overrides import PolicyOverrides
@@ -199,9 +200,10 @@ class _Reading:
             if place >= listed and form and _has(loaded, form.policy):
                 continue
             variant = load_variant(spec, self._source.file, self._folder, form, place)
-            self.of_objects += told_of_scenario(
+            told = told_of_scenario(
                 variant.result.findings, variant.text_name, variant.objects, self._source
             )
+            self.of_objects += told_where_named(told, spec, self._folder, self._source)
             assembled = variant.result.assembled
             if assembled is None:
                 continue
