@@ -475,5 +475,13 @@ def test_a_file_holds_one_scenario_alone(
     assert found.fix.startswith(fix)
 
 
+def test_manifests_are_never_read_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + NODES + "  manifests: ['-']\n" + WORK)
+    monkeypatch.chdir(tmp_path)
+    assert "error 6 $.spec.manifests[0] unreadable" in told(read_scenario("x.yaml").findings)
+
+
 def test_a_file_that_is_not_there_is_told() -> None:
     assert [each.code for each in read_scenario("no-such.yaml").findings] == ["unreadable"]

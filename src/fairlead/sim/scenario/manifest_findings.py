@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.errors import Finding
 from fairlead.manifest.text.documents import Source
+from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.scenario.scenario_form import SpecForm
 
@@ -17,8 +18,9 @@ _FIX: Final = (
 
 
 def manifest_file(folder: str, named: str) -> str:
-    """Return what is read for a manifest that is *named* in a scenario in *folder*."""
-    return str(FilePath(folder) / named)
+    """Return what is read for a manifest that is *named* in a scenario in *folder*: files only."""
+    file = str(FilePath(folder) / named)
+    return f"./{STDIN}" if file == STDIN else file
 
 
 def told_where_named(
