@@ -13,6 +13,7 @@ from fairlead.cli.group import COMMANDS, SUMMARIES, fairlead
 from fairlead.policy.names import POLICY_NAMES
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
+from tests.cli.simulated import write_scenario
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -201,6 +202,30 @@ def test_a_full_disk_is_no_traceback(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert ran.stderr.splitlines()[-1].startswith("error: cannot write the output")
     assert "Traceback" not in ran.stderr
+
+
+NO_UTF_8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_name_that_the_locale_cannot_write_is_no_traceback(tmp_path: Path) -> None:
+    """Neither where it would be written nor where it is read."""
+    if sys.platform == "darwin":
+        pytest.skip("there, names of files are always UTF-8")
+    file, to = write_scenario(tmp_path, 'policies: [{name: "règles", policy: kai}]'), tmp_path / "o"
+    simulate = ("-m", "fairlead", "simulate", file, "--to", str(to))
+    refused = _python(*simulate, **NO_UTF_8)
+    problem = "which has letters that no file can have here, in ascii"
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert f"{file}:18: error: $.spec.policies[0].name" in refused.stderr
+    assert problem in refused.stderr
+    assert "fix: set a locale with UTF-8" in refused.stderr
+    assert not to.exists()
+
+    assert _python(*simulate, LC_ALL="C.UTF-8").returncode == 0
+    read = _python("-m", "fairlead", "compare", str(to), str(to), **NO_UTF_8)
+    assert (read.returncode, read.stdout) == (1, "")
+    assert problem in read.stderr
+    assert "Traceback" not in read.stderr
 
 
 @pytest.mark.parametrize(

@@ -182,9 +182,11 @@ def test_a_file_of_kais_simulator_prints_kais_table() -> None:
     assert lines[0] == "Time,QueueID,Allocation,FairShare"
     assert len(lines) == 1 + 512 * 3
     assert not Path("results").exists()
-    refused = run_cli("simulate", KAI_FILE, "--seed", "0")
-    assert refused.exit_code == 2
-    assert "leave out all options" in refused.err
+    assert run_cli("simulate", KAI_FILE, "-o", "csv").out == ran.out
+    for option in (("--seed", "0"), ("--to", "out"), ("-o", "json"), ("-o", "yaml")):
+        refused = run_cli("simulate", KAI_FILE, *option)
+        assert (refused.exit_code, refused.out) == (2, "")
+        assert "leave out all options" in refused.err
 
 
 REFUSED = {
@@ -293,7 +295,7 @@ def test_a_file_that_is_no_scenario_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("apiVersion: v1\nkind: Node\n")
     ran = run_cli("simulate", "x.yaml")
     assert ran.exit_code == 1
-    assert "found 0 scenarios in 1 objects" in ran.err
+    assert 'x.yaml:2: error: $.kind: found 0 scenarios in 1 object, of kind "Node"' in ran.err
     missing = run_cli("simulate", "missing.yaml")
     assert missing.exit_code == 1
     assert "fix: name the file of a scenario, one that exists" in missing.err

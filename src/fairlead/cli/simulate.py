@@ -24,6 +24,9 @@ from fairlead.sim.scenario.choose_variants import choose_variants
 from fairlead.sim.scenario.scenario import Variant
 from fairlead.sim.scenario.with_settings import with_settings
 
+_KAI_OUTPUTS = frozenset({"table", "csv"})
+"""What the table of KAI's simulator is; it has no other forms."""
+
 EPILOG = """\b
 Examples:
   fairlead simulate scenario.yaml
@@ -46,7 +49,8 @@ def command(asked: Asked, parquet: bool, output: str) -> None:
     """
     read = file_or_exit(asked)
     if read.scenario is None:
-        _print_kai_table(read.kai_simulation, is_plain=asked.is_plain() and not parquet)
+        is_plain = asked.is_plain() and not parquet and output in _KAI_OUTPUTS
+        _print_kai_table(read.kai_simulation, is_plain=is_plain)
         return
     if parquet:
         require_parquet()

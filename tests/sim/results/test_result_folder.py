@@ -1,5 +1,6 @@
 """Folders: nothing of others is overwritten, and what is no result is told so."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -320,3 +321,12 @@ def test_a_name_that_somebody_gave_a_scenario_stays_below_the_folder(
     tmp_path: Path, name: str, folder: str
 ) -> None:
     assert free_folder(tmp_path, name) == tmp_path / folder
+
+
+def test_a_folder_has_only_letters_that_the_locale_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsencode", lambda name: name.encode("ascii"))
+    assert free_folder(tmp_path, "r\u00e8gles") == tmp_path / "r-gles"
+    with pytest.raises(ResultError, match=r"letters that no file can have here.*: set a locale"):
+        ResultFolder(tmp_path / "out", "small", ["r\u00e8gles"])

@@ -22,6 +22,7 @@ KNOWN = {
     "items",
     "maximum",
     "minimum",
+    "exclusiveMinimum",
     "pattern",
     "properties",
     "required",
@@ -46,6 +47,8 @@ def faults(value: Any, schema: dict[str, Any], root: dict[str, Any], at: str = "
     if not any(_is_a(value, each) for each in types):
         return [at]
     if "minimum" in schema and value < schema["minimum"]:
+        return [at]
+    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
         return [at]
     if "maximum" in schema and value > schema["maximum"]:
         return [at]

@@ -54,6 +54,24 @@ def test_the_cure_names_what_nodes_have(tmp_path: Path, written: str, fix: str) 
     assert finding.fix == fix
 
 
+def test_the_cure_is_whole_where_nodes_have_nothing(tmp_path: Path) -> None:
+    log = "job_id,submit_s,run_s,gpus,queue\n1,0,60,1,a\n"
+    (tmp_path / "log.csv").write_text(log, encoding="utf-8")
+    spec = """
+        cluster: {nodes: [{name: node, capacity: {}}]}
+        queues: [{name: a, limit: {licences: 1}}]
+        work:
+          - {name: w, queue: a, jobs: [{requests: {disks: 1}, run: 1h}]}
+          - {name: log, trace: {path: log.csv}}
+    """
+    found = of_nodes(read(tmp_path, indented(spec)).findings)
+    assert [each.fix for each in found] == [
+        "add it to the capacity of nodes",
+        "add it to the capacity of nodes",
+        "give it to nodes",
+    ]
+
+
 @pytest.mark.parametrize("written", ["gpu: 1", "nvidia.com/gpu: 1", "cpu: 1", "pods: 4"])
 def test_what_nodes_have_and_pods_that_kueue_counts_are_not_told(
     tmp_path: Path, written: str

@@ -157,3 +157,20 @@ def test_what_a_source_does_not_look_at_is_refused(tmp_path: Path, source: str, 
     (tmp_path / "log.csv").write_text(HEAD + "1,0,60,1,a\n")
     result = read(tmp_path, NODES + QUEUES + f"  work: [{{name: w, {source}}}]\n")
     assert [(each.code, each.path) for each in result.findings] == [("contradiction", path)]
+
+
+# Each row: what the trace says besides, and the field at which that is found to be wrong.
+FIELDS = {
+    "submitScale: 0": "submitScale",
+    "podAtMost: {gpu: 0}": "podAtMost",
+    "queues: {others: '{team}'}": "queues.others",
+    "columns: {submit: {name: a}, run: {name: b}, separator: ';;'}": "columns.separator",
+}
+
+
+@pytest.mark.parametrize(("written", "field"), FIELDS.items())
+def test_a_rule_that_cannot_be_is_told_at_its_field(
+    tmp_path: Path, written: str, field: str
+) -> None:
+    [found] = traced(tmp_path, HEAD, f", {written}").findings
+    assert (found.code, found.path) == ("out-of-range", f"$.spec.work[0].trace.{field}")

@@ -28,6 +28,14 @@ TOLD = {
         "kai kueue elastic-quota",
     ),
     "what all know": ("", "grace=1m", "", ""),
+    "what it is where nobody says so": ("", "atMostEvery=1s", "", "kai kueue elastic-quota"),
+    "the least time between cycles": ("", "atMostEvery=2s", "", ""),
+    "the same, where they have a fixed period": (
+        "  cycle: {every: 5s}\n",
+        "atMostEvery=2s",
+        "",
+        "kai kueue elastic-quota",
+    ),
     "nothing at all": ("", "", "", ""),
 }
 

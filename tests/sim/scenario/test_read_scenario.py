@@ -78,6 +78,10 @@ MISTAKES = {
         GOOD + "  manifests: [x.yaml]\n",
         "error 4 $.spec contradiction",
     ),
+    "a manifest that is not there is told where it is named": (
+        NODES + "  manifests:\n    - .\n    - nope\n" + WORK,
+        "error 8 $.spec.manifests[1] unreadable",
+    ),
     "jobs ask for what nodes have": (
         NODES + QUEUES + "  work: [{name: w, queue: a, jobs: [{requests: {tpu: 1}, run: 1h}]}]\n",
         "error 7 $.spec.work[0].jobs[0].requests missing-reference",
@@ -151,6 +155,10 @@ MISTAKES = {
         GOOD + "  cycle: {every: 0s}\n",
         "error 8 $.spec.cycle.every out-of-range",
     ),
+    "cycles have a fixed period or a least one": (
+        GOOD + "  cycle: {every: 10s, atMostEvery: 5s}\n",
+        "error 8 $.spec.cycle contradiction",
+    ),
     "a load of what no node has is told where it is written": (
         "  cluster: {nodes: [{name: node, capacity: {gpu: 0}}]}\n"
         + QUEUES
@@ -171,6 +179,25 @@ MISTAKES = {
         "warning 11 $.spec.policies[0].settings.minRunTme unknown-field",
     ),
 }
+
+
+# Each row: fields of a source, one of them where it is unknown, and where it belongs.
+MISPLACED = {
+    "until: 1h, arrivals: {poisson: {perHour: 1}}": "write it in arrivals.poisson",
+    "until: 1h, backlog: {jobs: 1}": "write it in backlog",
+    "until: 1h, arrivals: {at: {times: [0s]}}": "remove it, or check its place",
+    "untill: 1h, backlog: {jobs: 1}": "remove it, or check its place",
+    "perHour: 1, arrivals: {poisson: {perHour: 1}}": "remove it, or check its place",
+}
+
+
+@pytest.mark.parametrize(("fields", "fix"), MISPLACED.items())
+def test_of_a_field_that_belongs_elsewhere_the_place_is_told(
+    tmp_path: Path, fields: str, fix: str
+) -> None:
+    work = f"  work: [{{name: w, queue: a, shapes: [{{requests: {{gpu: 1}}, run: 1h}}], {fields}}}]"
+    [found] = read(tmp_path, f"  duration: 1d\n{NODES}{QUEUES}{work}\n").findings
+    assert (found.code, found.fix) == ("unknown-field", fix)
 
 
 @pytest.mark.parametrize(("spec", "finding"), MISTAKES.values(), ids=MISTAKES.keys())
@@ -194,6 +221,7 @@ def test_of_a_node_that_is_told_twice_both_places_are_told(tmp_path: Path) -> No
 
 
 NO_NAMES = {
+    "": "found an empty name, expected one that a folder can have",
     "report.html": "which is the name of a file of every result",
     "Result.json": "which is the name of a file of every result",
     "a/b": "which no folder can be called",
@@ -326,6 +354,36 @@ def test_lengths_of_time_are_told_as_durations(
     assert (found.message, found.fix) == (said[0], f"write {said[1]}")
 
 
+POISSON = "arrivals: {{poisson: {{perHour: {}}}}}"
+SHAPES = "queue: a, shapes: [{{requests: {{gpu: 1}}, run: 1h}}], "
+# Each row: a source of work with a number that cannot be, and what is expected of it at once.
+NUMBERS = {
+    (SHAPES + POISSON).format(-1): "found the number -1, expected more than 0",
+    (SHAPES + POISSON).format(0): "found the number 0, expected more than 0",
+    (SHAPES + POISSON).format(
+        "1e19"
+    ): "found the number 1e19, expected a number between 0 and 1e18",
+    "trace: {path: x.csv, runScale: -1}": "found the number -1, expected more than 0",
+    "trace: {path: x.csv, submitScale: 0}": "found the number 0, expected more than 0",
+    SHAPES.format().replace("1h", "{lognormal: {median: 1h, sigma: -1}}")
+    + "arrivals: {at: {times: [0s]}}": "found the number -1, expected more than 0",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), NUMBERS.items(), ids=range(len(NUMBERS)))
+def test_of_a_number_the_true_bound_is_told_at_once(
+    tmp_path: Path, source: str, message: str
+) -> None:
+    work = f"  duration: 1d\n  work: [{{name: w, {source}}}]\n"
+    [found] = read(tmp_path, NODES + QUEUES + work).findings
+    assert (found.code, found.message) == ("out-of-range", message)
+
+
+def test_of_a_seed_the_true_bound_is_told_at_once(tmp_path: Path) -> None:
+    [found] = read(tmp_path, GOOD + "  seed: 99999999999999999999\n").findings
+    assert found.message.endswith(", expected a number between 0 and 1e18")
+
+
 # When which of the two nodes node-1 and node-2 is lost, and how that is found to be wrong.
 CHANGES = {
     "[{at: 1h, lose: [node-1], for: 1h}, {at: 2h, lose: [node]}]": None,
@@ -386,13 +444,43 @@ def test_what_a_rule_set_cannot_express_is_advice(
     assert {each.severity for each in result.findings} == {"advice"}
 
 
-@pytest.mark.parametrize("text", ["", HEAD + GOOD + "---\n" + HEAD + GOOD, "kind: Queue\n"])
-def test_a_file_holds_one_scenario_alone(tmp_path: Path, text: str) -> None:
+# Each row: a file that is not one scenario, the line at which that is told, what, and its cure.
+NOT_ONE = {
+    "": (None, "found no object, expected a scenario", "write one object"),
+    HEAD + GOOD + "---\n" + HEAD + GOOD: (10, '2 objects, of kind "Scenario"', "write one object"),
+    "kind: Queue\n": (1, 'found 0 scenarios in 1 object, of kind "Queue"', "write one object"),
+    HEAD.replace("Sc", "S") + GOOD: (2, '1 object, of kind "Senario"', 'did you mean "Scenario"?'),
+    HEAD + GOOD + "---\nkind: Node\n": (9, 'of kind "Scenario", "Node"', "write one object"),
+    "\n---\n".join(f"kind: {kind}" for kind in "ABCDEFG"): (
+        1,
+        '"E" and 2 more',
+        "write one object",
+    ),
+    "x: 1\n": (1, "found 0 scenarios in 1 object, of kind none", "write one object"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), NOT_ONE.items(), ids=range(len(NOT_ONE)))
+def test_a_file_holds_one_scenario_alone(
+    tmp_path: Path, text: str, told: tuple[int | None, str, str]
+) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(text, encoding="utf-8")
     result = read_scenario(str(file))
     assert result.scenario is None
-    assert "unknown-kind" in [each.code for each in result.findings]
+    line, message, fix = told
+    found = next(each for each in result.findings if each.code == "unknown-kind")
+    assert found.line == line
+    assert message in found.message
+    assert found.fix.startswith(fix)
+
+
+def test_manifests_are_never_read_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.yaml").write_text(HEAD + NODES + "  manifests: ['-']\n" + WORK)
+    monkeypatch.chdir(tmp_path)
+    assert "error 6 $.spec.manifests[0] unreadable" in told(read_scenario("x.yaml").findings)
 
 
 def test_a_file_that_is_not_there_is_told() -> None:

@@ -134,7 +134,10 @@ def test_without_a_start_a_job_runs_from_when_it_came(tmp_path: Path) -> None:
     [
         ("a,soon,10,,,,1,,,1,,,", "submit_s: found 'soon', expected a number"),
         ("a,,10,,,,1,,,1,,,", "submit_s: found nothing, expected when the job came"),
-        ("a,0,-10,,,,1,,,1,,,", "run_s: found '-10'"),
+        ("a,0,-10,,,,1,,,1,,,", "run_s: found '-10', expected at least 0"),
+        ("a,0,1e300,,,,1,,,1,,,", "run_s: found '1e300', expected at most 4.6e.18 in base units"),
+        ("a,0,1e-300,,,,1,,,1,,,", "run_s: found '1e-300', expected 0 or at least 1e-99"),
+        ("a,0,10,,,,0.1234567890123456789,,,1,,,", "gpus: found .*, expected at most 18 decimals"),
         ("a,0,1 0,,,,1,,,1,,,", "run_s: found '1 0'"),
         ("a,0,10,,,,1e99,,,1,,,", "gpus: found 1.0e[+]102 in base units"),
         ("a,0,10,,,,x,,,1,,,", "gpus: found 'x'"),
@@ -144,7 +147,7 @@ def test_without_a_start_a_job_runs_from_when_it_came(tmp_path: Path) -> None:
         ("a,0,10,,,,1,,,1,,,,", "found 14 cells, expected 13"),
         ('a,0,10,"u,,,1,,,1,,,', "found quotes that do not match"),
         ("a,٣,10,,,,1,,,1,,,", "submit_s: found '٣'"),
-        ("a,99999999999999999999,10,,,,1,,,1,,,", "submit_s: found"),
+        ("a,99999999999999999999,10,,,,1,,,1,,,", "submit_s: found '9+', expected less than 1e18"),
     ],
 )
 def test_a_broken_row_is_told_with_its_line_and_column(
@@ -166,6 +169,19 @@ def test_a_column_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) 
     file = written(tmp_path, "came,user\n1,2\n")
     with pytest.raises(TraceError, match="found no column ran, who, only came, user"):
         rows_of(file, TraceRules(columns=columns))
+
+
+def test_a_column_that_is_there_twice_is_refused_if_it_is_used(tmp_path: Path) -> None:
+    twice = written(tmp_path, "job_id,gpus,submit_s,run_s,gpus\nx,1,5,10,2\n")
+    with pytest.raises(TraceError, match=r"trace.csv: found the column gpus twice, at 2 and at 5"):
+        rows_of(twice)
+    columns = ColumnMap(
+        submit=TimeColumn(name="a"), run=TimeColumn(name="b"), names=("a", "b", "c", "a")
+    )
+    with pytest.raises(TraceError, match="found the column a twice, at 1 and at 4 of 4"):
+        rows_of(written(tmp_path, "1,2,3,4\n"), TraceRules(columns=columns))
+    [row] = rows_of(written(tmp_path, "job_id,note,submit_s,run_s,note\nx,1,5,10,2\n"))
+    assert row.run_ms == 10_000
 
 
 def test_a_wait_that_is_told_comes_before_the_one_until_the_start(tmp_path: Path) -> None:

@@ -80,9 +80,9 @@ def test_a_log_is_cut_by_date_from_the_start_that_its_head_tells(tmp_path: Path)
     [
         ({"submit": "-1"}, "submit", "found -1"),
         ({"submit": "1x"}, "submit", "found '1x', expected a number"),
-        ({"run": "-5"}, "run", "found '-5'"),
+        ({"run": "-5"}, "run", "found '-5', expected at least 0, or -1"),
         ({"given": "1_0"}, "processors", "found '1_0'"),
-        ({"given": "9" * 19}, "processors", "expected a number"),
+        ({"given": "9" * 19}, "processors", "expected less than 1e18, or -1"),
         ({"given": "9" * 18}, "processors", "in base units"),
         ({"given": "1000000", "memory": "9" * 18}, "memory", "in base units"),
     ],

@@ -64,7 +64,7 @@ NUMBERS: list[tuple[Number, str]] = [
     (Weibull(scale=1, shape=Decimal("0.05")), ".shape: found 0.05, expected at least 0.1"),
     (Pareto(at_least=0, alpha=1), ".at_least: found 0, expected at least 1"),
     (Pareto(at_least=1, alpha=101), ".alpha: found 101, expected at most 100"),
-    (Empirical(values=()), ".values: found weights that sum to 0, expected more than 0"),
+    (Empirical(values=()), ".values: found nothing to draw from, expected one or more"),
     (Empirical(values=((1, 0),)), ".values: found weights that sum to 0, expected more than 0"),
     (Empirical(values=((1, -1),)), ".values: found the weight -1, expected at least 0"),
     (Empirical(values=((5, 1), (0, 1))), ".values[1]: found 0, expected at least 1"),

@@ -39,6 +39,7 @@ from fairlead.manifest.text.fields import (
     duration_of,
     factor_of,
     integer_of,
+    positive_of,
     text_of,
     timestamp_of,
 )
@@ -156,6 +157,16 @@ class Cursor:
             return factor
 
         return self._field(key, default, Decimal(0), read)
+
+    def positive_factor(self, key: str, default: D | Required = REQUIRED) -> Decimal | D:
+        """Read a factor that must not be 0."""
+
+        def read(value: Value) -> Decimal:
+            factor = Decimal(positive_of(value))
+            check_decimals(value, factor)
+            return factor
+
+        return self._field(key, default, Decimal(1), read)
 
     def fraction(self, key: str, default: D | Required = REQUIRED) -> Fraction | D:
         """Read a factor that is written as a quantity, in the unit in which it is written."""

@@ -63,15 +63,30 @@ def decimal_of(
     value: Value, minimum: int | None = None, maximum: int | None = None
 ) -> int | Decimal:
     """Accept a number within the bounds and those of `MAX_NUMBER`, exactly as it is written."""
-    if not isinstance(value, (int, Decimal)) or isinstance(value, bool):
-        raise _no_number(value)
-    _check_magnitude(value, value)
-    if minimum is not None and value < minimum:
+    number = _number_of(value)
+    if minimum is not None and number < minimum:
         message = f"found {describe(value)}, expected at least {minimum}"
         raise FieldError("out-of-range", message, f"write {minimum} or more")
-    if maximum is not None and value > maximum:
+    if maximum is not None and number > maximum:
         message = f"found {describe(value)}, expected at most {maximum}"
         raise FieldError("out-of-range", message, f"write {maximum} or less")
+    _check_magnitude(value, number, minimum)
+    return number
+
+
+def positive_of(value: Value) -> int | Decimal:
+    """Accept a number above 0, with what is true of 0 told to whoever wrote less than that."""
+    number = _number_of(value)
+    if number <= 0:
+        message = f"found {describe(value)}, expected more than 0"
+        raise FieldError("out-of-range", message, "write a number above 0, such as 1")
+    _check_magnitude(value, number, 0)
+    return number
+
+
+def _number_of(value: Value) -> int | Decimal:
+    if not isinstance(value, (int, Decimal)) or isinstance(value, bool):
+        raise _no_number(value)
     return value
 
 
@@ -150,7 +165,20 @@ def timestamp_of(value: Value) -> int:
     try:
         return parse_timestamp(value)
     except (ValueError, OverflowError):
+        if _is_timestamp(f"{value}Z"):
+            expected, fix = (
+                "its time zone, too",
+                f"write {value}Z for UTC, or such as {value}+01:00",
+            )
         raise FieldError("bad-timestamp", _found(value, expected), fix) from None
+
+
+def _is_timestamp(text: str) -> bool:
+    try:
+        parse_timestamp(text)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def choice_of(value: Value, choices: Choices[str, T]) -> T:
@@ -163,10 +191,14 @@ def choice_of(value: Value, choices: Choices[str, T]) -> T:
     raise FieldError("bad-choice", _found(value, f"one of: {listed}"), fix)
 
 
-def _check_magnitude(value: Value, number: int | Decimal | Fraction) -> None:
+def _check_magnitude(
+    value: Value, number: int | Decimal | Fraction, minimum: int | None = None
+) -> None:
+    """Refuse what is too large, or too far below 0 where there is no *minimum*."""
     if not -MAX_NUMBER <= number <= MAX_NUMBER:  # abs() would round a long Decimal
         most = _power_of_ten(MAX_NUMBER)
-        message = f"found {describe(value)}, expected a number between -{most} and {most}"
+        least = f"-{most}" if minimum is None else minimum
+        message = f"found {describe(value)}, expected a number between {least} and {most}"
         raise FieldError("out-of-range", message, "write a smaller number")
 
 

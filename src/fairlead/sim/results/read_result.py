@@ -8,7 +8,7 @@ from fairlead.errors import ResultError
 from fairlead.sim.results.about import ASIDE, FORMAT, RESULT_FILE, VERSION, ResultAbout
 from fairlead.sim.results.file_errors import damaged
 from fairlead.sim.results.json_file import read_json
-from fairlead.sim.results.run_names import run_name_problem
+from fairlead.sim.results.run_names import NOT_HERE, run_name_problem
 from fairlead.sim.results.stored_run import StoredRun
 
 
@@ -61,6 +61,9 @@ def read_about(folder: Path) -> ResultAbout:
         )
     about = read_json(file, ResultAbout)
     for name in about.runs:
-        if run_name_problem(name) is not None:
+        found = run_name_problem(name)
+        if found is NOT_HERE:
+            raise ResultError(f"{file}: found a run called {name!r}, {found.problem}: {found.fix}")
+        if found is not None:
             raise damaged(file, None, f"{name!r} is no name of a run")
     return about

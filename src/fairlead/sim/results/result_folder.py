@@ -29,7 +29,7 @@ from fairlead.sim.results.about import (
 from fairlead.sim.results.file_errors import not_written
 from fairlead.sim.results.json_file import read_json, write_json
 from fairlead.sim.results.parquet_tables import PARQUET_FILES
-from fairlead.sim.results.run_names import check_run_name, run_name_problem
+from fairlead.sim.results.run_names import check_run_name, is_writable_here, run_name_problem
 
 _OURS: Final = frozenset({*RUN_FILES, *PARQUET_FILES})
 _BEGUN: Final = f"{RESULT_FILE}.part"
@@ -121,15 +121,20 @@ MOST_LETTERS: Final = 60
 def free_folder(parent: Path, name: str) -> Path:
     """Return the first of NAME, NAME-2, NAME-3 ... just below *parent* that does not exist.
 
-    What a name of a folder should not have is a dash in it; a very long name is cut.
+    What a name of a folder should not have, or cannot have in the locale of this process, is a
+    dash in it; a very long name is cut.
     """
-    plain = "".join([each if each.isalnum() or each in "._-" else "-" for each in name])
+    plain = "".join([each if _is_plain(each) else "-" for each in name])
     name = plain.lstrip(".")[:MOST_LETTERS] or "result"
     found, number = parent / name, 1
     while found.exists():
         number += 1
         found = parent / f"{name}-{number}"
     return found
+
+
+def _is_plain(letter: str) -> bool:
+    return (letter.isalnum() or letter in "._-") and is_writable_here(letter)
 
 
 class _Listed(msgspec.Struct):

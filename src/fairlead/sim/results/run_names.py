@@ -1,5 +1,7 @@
 """What a run may be called: it is the name of its folder, beside the files of its result."""
 
+import os
+import sys
 from typing import Final, NamedTuple
 
 from fairlead.errors import ResultError
@@ -16,6 +18,13 @@ class NameProblem(NamedTuple):
 
     problem: str
     fix: str = "give its variant another name"
+
+
+NOT_HERE: Final = NameProblem(
+    f"which has letters that no file can have here, in {sys.getfilesystemencoding()}",
+    "set a locale with UTF-8, such as LC_ALL=C.UTF-8, or give its variant another name",
+)
+"""A locale may know few letters: what one process wrote, another cannot even name."""
 
 
 def check_run_name(name: str) -> None:
@@ -40,7 +49,16 @@ def run_name_problem(name: str) -> NameProblem | None:
             f"a name of {length:,} bytes, expected at most {LONGEST_BYTES}",
             "give its variant a shorter one, or sweep over fewer settings at a time",
         )
-    return None
+    return None if is_writable_here(name) else NOT_HERE
+
+
+def is_writable_here(name: str) -> bool:
+    """Return whether this process can write *name* as that of a file."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _short(name: str) -> str:

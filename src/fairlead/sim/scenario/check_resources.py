@@ -46,5 +46,6 @@ def _of_nothing(
     for written in amounts or ():
         if full_name(written) not in known and written != _PODS:
             message = f"found {quote(written)}, which no node ever has: it has no effect"
-            fix = did_you_mean(written, as_written(there)) or f"name {', '.join(there)}"
+            named = f"name {', '.join(there)}" if there else "add it to the capacity of nodes"
+            fix = did_you_mean(written, as_written(there)) or named
             yield Doubt((*path, written), "missing-reference", message, fix)

@@ -22,6 +22,7 @@ def check_spec(spec: SpecForm, tell: Tell) -> None:
         tell((*_SPEC, "start"), "out-of-range", message, "write minutes and seconds as 00")
     _check_years(spec, tell)
     _check_lengths(spec, tell)
+    _check_cycle(spec, tell)
     _check_cluster(spec, tell)
     check_queues(spec.queues, tell)
     _check_names(spec, tell)
@@ -63,6 +64,13 @@ def _check_lengths(spec: SpecForm, tell: Tell) -> None:
             tell(path, "out-of-range", "found 0s, expected more", "write 1ms or more")
 
 
+def _check_cycle(spec: SpecForm, tell: Tell) -> None:
+    if spec.cycle.every_ms is not None and spec.cycle.at_most_every_ms is not None:
+        message = "found both every and atMostEvery, expected one of them: a fixed period, or the "
+        message += "least time between cycles that are held when something changed"
+        tell((*_SPEC, "cycle"), "contradiction", message, "keep one of them")
+
+
 def _check_cluster(spec: SpecForm, tell: Tell) -> None:
     if bool(spec.queues) == bool(spec.manifests):
         found = "both queues and manifests" if spec.queues else "neither queues nor manifests"
@@ -88,7 +96,7 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
     seen: set[str] = set()
     for place, form in enumerate(policy_forms(spec)):
         path = (*_SPEC, "policies", place)
-        name = form.name or form.policy
+        name = form.policy if form.name is None else form.name
         if name in seen:
             message = f"found a second policy {quote(name)}, expected a name each"
             tell(path, "duplicate-entry", message, "add another name")
@@ -108,7 +116,10 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
 def _check_variant_name(name: str, path: Path, tell: Tell) -> None:
     """Tell why no run could be called after a variant, or why no command could name it."""
     found = run_name_problem(name)
-    if found is not None:
+    if not name:
+        message = "found an empty name, expected one that a folder can have"
+        tell(path, "bad-name", message, "write one, or remove it for that of the policy")
+    elif found is not None:
         message = f"found the name {quote(name)}, {found.problem}"
         tell(path, "bad-name", message, found.fix)
     elif set(name) & _SEPARATORS or name != name.strip():

@@ -188,7 +188,8 @@ def _unknown(work: TraceWork, asked: _AskedFor, offers: Sequence[Offer]) -> Iter
             yield _finding(path, "error", "missing-reference", message, "see those above")
         for name in resources:
             message = f"found {quote(name)} in {of_resources[name]}, which no node has"
-            fix = f"give it to nodes, or let jobs ask for {', '.join(offer.resources)}"
+            others = f", or let jobs ask for {', '.join(offer.resources)}"
+            fix = "give it to nodes" + (others if offer.resources else "")
             yield _finding(path, "error", "missing-reference", message, fix)
         if queues or resources:
             return

@@ -44,11 +44,12 @@ def check_work(
             hint = did_you_mean(name, offer.queues) or "name a queue with none below it"
             tell(place, "missing-reference", message, hint)
     known = offer.resources
+    usual = f"ask for {', '.join(known)}" if known else "add it to the capacity of nodes"
     for each in gangs_of(part, path, job_places):
         for resource in each.gang.requests:
             if resource not in known:
                 message = f"found {quote(resource)}, which no node has"
-                hint = did_you_mean(resource, known) or f"ask for {', '.join(known)}"
+                hint = did_you_mean(resource, known) or usual
                 tell((*each.path, "requests"), "missing-reference", message, hint)
 
 

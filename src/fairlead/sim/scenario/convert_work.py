@@ -313,7 +313,8 @@ class WorkConverter:
         try:
             check_rules(rules)
         except TraceError as wrong:
-            self._tell((*path, "trace"), "out-of-range", wrong.problem, wrong.fix)
+            field = [in_file(step) for step in wrong.field.split(".") if step]
+            self._tell((*path, "trace", *field), "out-of-range", wrong.problem, wrong.fix)
             return None
         if not file.is_file():
             message = f"found the trace {quote(work.trace.path)}, which is no file"

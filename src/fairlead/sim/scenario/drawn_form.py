@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from fairlead.sim.scenario.field_types import DurationMs, Factor, Whole, in_file
+from fairlead.sim.scenario.field_types import DurationMs, Factor, PositiveFactor, Whole, in_file
 
 ONE: Final = Decimal(1)
 
@@ -40,7 +40,7 @@ class LognormalForm(
 
     median: RealNumber | None = None
     mean: RealNumber | None = None
-    sigma: Factor
+    sigma: PositiveFactor
     at_least: WholeNumber | None = None
     at_most: WholeNumber | None = None
 
@@ -51,7 +51,7 @@ class WeibullForm(
     """Exponential, stretched: 63 % are below the scale; a shape below 1 has a heavier tail."""
 
     scale: RealNumber
-    shape: Factor
+    shape: PositiveFactor
     at_least: WholeNumber | None = None
     at_most: WholeNumber | None = None
 
@@ -60,7 +60,7 @@ class ParetoForm(msgspec.Struct, Generic[WholeNumber], frozen=True, kw_only=True
     """The heaviest tail: (atLeast / x) ** alpha are above x."""
 
     at_least: WholeNumber
-    alpha: Factor
+    alpha: PositiveFactor
     at_most: WholeNumber | None = None
 
 
@@ -85,4 +85,4 @@ class DrawnForm(
 
 
 DrawnTime: TypeAlias = DrawnForm[DurationMs, DurationMs]
-DrawnCount: TypeAlias = DrawnForm[Whole, Factor]
+DrawnCount: TypeAlias = DrawnForm[Whole, PositiveFactor]

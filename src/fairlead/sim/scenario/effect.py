@@ -13,6 +13,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.names import Settings
 from fairlead.sim.scenario.load_variant import load_variant, settings_of
 from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.scenario_form import CYCLE_MS, CycleForm, SpecForm
 from fairlead.sim.scenario.with_settings import with_settings
 
 Effect: TypeAlias = tuple[Any, ...]
@@ -49,7 +50,7 @@ class Effects:
                 rules = msgspec.structs.replace(rules, k=KaiSettings().k)
             else:
                 fetch_ms = scenario.overrides.fetch_interval_ms
-        return scenario.spec, scenario.work, rules, fetch_ms
+        return _as_it_runs(scenario.spec), scenario.work, rules, fetch_ms
 
     def none_of(self, setting: str, settings: Mapping[str, str]) -> WithoutEffect:
         """Return that one of *settings* changes nothing."""
@@ -82,6 +83,16 @@ def settings_without_effect(
             others = {other: value for other, value in together.items() if other != name}
             if effects.of(others) == whole:
                 yield effects.none_of(name, together)
+
+
+def _as_it_runs(spec: SpecForm) -> SpecForm:
+    """Return *spec* with what counts of its cycles: of a fixed period nothing else does."""
+    cycle = spec.cycle
+    if cycle.every_ms is not None:
+        cycle = CycleForm(every_ms=cycle.every_ms)
+    elif cycle.at_most_every_ms is None:
+        cycle = msgspec.structs.replace(cycle, at_most_every_ms=CYCLE_MS)
+    return msgspec.structs.replace(spec, cycle=cycle)
 
 
 def _settings(scenario: Scenario, variant: Variant) -> Settings | None:

@@ -13,6 +13,7 @@ from msgspec import Meta
 DURATION: Final = "duration"
 TIME: Final = "time"
 FACTOR: Final = "factor"
+POSITIVE_FACTOR: Final = "positive-factor"
 QUANTITIES: Final = "quantities"
 AS_WRITTEN: Final = "as-written"
 
@@ -25,6 +26,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     DURATION: {"type": "string", "pattern": "^(0|([0-9]+(\\.[0-9]*)?(ms|s|m|h|d|w|y))+)$"},
     TIME: {"type": "string", "format": "date-time"},
     FACTOR: {"type": "number", "minimum": 0},
+    POSITIVE_FACTOR: {"type": "number", "exclusiveMinimum": 0},
     QUANTITIES: {"type": "object", "additionalProperties": {"type": ["string", "number"]}},
     AS_WRITTEN: {"type": "object"},
 }
@@ -33,6 +35,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 DurationMs: TypeAlias = Annotated[int, Meta(extra={"form": DURATION})]
 TimeMs: TypeAlias = Annotated[int, Meta(extra={"form": TIME})]
 Factor: TypeAlias = Annotated[Decimal, Meta(extra={"form": FACTOR})]
+PositiveFactor: TypeAlias = Annotated[Decimal, Meta(extra={"form": POSITIVE_FACTOR})]
 Quantities: TypeAlias = Annotated[dict[str, int], Meta(extra={"form": QUANTITIES})]
 AsWritten: TypeAlias = Annotated[dict[str, Any], Meta(extra={"form": AS_WRITTEN})]
 Whole: TypeAlias = Annotated[int, Meta(ge=0)]

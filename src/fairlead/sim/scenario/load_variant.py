@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path as FilePath
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +17,7 @@ from fairlead.sim.scenario.elastic_quota_objects import elastic_quota_objects
 from fairlead.sim.scenario.kai_objects import kai_objects
 from fairlead.sim.scenario.kueue_objects import kueue_objects
 from fairlead.sim.scenario.made_objects import MadeObject, text_of
+from fairlead.sim.scenario.manifest_findings import manifest_file
 from fairlead.sim.scenario.node_groups import node_objects
 from fairlead.sim.scenario.policy_overrides import PolicyOverrides, overridden
 from fairlead.sim.scenario.queue_tree import QueueTree
@@ -58,7 +58,7 @@ def load_variant(
     objects = tuple(_objects(spec, policy, form, place))
     text_name = f"{file} under {policy or 'its rules'}"
     result = load(
-        [str(FilePath(folder) / path) for path in spec.manifests],
+        [manifest_file(folder, name) for name in spec.manifests],
         policy=policy,
         texts=[(text_name, text_of(objects))] if objects else [],
     )

@@ -12,7 +12,7 @@ from fairlead.sim.past_use import PastUse, UsageInterest
 from fairlead.sim.scenario.load_variant import load_variant, settings_of, usage_form
 from fairlead.sim.scenario.node_groups import node_changes, take_out_later_nodes
 from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.scenario_form import SpecForm
+from fairlead.sim.scenario.scenario_form import CYCLE_MS, SpecForm
 from fairlead.sim.scenario.work_sources import source_of
 from fairlead.sim.simulation import Simulation, Watcher
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
@@ -94,10 +94,11 @@ def prepare(
 
 def _rules(spec: SpecForm) -> SimulationRules:
     until_ms = None if spec.duration_ms is None else spec.start_ms + spec.duration_ms
+    at_most_every_ms = spec.cycle.at_most_every_ms
     return SimulationRules(
         start_ms=spec.start_ms,
         until_ms=until_ms,
-        at_most_every_ms=spec.cycle.at_most_every_ms,
+        at_most_every_ms=CYCLE_MS if at_most_every_ms is None else at_most_every_ms,
         every_ms=spec.cycle.every_ms,
         look_again_ms=spec.cycle.look_again_ms,
         grace_ms=spec.pods.grace_ms,

@@ -14,6 +14,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.cursor import REQUIRED, Cursor
 from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.fields import FieldError, amount_of
+from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.values import Mapping, Value, describe
 from fairlead.sim.scenario.field_types import (
     AS_WRITTEN,
@@ -21,6 +22,7 @@ from fairlead.sim.scenario.field_types import (
     FACTOR,
     MORE_THAN_ANY,
     MOST_BASE_UNITS,
+    POSITIVE_FACTOR,
     QUANTITIES,
     TIME,
 )
@@ -55,7 +57,18 @@ class _Reader:
                 default = field.default_factory()
             usual = REQUIRED if default is msgspec.NODEFAULT else default
             found[field.name] = self.value(at, written, field.encode_name, field.type, usual)
+        self._tell_places(at, written, kind)
         return kind.cls(**found)
+
+    def _tell_places(self, at: Cursor, written: Mapping, kind: inspect.StructType) -> None:
+        """Tell of an unknown field where below it would be one; of others the cursor tells."""
+        known = {field.encode_name for field in kind.fields}
+        for key in written:
+            places = [] if key in known else list(_places_below(kind, written, key))
+            if places:
+                at.ignore(key)
+                message = f"found the unknown field {quote(key)}"
+                at.warn(key, "unknown-field", message, f"write it in {' or '.join(places)}")
 
     def value(
         self, at: Cursor, written: Mapping, key: str, declared: inspect.Type, usual: Any
@@ -123,6 +136,17 @@ class _Reader:
         return found
 
 
+def _places_below(kind: inspect.StructType, written: Mapping, key: str) -> Iterator[str]:
+    """Yield which of the mappings that are *written* below have a field *key* and lack it."""
+    for field in kind.fields:
+        name, inner = field.encode_name, written.get(field.encode_name)
+        below, _ = _fitting(field.type, inner)
+        if isinstance(inner, dict) and isinstance(below, inspect.StructType):
+            if key not in inner and any(key == each.encode_name for each in below.fields):
+                yield name
+            yield from (f"{name}.{place}" for place in _places_below(below, inner, key))
+
+
 class _Place(int):
     """A place in a list, in the place of a key; alone, it is also the path to what is there."""
 
@@ -165,6 +189,8 @@ def _formed(at: Cursor, written: Mapping, key: str, form: str, usual: Any) -> An
         return at.timestamp(key, usual)
     if form == FACTOR:
         return at.factor(key, usual)
+    if form == POSITIVE_FACTOR:
+        return at.positive_factor(key, usual)
     if form == QUANTITIES:
         return _quantities(at, written, key, usual)
     if form == AS_WRITTEN:

@@ -10,6 +10,7 @@ from fairlead.errors import Finding, Severity
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value
 from fairlead.model.duration import format_duration
 from fairlead.model.node import Node
@@ -26,6 +27,7 @@ from fairlead.sim.scenario.job_names import RENAME, JobNames
 from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.made_objects import told_of_scenario
+from fairlead.sim.scenario.manifest_findings import told_where_named
 from fairlead.sim.scenario.node_groups import Tell, check_changes, take_out_later_nodes
 from fairlead.sim.scenario.pod_room import PodRoom
 from fairlead.sim.scenario.policy_overrides import PolicyOverrides
@@ -45,6 +47,7 @@ from fairlead.sim.scenario.scenario_form import (
 from fairlead.sim.scenario.work_advice import evicted_all_the_same
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
+_MOST_KINDS: Final = 5  # that are told of a file with other objects
 _ROOM: Final[Mapping[Kind, str]] = {
     "pod": "ask for less in each pod, or add a node that holds it",
     "gang": "ask for fewer pods or less in each, or add nodes",
@@ -101,15 +104,31 @@ def _only_scenario(documents: list[Document], path: str, findings: Findings) -> 
     found = [each for each in documents if each.value.get("kind") == KIND]
     if len(found) == 1 == len(documents):
         return found[0]
-    if documents or not findings.has_errors:  # else what is wrong is told
-        findings.add(
-            "error",
-            "unknown-kind",
-            file=path,
-            message=f"found {len(found)} scenarios in {len(documents)} objects, expected one alone",
-            fix=f"write one object with apiVersion: {API_VERSION} and kind: {KIND}",
-        )
+    fix = f"write one object with apiVersion: {API_VERSION} and kind: {KIND}"
+    if documents:
+        # What is no scenario is one too many, or else the last one is.
+        first = next((each for each in documents if each.value.get("kind") != KIND), documents[-1])
+        message = f"found {_count(found, 'scenario')} in {_count(documents, 'object')}, "
+        message += f"of {_kinds(documents)}, expected one alone"
+        named = first.value.get("kind")
+        guess = did_you_mean(named, [KIND]) if isinstance(named, str) and not found else ""
+        first.source.report(findings, "error", "unknown-kind", ("kind",), message, guess or fix)
+    elif not findings.has_errors:  # else what is wrong is told
+        message = "found no object, expected a scenario"
+        findings.add("error", "unknown-kind", file=path, message=message, fix=fix)
     return None
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{len(items):,} {noun}" + ("" if len(items) == 1 else "s")
+
+
+def _kinds(documents: Sequence[Document]) -> str:
+    """Return which kinds there are, as far as that is short."""
+    kinds = [each.value.get("kind") for each in documents]
+    named = list(dict.fromkeys(quote(kind) if isinstance(kind, str) else "none" for kind in kinds))
+    more = f" and {len(named) - _MOST_KINDS:,} more" if len(named) > _MOST_KINDS else ""
+    return f"kind {', '.join(named[:_MOST_KINDS])}{more}"
 
 
 class _Loaded(NamedTuple):
@@ -181,9 +200,10 @@ class _Reading:
             if place >= listed and form and _has(loaded, form.policy):
                 continue
             variant = load_variant(spec, self._source.file, self._folder, form, place)
-            self.of_objects += told_of_scenario(
+            told = told_of_scenario(
                 variant.result.findings, variant.text_name, variant.objects, self._source
             )
+            self.of_objects += told_where_named(told, spec, self._folder, self._source)
             assembled = variant.result.assembled
             if assembled is None:
                 continue

@@ -25,6 +25,7 @@ from fairlead.sim.scenario.work_form import WorkForm
 API_VERSION: Final = "fairlead/v1"
 KIND: Final = "Scenario"
 MOST_NODES: Final = 50_000  # of one group
+CYCLE_MS: Final = 1000  # the least time between cycles that nobody wrote a time for
 FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 
 
@@ -119,7 +120,9 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 class CycleForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """When the scheduler looks."""
 
-    at_most_every_ms: Annotated[DurationMs, says("Between cycles, when something changed.")] = 1000
+    at_most_every_ms: Annotated[
+        DurationMs | None, says("Between cycles, when something changed; else 1s.")
+    ] = None
     every_ms: Annotated[DurationMs | None, says("A fixed period instead.")] = None
     look_again_ms: Annotated[DurationMs, says("Where time alone may change a decision.")] = 60_000
 

@@ -7,8 +7,8 @@ import msgspec
 from fairlead.sim.scenario.drawn_form import ONE
 from fairlead.sim.scenario.field_types import (
     DurationMs,
-    Factor,
     Positive,
+    PositiveFactor,
     Quantities,
     TimeMs,
     in_file,
@@ -83,8 +83,8 @@ class TraceForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     from_time_ms: Annotated[TimeMs | None, says("The same by date.")] = None
     until_time_ms: TimeMs | None = None
     first_jobs: Annotated[Positive | None, says("No more than that.")] = None
-    submit_scale: Annotated[Factor, says("0.5: jobs come twice as fast.")] = ONE
-    run_scale: Annotated[Factor, says("0.5: jobs run half as long.")] = ONE
+    submit_scale: Annotated[PositiveFactor, says("0.5: jobs come twice as fast.")] = ONE
+    run_scale: Annotated[PositiveFactor, says("0.5: jobs run half as long.")] = ONE
     queues: TraceQueuesForm = TraceQueuesForm()
     processors: Annotated[
         Literal["cpu", "gpu"], says("What the processors of a trace without GPUs are.")

@@ -16,6 +16,7 @@ from fairlead.manifest.text.fields import (
     decimal_of,
     duration_of,
     integer_of,
+    positive_of,
 )
 from fairlead.manifest.text.path import path_text, quote
 from fairlead.manifest.text.scalar import NumberError, is_written_as_number, number_value
@@ -109,9 +110,9 @@ def _factor(text: str) -> Fraction:
 
 
 def _positive_factor(text: str) -> Fraction:
-    factor = _factor(text)
-    if factor == 0:
-        raise FieldError("out-of-range", f"found {quote(text)}, expected more than 0", "write 1")
+    value = _number(text)
+    factor = Fraction(positive_of(value))
+    check_decimals(value, factor)
     return factor
 
 

@@ -10,6 +10,7 @@ from fairlead.sim.scenario.field_types import (
     DurationMs,
     Factor,
     Positive,
+    PositiveFactor,
     Quantities,
     Whole,
     in_file,
@@ -91,8 +92,8 @@ class EveryForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 class PoissonForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """By chance: so many an hour, or so much load."""
 
-    per_hour: Annotated[Factor | None, says("On average over a week.")] = None
-    load: Annotated[Factor | None, says("1 would keep all of the resource busy.")] = None
+    per_hour: Annotated[PositiveFactor | None, says("On average over a week.")] = None
+    load: Annotated[PositiveFactor | None, says("1 would keep all of the resource busy.")] = None
     load_of: Annotated[str | None, says("Which resource; else GPUs, or cpu without any.")] = None
     pattern: PatternForm = PatternForm()
     from_ms: DurationMs = 0
@@ -102,8 +103,8 @@ class PoissonForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 class BurstsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """Many at once, at times by chance; the rate is that of bursts."""
 
-    per_hour: Factor | None = None
-    load: Factor | None = None
+    per_hour: PositiveFactor | None = None
+    load: PositiveFactor | None = None
     load_of: str | None = None
     jobs: Annotated[Positive | DrawnCount, says("Of a burst.")]
     spread_ms: Annotated[DurationMs, says("Each comes up to so much after the burst began.")] = 0

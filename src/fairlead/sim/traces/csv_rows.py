@@ -40,7 +40,8 @@ def is_own_head(line: str) -> bool:
 def csv_reader(head: str, columns: ColumnMap | None, file: str, time_zone: ZoneInfo) -> RowReader:
     """Return the reader of a table with the first line *head*; None: it has our own columns.
 
-    Raises `TraceError` if a column is missing, or the map does not tell how long a job runs.
+    Raises `TraceError` if a column is missing or there twice, or the map does not tell how long a
+    job runs.
     """
     columns = columns or OWN_COLUMNS
     if columns.run is None and columns.end is None:
@@ -61,9 +62,22 @@ def csv_reader(head: str, columns: ColumnMap | None, file: str, time_zone: ZoneI
             f"{file}: found no column {', '.join(missing)}, only {', '.join(names)}",
             "say in the column map what they are called",
         )
+    _refuse_same_names(names, columns, file)
     rows = _CsvRows(names, columns, time_zone)
     is_dated = columns.submit.unit in DATED
     return RowReader(kind="csv", read=rows.read, zero_unix_ms=0 if is_dated else None)
+
+
+def _refuse_same_names(names: list[str], columns: ColumnMap, file: str) -> None:
+    """Raise `TraceError` for two columns of one name, if one of them is meant."""
+    for name in columns.columns():
+        if names.count(name) > 1:
+            first, second, *_ = (place for place, each in enumerate(names, 1) if each == name)
+            raise TraceError(
+                f"{file}: found the column {name} twice, at {first} and at {second} of "
+                f"{len(names)}, expected each name that is used once",
+                "rename or remove one of them",
+            )
 
 
 def split_cells(line: str, separator: str) -> list[str]:

@@ -9,6 +9,10 @@ MOST: Final = 2**62
 
 _MOST_DIGITS: Final = 18
 _DECIMAL: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,2})?")
+_BEYOND: Final = re.compile(
+    r"(?P<sign>-?)[0-9]+(?:\.(?P<decimals>[0-9]*))?(?:[eE](?P<exponent>[+-]?[0-9]+))?"
+)
+"""All that is a number, of which only some can be meant."""
 
 
 def rounded_down(text: str, unit: int | Fraction) -> int:
@@ -51,5 +55,19 @@ def whole_between(text: str, least: int, most: int) -> int:
 def _exact(text: str) -> Fraction:
     if not _DECIMAL.fullmatch(text):
         shown = text if len(text) <= 40 else f"{text[:40]}..."
-        raise ValueError(f"found {shown!r}, expected a number such as 12 or 0.5")
+        raise ValueError(f"found {shown!r}, expected {_expected(text)}")
     return Fraction(text)
+
+
+def _expected(text: str) -> str:
+    """Say what is wrong with a *text* that is refused: mostly it is a number all the same."""
+    number = _BEYOND.fullmatch(text)
+    if number is None:
+        return "a number such as 12 or 0.5"
+    if number["sign"]:
+        return "at least 0"
+    if len(number["decimals"] or "") > _MOST_DIGITS:
+        return f"at most {_MOST_DIGITS} decimals"
+    if (number["exponent"] or "").startswith("-"):
+        return "0 or at least 1e-99"
+    return f"at most {MOST:.1e} in base units" if number["exponent"] else "less than 1e18"

@@ -32,6 +32,7 @@ def check_template(template: str | None) -> None:
             f"found the queue pattern {template!r}, expected text with {{queue}}, {{group}} or "
             "{user} in it",
             "write such as {group}/{user}",
+            field="queues.others",
         )
 
 

@@ -59,32 +59,39 @@ class TraceRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_rules(rules: TraceRules) -> None:
-    """Raise `TraceError` for rules that no trace can meet."""
-    if rules.submit_scale <= 0 or rules.run_scale <= 0:
-        raise TraceError(
-            "found a time scale that is not above 0, expected more", "write such as 0.5 or 3"
-        )
+    """Raise `TraceError` for rules that no trace can meet, with the field that is wrong."""
+    for field, scale in (("submit_scale", rules.submit_scale), ("run_scale", rules.run_scale)):
+        if scale <= 0:
+            raise TraceError(
+                "found a time scale that is not above 0, expected more",
+                "write such as 0.5 or 3",
+                field=field,
+            )
     if rules.first_jobs is not None and rules.first_jobs < 1:
         raise TraceError(
-            f"found first {rules.first_jobs} jobs, expected at least 1", "write 1 or more"
+            f"found first {rules.first_jobs} jobs, expected at least 1",
+            "write 1 or more",
+            field="first_jobs",
         )
     for resource, amount in rules.pod_at_most.items():
         if amount < 1:
             raise TraceError(
                 f"found at most {amount} {resource} per pod, expected more than 0",
                 "write more, or leave it out",
+                field="pod_at_most",
             )
-    missing = rules.missing
-    for amounts in (missing.per_gpu, missing.per_cpu, missing.per_job):
-        for resource, amount in amounts.items():
+    for field in ("per_gpu", "per_cpu", "per_job"):
+        for resource, amount in getattr(rules.missing, field).items():
             if amount < 0:
                 raise TraceError(
                     f"found {amount} {resource} where none is told, expected 0 or more",
                     "write 0 or more",
+                    field=f"missing.{field}",
                 )
     if rules.columns is not None and len(rules.columns.separator) != 1:
         raise TraceError(
             f"found the separator {rules.columns.separator!r}, expected one character",
             "write one character, such as ;",
+            field="columns.separator",
         )
     check_template(rules.queues.others)

@@ -44,6 +44,9 @@ def whole_weights(weights: Sequence[Real]) -> list[int]:
 
 def weight_defects(weights: Sequence[Real], field: str) -> Iterator[WorkError]:
     """Tell the first weight that means nothing, or that nothing can be drawn by all of them."""
+    if not weights:
+        yield WorkError(field, "found nothing to draw from, expected one or more", "add one")
+        return
     for weight in weights:
         problem = real_problem(weight)
         if problem is None and weight < 0:
