@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
@@ -18,6 +19,8 @@ from tests.policy.elastic_quota.random_world import (
     random_settings,
     worlds,
 )
+
+pytestmark = pytest.mark.one_python
 
 
 @hypothesis_settings(max_examples=150)

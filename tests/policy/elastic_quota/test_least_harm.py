@@ -17,6 +17,8 @@ from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
 
+pytestmark = pytest.mark.one_python
+
 MOST_CANDIDATES = 8
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -33,6 +34,8 @@ from tests.policy.elastic_quota.random_world import (
     worlds,
 )
 from tests.policy.elastic_quota.test_fast_search import waiting
+
+pytestmark = pytest.mark.one_python
 
 Askers = Sequence[Asker]
 across = st.sampled_from([OURS, PROTECTS_MIN, FAITHFUL_ACROSS])

@@ -4,6 +4,7 @@ import random
 from fractions import Fraction
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, worlds
+
+pytestmark = pytest.mark.one_python
 
 settings = st.builds(
     KaiSettings,

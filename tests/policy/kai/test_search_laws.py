@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 from unittest import mock
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -45,6 +46,8 @@ from tests.policy.kai.test_claims_laws import (
     contended_queues,
     cycle,
 )
+
+pytestmark = pytest.mark.one_python
 
 APP = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("x",)),))
 APPS = PodTerm(topology_key="host", selector=APP, namespaces=("",))
