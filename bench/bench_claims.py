@@ -19,7 +19,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
+from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 
@@ -166,7 +166,7 @@ def _job(
             Workload(
                 name=WorkloadName(name),
                 queue=QueueName(queue),
-                pod_sets=(asked,),
+                pod_sets=PodSets((asked,)),
                 min_count=pods,
                 priority=50,
                 created_ms=created_ms,
@@ -175,5 +175,5 @@ def _job(
         )
     )
     if node is not None:
-        place = (Placement(PodId(0, 0), node),)
+        place = (Placement(numbered_pod(name, 0), node),)
         state.apply(WorkloadStarted(workload=WorkloadName(name), placements=place, at_ms=0))

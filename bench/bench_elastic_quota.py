@@ -6,7 +6,7 @@ from bench.elastic_world import NAMESPACES, NOW_MS, full_cluster, waiting
 from bench.harness import Work, benchmark
 from fairlead.model.events import WorkloadAdded
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import Workload
 from fairlead.policy.elastic_quota.claims import Claim
 from fairlead.policy.elastic_quota.desk import Desk
 from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
@@ -24,7 +24,7 @@ def admission() -> Work:
     desk = Desk(state, OURS, NOW_MS)
 
     def admit() -> None:
-        asker = desk.asker(workload, PodId(0, 0))
+        asker = desk.asker(workload, workload.pods()[0])
         refusal = desk.admission.refusal(asker)
         assert refusal is not None
 
@@ -108,7 +108,7 @@ def one_more() -> Work:
 def _preemption(settings: ElasticQuotaSettings, *, gpus: int) -> Work:
     state, workload = _with(waiting("new", EMPTY, gpus=gpus))
     desk = Desk(state, settings, NOW_MS)
-    asker = desk.asker(workload, PodId(0, 0))
+    asker = desk.asker(workload, workload.pods()[0])
     refusal = desk.admission.refusal(asker)
     desk.holders.cheapest_first()  # the index is kept from plan to plan
     outcomes = Claim(desk, asker, refusal).outcomes().values()

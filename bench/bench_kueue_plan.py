@@ -25,7 +25,7 @@ from fairlead.model.queue import (
 )
 from fairlead.model.selector import LabelSelector
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 
@@ -76,7 +76,7 @@ def _state(world: dict[str, Any]) -> ClusterState:
         state.apply(
             WorkloadStarted(
                 workload=WorkloadName(each["name"]),
-                placements=(Placement(PodId(0, 0), None),),
+                placements=(Placement(numbered_pod("main", 0), None),),
                 flavors=(dict.fromkeys(each["requests"], each["flavor"]),),
                 at_ms=each["admittedAt"] * 1000,
             )
@@ -123,7 +123,7 @@ def _workload(found: dict[str, Any]) -> Workload:
         name=WorkloadName(found["name"]),
         namespace="bench",
         queue=QueueName(found["cq"]),
-        pod_sets=(PodSet(name="main", count=1, min_count=1, requests=requests),),
+        pod_sets=PodSets((PodSet(name="main", count=1, min_count=1, requests=requests),)),
         min_count=1,
         priority=found["priority"],
         created_ms=found["createdAt"] * 1000,

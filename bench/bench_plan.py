@@ -23,7 +23,7 @@ from fairlead.model.node import Node
 from fairlead.model.plan import Start
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -70,7 +70,7 @@ def refuse_named_pods() -> Work:
         job = _job(f"q{number % QUEUES:02}", f"p{number:05}", pods=1, created_ms=10_000 + number)
         (pods,) = job.pod_sets
         named = msgspec.structs.replace(pods, pod_names=(f"{job.name}-x7k2p",))
-        state.apply(WorkloadAdded(msgspec.structs.replace(job, pod_sets=(named,))))
+        state.apply(WorkloadAdded(msgspec.structs.replace(job, pod_sets=PodSets((named,)))))
     return _planning(state, starts=0)
 
 
@@ -142,7 +142,7 @@ def _job(queue: str, name: str, *, pods: int, created_ms: int) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=(PodSet(name=name, count=pods, min_count=pods, requests=POD),),
+        pod_sets=PodSets((PodSet(name=name, count=pods, min_count=pods, requests=POD),)),
         min_count=pods,
         priority=50,
         created_ms=created_ms,
@@ -152,7 +152,7 @@ def _job(queue: str, name: str, *, pods: int, created_ms: int) -> Workload:
 def _run(state: ClusterState, *, jobs: int) -> None:
     for number in range(jobs):
         job = _job(f"q{number % QUEUES:02}", f"r{number:05}", pods=1, created_ms=number)
-        place = (Placement(PodId(0, 0), f"n{number % NODES:04}"),)
+        place = (Placement(job.pods()[0], f"n{number % NODES:04}"),)
         state.apply(WorkloadAdded(job))
         state.apply(WorkloadStarted(workload=job.name, placements=place, at_ms=0))
 

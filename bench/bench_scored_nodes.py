@@ -12,7 +12,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import NodeAdded, Placement, WorkloadAdded, WorkloadStarted
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from fairlead.placement.scored_nodes import ScoredNodes
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "pods")
@@ -20,7 +20,7 @@ GIB = 2**30
 NODES = 1_000
 RUNNING = 4 * NODES
 STARTS = 1_000
-FIRST = PodId(0, 0)
+FIRST = numbered_pod("main", 0)
 
 
 def _pods(cores: int, gib: int, gpus: int) -> PodSet:
@@ -33,7 +33,7 @@ SIZES = (_pods(4, 16, 1), _pods(2, 32, 1), _pods(8, 8, 1), _pods(0, 0, 1))
 
 def _workload(number: int, asked: PodSet) -> Workload:
     name = WorkloadName(f"w{number}")
-    return Workload(name=name, queue=QueueName("q"), pod_sets=(asked,), min_count=1)
+    return Workload(name=name, queue=QueueName("q"), pod_sets=PodSets((asked,)), min_count=1)
 
 
 def _start(number: int, node: str) -> WorkloadStarted:

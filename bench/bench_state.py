@@ -15,7 +15,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "pods")
 QUEUES = 1_000
@@ -39,7 +39,9 @@ def _workload(number: int) -> Workload:
     return Workload(
         name=WorkloadName(f"w{number}"),
         queue=QueueName(f"q{number % (QUEUES - 10)}"),
-        pod_sets=(PodSet(name="main", count=1, min_count=1, requests=(1000, 2**30, 1000, 1)),),
+        pod_sets=PodSets(
+            (PodSet(name="main", count=1, min_count=1, requests=(1000, 2**30, 1000, 1)),)
+        ),
         min_count=1,
     )
 
@@ -47,7 +49,7 @@ def _workload(number: int) -> Workload:
 def _start(number: int) -> WorkloadStarted:
     return WorkloadStarted(
         workload=WorkloadName(f"w{number}"),
-        placements=(Placement(PodId(0, 0), f"n{number % 100}"),),
+        placements=(Placement(numbered_pod("main", 0), f"n{number % 100}"),),
         at_ms=0,
     )
 
@@ -78,7 +80,7 @@ def one_event() -> Work:
     """A workload starts, and stops again: two events."""
     state = _world()
     start = _start(WORKLOADS - 1)
-    stop = WorkloadStopped(workload=start.workload, pods=(PodId(0, 0),))
+    stop = WorkloadStopped(workload=start.workload, pods=(numbered_pod("main", 0),))
 
     def work() -> None:
         state.apply(start)

@@ -19,7 +19,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload
 
 GPU = 1000  # in thousandths
 NODES = 1_000
@@ -44,7 +44,7 @@ def full_cluster(mins: Sequence[int] = (80,) * NAMESPACES) -> ClusterState:
         state.apply(
             WorkloadStarted(
                 workload=workload.name,
-                placements=(Placement(PodId(0, 0), f"n{at % NODES:03}"),),
+                placements=(Placement(workload.pods()[0], f"n{at % NODES:03}"),),
                 at_ms=at * 1000,
             )
         )
@@ -61,7 +61,7 @@ def waiting(
         name=WorkloadName(f"{owner}/{name}"),
         namespace=owner,
         queue=QueueName(owner),
-        pod_sets=(asked,),
+        pod_sets=PodSets((asked,)),
         min_count=pods,
         priority=priority,
         created_ms=NOW_MS,

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
-import msgspec
-
 from fairlead.errors import StateError
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.events import Event, Placement, WorkloadStarted, WorkloadStopped
@@ -22,7 +20,6 @@ from tests.conformance.elastic_answers import ByResource, CaseAnswer, ClaimAnswe
 from tests.conformance.elastic_world import ELSEWHERE, state_of
 
 Json = Mapping[str, Any]
-ONLY = PodId(0, 0)  # every pod of a case stands alone
 NOW_MS = 4 * 10**12
 RULES: dict[Rule, Literal["over-max", "pool-exhausted"]] = {
     "OverMax": "over-max",
@@ -36,7 +33,7 @@ def engine_answer(case: Json, settings: ElasticQuotaSettings) -> CaseAnswer:
     desk = Desk(state, settings, NOW_MS)
     for workload in state.workloads.values():
         desk.nominate_all(workload)
-    asker = desk.asker(workload_of(state, case["incoming"]), ONLY)
+    asker = desk.asker(*only_pod(state, case["incoming"]))
     standing = desk.admission.standing(asker, later=False)
     refusal = desk.admission.refusal(asker)
     with_quota = asker.queue is not None
@@ -108,8 +105,9 @@ def _accounting(case: Json, desk: Desk, asker: Asker) -> dict[str, ByResource]:
     if removed:
         namespace, _, pod_name = removed.partition("/")
         workload = workload_of(desk.state, {"namespace": namespace, "name": pod_name})
-        gone = WorkloadStopped(workload=workload.name, pods=(ONLY,))
-        back = msgspec.structs.replace(start, workload=workload.name)
+        gone = WorkloadStopped(workload=workload.name, pods=workload.pods())
+        place = (Placement(workload.pods()[0], ELSEWHERE),)
+        back = WorkloadStarted(workload=workload.name, placements=place, at_ms=NOW_MS)
         found["usedAfterRemovePod"] = _used_after(desk, workload.queue, gone)
         found["usedAfterAddPod"] = _used_after(desk, workload.queue, gone, back)
     return found
@@ -127,6 +125,12 @@ def _used_after(desk: Desk, queue: QueueName, *events: Event) -> ByResource:
 def workload_of(state: ClusterState, pod: Json) -> Workload:
     """Return the workload that a pod of a case became."""
     return state.workloads[WorkloadName(f"{pod['namespace'] or 'default'}/{pod['name']}")]
+
+
+def only_pod(state: ClusterState, pod: Json) -> tuple[Workload, PodId]:
+    """Return the workload that a pod of a case became, and that pod: it stands alone."""
+    workload = workload_of(state, pod)
+    return workload, workload.pods()[0]
 
 
 def amounts_of(state: ClusterState, amounts: Amounts | list[int]) -> ByResource:

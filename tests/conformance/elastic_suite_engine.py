@@ -9,6 +9,7 @@ from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadRemoved, WorkloadStarted, WorkloadStopped
 from fairlead.model.plan import Evict
+from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.admission import Refusal, Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.claims import Claim
@@ -17,7 +18,7 @@ from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import ByResource
 from tests.conformance.elastic_arithmetic import Step
-from tests.conformance.elastic_engine import NOW_MS, ONLY, amounts_of, workload_of
+from tests.conformance.elastic_engine import NOW_MS, amounts_of, only_pod
 from tests.conformance.elastic_world import ELSEWHERE, state_of
 
 Json = Mapping[str, Any]
@@ -65,7 +66,7 @@ class EngineArithmetic:
         after = []
         for step in steps:
             with suppress(StateError):  # what counts twice, or is given back twice, does nothing
-                state.apply(_event(step))
+                state.apply(_event(state, step))
             used_now = Desk(state, FAITHFUL, NOW_MS).books.now.used
             after.append(amounts_of(state, used_now[QueueName(namespace)]))
         return after
@@ -77,7 +78,7 @@ def engine_eligibility(row: Json, settings: ElasticQuotaSettings) -> bool:
     desk = Desk(state, settings, NOW_MS)
     for workload in state.workloads.values():
         desk.nominate_all(workload)
-    asker = desk.asker(workload_of(state, row["incoming"]), ONLY)
+    asker = desk.asker(*only_pod(state, row["incoming"]))
     refusal = _unless_hopeless(row, desk, asker)
     return Claim(desk, asker, refusal).why_not() is None
 
@@ -92,7 +93,7 @@ def engine_run(row: Json) -> set[str]:
         for each in plan.decisions:
             if isinstance(each, Evict):
                 state.apply(WorkloadRemoved(each.workload))
-    return {state.workloads[name].pod_name(ONLY) for name in state.runs}
+    return {run.pod_sets.names[pod] for run in state.runs.values() for pod in run.pods}
 
 
 def _unless_hopeless(row: Json, desk: Desk, asker: Asker) -> Refusal | None:
@@ -106,7 +107,7 @@ def _asked(quota: Json, request: ByResource) -> tuple[Desk, Asker, Standing]:
     pod = {"name": "asks", "namespace": "ns1", "requests": _texts(request)}
     state = state_of({"nodes": [], "quotas": [quota], "pods": [], "incoming": pod})
     desk = Desk(state, FAITHFUL, NOW_MS)
-    asker = desk.asker(workload_of(state, pod), ONLY)
+    asker = desk.asker(*only_pod(state, pod))
     return desk, asker, desk.admission.standing(asker, later=False)
 
 
@@ -124,9 +125,10 @@ def _texts(amounts: ByResource) -> dict[str, str]:
     return {name: f"{n}m" if name == "cpu" else str(n) for name, n in amounts.items()}
 
 
-def _event(step: Step) -> WorkloadStarted | WorkloadStopped:
+def _event(state: ClusterState, step: Step) -> WorkloadStarted | WorkloadStopped:
     name = WorkloadName(step.pod)
+    pods = state.workloads[name].pods()
     if step.verb == "reserve":
-        placements = (Placement(ONLY, ELSEWHERE),)
+        placements = (Placement(pods[0], ELSEWHERE),)
         return WorkloadStarted(workload=name, placements=placements, at_ms=NOW_MS)
-    return WorkloadStopped(workload=name, pods=(ONLY,))
+    return WorkloadStopped(workload=name, pods=pods)

@@ -15,7 +15,7 @@ from fairlead.model.events import Placement, WorkloadAdded, WorkloadStarted, Wor
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
+from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from fairlead.policy.kai.shares import KaiShares
@@ -234,7 +234,7 @@ def _add_job(state: ClusterState, job: Json) -> None:
             Workload(
                 name=name,
                 queue=job["queue"],
-                pod_sets=(pod_set,),
+                pod_sets=PodSets((pod_set,)),
                 min_count=job["min"],
                 priority=job["priority"],
                 preemptible=job["preemptible"],
@@ -244,7 +244,9 @@ def _add_job(state: ClusterState, job: Json) -> None:
         )
     )
     placed = tuple(
-        Placement(PodId(0, ordinal), node) for ordinal, node in enumerate(job["pods"]) if node
+        Placement(numbered_pod(job["name"], ordinal), node)
+        for ordinal, node in enumerate(job["pods"])
+        if node
     )
     if placed:
         at_ms = NOW_MS - job.get("startedSecondsAgo", 0) * THOUSANDTHS

@@ -29,6 +29,7 @@ from fairlead.model.workload import (
     PodConstraints,
     PodId,
     PodSet,
+    PodSets,
     SubGroup,
     Workload,
 )
@@ -169,7 +170,7 @@ def _add_job(state: ClusterState, job: Json) -> None:
     workload = Workload(
         name=name,
         queue=QueueName(job["queue"]),
-        pod_sets=tuple(_pod_set(task) for task in tasks),
+        pod_sets=PodSets(_pod_set(task) for task in tasks),
         min_count=minimum,
         priority=job["priority"],
         preemptible=job["preemptible"],
@@ -178,9 +179,9 @@ def _add_job(state: ClusterState, job: Json) -> None:
     )
     state.apply(WorkloadAdded(workload))
     at_ms = NOW_MS - job.get("startedSecondsAgo", 0) * THOUSANDTHS
-    for number, task in enumerate(tasks):
+    for pod, task in zip(workload.pods(), tasks, strict=True):
         if task["state"] not in ("Pending", "Failed"):
-            _place(state, name, PodId(number, 0), task, at_ms)
+            _place(state, name, pod, task, at_ms)
 
 
 def _place(state: ClusterState, name: WorkloadName, pod: PodId, task: Json, at_ms: int) -> None:

@@ -11,7 +11,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import QueueChanged, UsageChanged, WorkloadAdded
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload
 from fairlead.policy.kai.shares import KaiShares
 from tests.text_table import rows
 
@@ -41,7 +41,7 @@ def cluster(queues: list[dict[str, str]]) -> ClusterState:
         )
         requests = (gpus(row["wants"]) or 0,)
         pods = PodSet(name="main", count=1, min_count=1, requests=requests)
-        work = Workload(name=WorkloadName(name), queue=name, pod_sets=(pods,), min_count=1)
+        work = Workload(name=WorkloadName(name), queue=name, pod_sets=PodSets((pods,)), min_count=1)
         state.apply(QueueChanged(queue))
         state.apply(WorkloadAdded(work))
     usage: dict[QueueName, tuple[int, ...]] = {

@@ -11,7 +11,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import Placement, QueueChanged, WorkloadAdded, WorkloadLeaving
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import node, queue, started, state_with, workload
 
 TEAM = QueueName("team")
@@ -20,7 +20,7 @@ PODS = 4
 
 
 def places(count: int, on: str | None = "n1", first: int = 0) -> tuple[Placement, ...]:
-    return tuple(Placement(PodId(0, at), on) for at in range(first, first + count))
+    return tuple(Placement(numbered_pod("main", at), on) for at in range(first, first + count))
 
 
 def decision(text: str, job: str = "job") -> Decision:
@@ -101,7 +101,7 @@ def test_a_job_without_decision_keeps_its_place_leaves_or_is_not_looked_at() -> 
     )
     for state in (keeps, leaves):
         state.apply(started("job", "n1"))
-    leaves.apply(WorkloadLeaving(workload=WorkloadName("job"), pods=(PodId(0, 0),)))
+    leaves.apply(WorkloadLeaving(workload=WorkloadName("job"), pods=(numbered_pod("main", 0),)))
     after = planned("evict 1", state=keeps)
     for state, word in ((absent, "absent"), (pending, "pending"), (keeps, "keep")):
         (change,) = plan_changes(planned(state=state), after)
@@ -130,7 +130,7 @@ def test_another_flavor_is_a_difference() -> None:
     job = Workload(
         name=WorkloadName("job"),
         queue=TEAM,
-        pod_sets=(PodSet(name="main", count=2, min_count=2, requests=(1000,)),),
+        pod_sets=PodSets((PodSet(name="main", count=2, min_count=2, requests=(1000,)),)),
         min_count=2,
     )
     state = ClusterState(("gpu",), FLAVORED)

@@ -21,7 +21,7 @@ from fairlead.model.plan import (
 )
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import PodConstraints, PodSet, PodSets, Workload, numbered_pod
 from tests.cli.manifests import NODE, kai_queue
 from tests.cli.run_cli import run_cli
 from tests.model.worlds import node, queue, state_with
@@ -48,10 +48,10 @@ def test_a_reservation_says_what_it_waits_for(
     pods: int, where: PodConstraints, leaving: list[str], why: str
 ) -> None:
     wanted = PodSet(name="main", count=pods, min_count=1, requests=(1000, 1000), constraints=where)
-    job = Workload(name=JOB, queue=TEAM, pod_sets=(wanted,), min_count=1)
+    job = Workload(name=JOB, queue=TEAM, pod_sets=PodSets((wanted,)), min_count=1)
     decision = Reserve(
         workload=JOB,
-        placements=(Placement(PodId(0, 0), "n1"),),
+        placements=(Placement(numbered_pod("main", 0), "n1"),),
         charged=(TEAM,),
         waits_for=tuple(map(WorkloadName, leaving)),
         reason=Reason(code="WithinQuota", queue=TEAM),
@@ -103,13 +103,15 @@ def flavored_state(*counts: int) -> ClusterState:
         PodSet(name=f"set{at}", count=count, min_count=count, requests=(1, 1))
         for at, count in enumerate(counts)
     )
-    state.apply(WorkloadAdded(Workload(name=JOB, queue=TEAM, pod_sets=sets, min_count=sum(counts))))
+    state.apply(
+        WorkloadAdded(Workload(name=JOB, queue=TEAM, pod_sets=PodSets(sets), min_count=sum(counts)))
+    )
     return state
 
 
 def places(*counts: int) -> tuple[Placement, ...]:
     return tuple(
-        Placement(PodId(at, ordinal), None)
+        Placement(numbered_pod(f"set{at}", ordinal), None)
         for at, count in enumerate(counts)
         for ordinal in range(count)
     )
@@ -189,12 +191,12 @@ def test_pods_on_nodes_are_named_however_many() -> None:
     job = Workload(
         name=JOB,
         queue=TEAM,
-        pod_sets=(PodSet(name="main", count=101, min_count=1, requests=(1, 1)),),
+        pod_sets=PodSets((PodSet(name="main", count=101, min_count=1, requests=(1, 1)),)),
         min_count=1,
     )
     decision = Start(
         workload=JOB,
-        placements=tuple(Placement(PodId(0, at), "n1") for at in range(101)),
+        placements=tuple(Placement(numbered_pod("main", at), "n1") for at in range(101)),
         charged=(TEAM,),
         reason=GRANTED,
     )

@@ -10,7 +10,7 @@ from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.queue import ElasticQuota
-from fairlead.model.workload import ElasticPods, PodId
+from fairlead.model.workload import ElasticPods
 from tests.manifest.elastic_world import (
     CLASSES,
     EQ,
@@ -155,7 +155,7 @@ def test_pods_of_a_group_are_one_workload(label: str) -> None:
     # three of four must start, so at least two of the three workers, and perhaps no leader
     assert names == [(("leader",), 1, 0), (("worker-0", "worker-1", "worker-2"), 3, 2)]
     assert (gang.min_count, gang.created_ms) == (3, 1000)
-    assert list(state.runs[gang.name].pods) == [PodId(1, 1)]
+    assert list(state.runs[gang.name].pods) == ["a/worker-1"]
     assert isinstance(gang.extension, ElasticPods)
     assert gang.extension.schedule_timeout_s == 60
     assert gang.extension.min_resources is not None
@@ -262,7 +262,7 @@ def test_a_waiting_pod_remembers_its_nominated_node() -> None:
         WorkloadName("a/p")
     ]
     assert isinstance(workload.extension, ElasticPods)
-    assert workload.extension.nominated == {PodId(0, 0): "node-1"}
+    assert workload.extension.nominated == {"a/p": "node-1"}
 
 
 def test_namespaces_and_budgets_are_in_the_catalogue() -> None:

@@ -14,7 +14,6 @@ from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
 from fairlead.policy.kai.settings import KaiSettings
 from tests.manifest.kai_world import (
     GROUP,
@@ -379,4 +378,4 @@ def test_a_queue_is_charged_what_its_pods_ask_for(
     names = [found.pod_name(each) for each in found.pods()] if found else []
     live = [f"p{at}" for at, (_, placed, leaving) in enumerate(cores) if placed or not leaving]
     assert sorted(names) == live
-    assert not found or found.pods()[0] == PodId(0, 0)
+    assert not found or list(found.pods()) == [f"ns/{name}" for name in names]

@@ -48,7 +48,7 @@ def sharer(row: str) -> str:
 
 
 def placed_share(state: ClusterState, name: str) -> DeviceShare | None:
-    return state.runs[WorkloadName(f"ns/{name}")].pods[PodId(0, 0)].share
+    return state.runs[WorkloadName(f"ns/{name}")].pods[PodId(f"ns/{name}")].share
 
 
 # Each: a pod, its part of each device (of 40,000 MiB) and ids; then the numbers of its devices.

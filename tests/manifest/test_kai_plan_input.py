@@ -7,7 +7,7 @@ from fairlead.explain.plan_report import plan_rows
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.plan import Start
-from fairlead.model.workload import GpuShare, PodId
+from fairlead.model.workload import GpuShare
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.make_policy import make_policy
 from tests.manifest.kai_world import (
@@ -102,7 +102,7 @@ def test_a_job_counts_memory_by_the_node_where_it_runs_and_by_the_smallest_where
     assert state.sums[QueueName("a")].allocated == [1000, 0, 250]
     assert state.requested(QueueName("a")) == (2000, 0, 750)  # 250 + 500
     (placed,) = state.runs[job.name].pods.items()
-    assert placed[0] == PodId(0, 0)
+    assert placed[0] == "ns/r"
     assert placed[1].share == DeviceShare(devices=(0,), part_e9=250_000_000)
 
 

@@ -11,11 +11,20 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded
 from fairlead.model.kueue_memory import remember
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
-from fairlead.model.workload import GaveWay, KaiJob, KueueWorkload, PodId, PodSet, Promise, Workload
+from fairlead.model.workload import (
+    GaveWay,
+    KaiJob,
+    KueueWorkload,
+    PodSet,
+    PodSets,
+    Promise,
+    Workload,
+    numbered_pod,
+)
 from tests.model.worlds import queue, state_with
 
 W, TOP, GONE = WorkloadName("w"), WorkloadName("top"), WorkloadName("gone")
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 PLACES = (Placement(POD, None),)
 Q = QueueName("q")
 NOW_MS = 90
@@ -24,7 +33,7 @@ NOW_MS = 90
 def workload(**memory: Any) -> Workload:
     extension = KueueWorkload(local_queue="q", **memory)
     pods = PodSet(name="main", count=1, min_count=1, requests=(1, 0))
-    return Workload(name=W, queue=Q, pod_sets=(pods,), min_count=1, extension=extension)
+    return Workload(name=W, queue=Q, pod_sets=PodSets((pods,)), min_count=1, extension=extension)
 
 
 def memory_after(before: Workload, decision: Decision) -> KueueWorkload | None:
@@ -145,7 +154,7 @@ def test_who_moves_keeps_what_it_knows() -> None:
 
 
 def test_workloads_of_other_rules_remember_nothing_here() -> None:
-    job = Workload(name=W, queue=Q, pod_sets=(), min_count=0, extension=KaiJob())
+    job = Workload(name=W, queue=Q, pod_sets=PodSets(), min_count=0, extension=KaiJob())
     assert remember(job, reserve(), {}, NOW_MS) is None
     assert remember(job, evict(TOP), {}, NOW_MS) is None
 

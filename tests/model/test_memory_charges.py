@@ -16,17 +16,17 @@ from fairlead.model.events import (
 )
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodId, PodSet, Workload
+from fairlead.model.workload import GpuShare, PodId, PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import node, queue, state_with
 from tests.text_table import rows
 
 Q, W = QueueName("q"), WorkloadName("w")
-FIRST, SECOND = PodId(0, 0), PodId(0, 1)
+FIRST, SECOND = numbered_pod("main", 0), numbered_pod("main", 1)
 
 
 def job(*, gpu: int, share: GpuShare) -> Workload:
     pod_set = PodSet(name="main", count=2, min_count=1, requests=(500, gpu), gpu_share=share)
-    return Workload(name=W, queue=Q, pod_sets=(pod_set,), min_count=1)
+    return Workload(name=W, queue=Q, pod_sets=PodSets((pod_set,)), min_count=1)
 
 
 def placement(pod: PodId, memory_mib: int, device_mib: int, devices: int = 1) -> Placement:

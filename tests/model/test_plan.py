@@ -22,11 +22,11 @@ from fairlead.model.plan import (
 )
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from tests.model.worlds import RESOURCES, node, queue, started, state_with, workload
 
 TEAM = QueueName("team")
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 
 COMPARISONS: list[tuple[int | float | None, Relation, int | float | None, bool]] = [
     (187.5, "<", 250.0, True),

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.errors import StateError
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.events import (
@@ -33,13 +33,13 @@ from fairlead.model.events import (
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet
+from fairlead.model.workload import PodId, PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import node, queue, started, state_with, workload
 
 TEAM = QueueName("team")
 ROOT = QueueName("root")
 JOB = WorkloadName("job")
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 
 
 def facts(state: ClusterState) -> dict[str, object]:
@@ -133,7 +133,7 @@ def test_a_workload_waits_while_some_pod_of_it_has_no_place() -> None:
     state = state_with(queue("team"), node("n1"), workload("job", "team", pods=2))
     state.apply(started("job", "n1"))
     assert state.waiting(TEAM) == [JOB]
-    place = (Placement(PodId(0, 1), "n1"),)
+    place = (Placement(numbered_pod("main", 1), "n1"),)
     state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
     assert state.waiting(TEAM) == []
     check_invariants(state)
@@ -241,12 +241,88 @@ def test_a_workload_that_is_held_back_and_let_go() -> None:
 def test_each_pod_knows_when_it_started() -> None:
     state = state_with(queue("team"), workload("job", "team", pods=2))
     for at_ms, ordinal in ((5, 1), (9, 0)):
-        place = (Placement(PodId(0, ordinal), "n1"),)
+        place = (Placement(numbered_pod("main", ordinal), "n1"),)
         state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=at_ms))
     run = state.runs[JOB]
-    assert [run.pods[PodId(0, ordinal)].started_ms for ordinal in (0, 1)] == [9, 5]
+    assert [run.pods[numbered_pod("main", ordinal)].started_ms for ordinal in (0, 1)] == [9, 5]
     assert run.started_ms() == 5
-    assert state.books.pods("n1") == [(JOB, PodId(0, 0)), (JOB, PodId(0, 1))]
+    assert state.books.pods("n1") == [
+        (JOB, numbered_pod("main", 0)),
+        (JOB, numbered_pod("main", 1)),
+    ]
+
+
+def named(requests: tuple[int, int], *pods: str) -> PodSet:
+    """Pods with names and ids of their own, in one set that is called after the first."""
+    return PodSet(
+        name=pods[0],
+        count=len(pods),
+        min_count=0,
+        requests=requests,
+        pod_ids=tuple(PodId(f"uid-{pod}") for pod in pods),
+        pod_names=pods,
+    )
+
+
+def job_of(*sets: PodSet) -> Workload:
+    return Workload(name=JOB, queue=TEAM, pod_sets=PodSets(sets), min_count=1)
+
+
+def test_a_pod_that_goes_or_comes_moves_no_other() -> None:
+    """Pod b goes and d comes between a and e; a and e keep their nodes and their start times."""
+    small = (1000, 0)
+    state = state_with(queue("team"), node("n1"), job_of(named(small, "a", "b", "e")))
+    for at_ms, name in ((5, "a"), (6, "b"), (7, "e")):
+        place = (Placement(PodId(f"uid-{name}"), "n1"),)
+        state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=at_ms))
+    state.apply(WorkloadChanged(job_of(named(small, "a", "d", "e"))))
+    check_invariants(state)
+    run = state.runs[JOB]
+    assert {pod: placed.started_ms for pod, placed in run.pods.items()} == {"uid-a": 5, "uid-e": 7}
+    assert state.books.held("n1") == (2000, 0)
+    assert state.requested(TEAM) == (3000, 0)  # a and e run, d waits
+    assert state.waiting(TEAM) == [JOB]
+
+
+def test_a_pod_keeps_its_place_when_its_set_is_formed_anew() -> None:
+    """Pod b was like a, and asks for a GPU now: it is of another set, which comes first."""
+    state = state_with(queue("team"), node("n1"), job_of(named((1000, 0), "a", "b")))
+    place = (Placement(PodId("uid-b"), "n1"),)
+    state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=5))
+    state.apply(WorkloadChanged(job_of(named((1000, 2000), "b"), named((1000, 0), "a"))))
+    check_invariants(state)
+    assert state.runs[JOB].pods[PodId("uid-b")].started_ms == 5
+    assert state.books.held("n1") == (1000, 2000)
+    assert state.sums[TEAM].allocated == [1000, 2000]
+
+
+def test_a_pod_that_comes_back_under_its_name_is_another_pod() -> None:
+    state = state_with(queue("team"), node("n1"), job_of(named((1000, 0), "a")))
+    state.apply(
+        WorkloadStarted(workload=JOB, placements=(Placement(PodId("uid-a"), "n1"),), at_ms=5)
+    )
+    again = msgspec.structs.replace(named((1000, 0), "a"), pod_ids=(PodId("uid-2"),))
+    state.apply(WorkloadChanged(job_of(again)))
+    check_invariants(state)
+    assert JOB not in state.runs
+    assert state.waiting(TEAM) == [JOB]
+    assert state.workloads[JOB].pod_name(PodId("uid-2")) == "a"
+
+
+def test_a_set_that_keeps_its_name_keeps_its_flavors() -> None:
+    """The first set goes; what the second was given stays with it."""
+    axes = QuotaAxes([Axis("cpu", "spot"), Axis("cpu", "fixed")])
+    state = ClusterState(("cpu",), axes)
+    state.apply(QueueChanged(queue("team", axes=2)))
+    first, second = (PodSet(name=n, count=1, min_count=0, requests=(1000,)) for n in "ab")
+    state.apply(WorkloadAdded(job_of(first, second)))
+    places = (Placement(numbered_pod("a", 0), None), Placement(numbered_pod("b", 0), None))
+    flavors = ({"cpu": "spot"}, {"cpu": "fixed"})
+    state.apply(WorkloadStarted(workload=JOB, placements=places, flavors=flavors, at_ms=0))
+    assert state.sums[TEAM].allocated == [1000, 1000]
+    state.apply(WorkloadChanged(job_of(second)))
+    check_invariants(state)
+    assert state.sums[TEAM].allocated == [0, 1000]
 
 
 def test_new_usage_replaces_the_old() -> None:
@@ -284,6 +360,7 @@ def test_every_vendors_gpu_is_charged_to_the_gpu_axis() -> None:
 
 TWICE = started("job", "n1")
 SHORT = PodSet(name="main", count=1, min_count=1, requests=(1,))
+TWINS = PodSet(name="main", count=1, min_count=1, requests=(1, 1))
 REFUSED: dict[str, tuple[list[Event], Event, str]] = {
     "a workload added twice": ([], WorkloadAdded(workload("job", "team")), "job was added before"),
     "an unknown workload that starts": ([], started("ghost", "n1"), "ghost is not known"),
@@ -307,14 +384,16 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
     ),
     "a workload that is short of a request": (
         [],
-        WorkloadAdded(msgspec.structs.replace(workload("w", "team"), pod_sets=(SHORT,))),
+        WorkloadAdded(msgspec.structs.replace(workload("w", "team"), pod_sets=PodSets((SHORT,)))),
         "one request per resource",
     ),
     "a change of an unknown workload": ([], WorkloadChanged(workload("w", "team")), "not known"),
-    "a change that takes a running pod away": (
-        [TWICE],
-        WorkloadChanged(workload("job", "team", pods=0)),
-        "lose a pod that runs",
+    "a workload with two pods of one id": (
+        [],
+        WorkloadAdded(
+            msgspec.structs.replace(workload("w", "team"), pod_sets=PodSets((TWINS, TWINS)))
+        ),
+        "two pods with one id",
     ),
     "a node that is short of an amount": (
         [],

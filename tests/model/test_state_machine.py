@@ -5,6 +5,7 @@ from copy import deepcopy
 
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from msgspec.structs import replace
 
 from fairlead.errors import StateError
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
@@ -34,7 +35,7 @@ from fairlead.model.events import (
 from fairlead.model.invariants import check_invariants
 from fairlead.model.journal import Mark
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodId, PodSet, Workload
+from fairlead.model.workload import GpuShare, PodId, PodSet, PodSets, Workload
 from tests.model.test_state import facts
 from tests.model.worlds import RESOURCES, node, queue
 
@@ -57,22 +58,30 @@ shares = st.none() | st.builds(
 
 
 @st.composite
-def workloads(draw: st.DrawFn, name: str) -> Workload:
-    sets = tuple(
-        PodSet(
-            name=f"set{at}",
-            count=draw(st.integers(0, 3)),
-            min_count=0,
-            requests=(draw(amounts), draw(st.sampled_from([0, 1, 5, 250, 1000, 3000]))),
-            gpu_share=draw(st.sampled_from([None, HALF, IN_MEMORY])),
-            gated=draw(st.booleans()) and draw(st.booleans()),
-        )
-        for at in range(draw(st.integers(1, 2)))
+def pod_sets(draw: st.DrawFn, name: str) -> PodSet:
+    """Pods that are only counted, or some of a few with names and ids of their own."""
+    counted = PodSet(
+        name=name,
+        count=draw(st.integers(0, 3)),
+        min_count=0,
+        requests=(draw(amounts), draw(st.sampled_from([0, 1, 5, 250, 1000, 3000]))),
+        gpu_share=draw(st.sampled_from([None, HALF, IN_MEMORY])),
+        gated=draw(st.booleans()) and draw(st.booleans()),
     )
+    if draw(st.booleans()):
+        return counted
+    names = sorted(draw(st.sets(st.sampled_from("abcde"), max_size=3)))
+    ids = tuple(PodId(f"{name}/{each}") for each in names)
+    return replace(counted, count=len(names), pod_ids=ids, pod_names=tuple(names))
+
+
+@st.composite
+def workloads(draw: st.DrawFn, name: str) -> Workload:
+    sets = [draw(pod_sets(f"set{at}")) for at in range(draw(st.integers(1, 2)))]
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(draw(queue_names)),
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=1,
         preemptible=draw(st.booleans()),
         active=draw(st.sampled_from([True, True, False])),

@@ -7,7 +7,7 @@ from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAd
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 
 RESOURCES = ("cpu", "nvidia.com/gpu")
 AXES = QuotaAxes([Axis("cpu"), Axis("gpu")], counted_as={"nvidia.com/gpu": "gpu"})
@@ -32,7 +32,7 @@ def workload(
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=(pod_set,),
+        pod_sets=PodSets((pod_set,)),
         min_count=pods,
         preemptible=facts.get("preemptible", True),
         active=facts.get("active", True),
@@ -44,7 +44,7 @@ def node(name: str, *, cpu: int = 8000, gpu: int = 8000, ready: bool = True) -> 
 
 
 def started(name: str, node: str | None, pods: int = 1) -> WorkloadStarted:
-    places = tuple(Placement(PodId(0, ordinal), node) for ordinal in range(pods))
+    places = tuple(Placement(numbered_pod("main", ordinal), node) for ordinal in range(pods))
     return WorkloadStarted(workload=WorkloadName(name), placements=places, at_ms=0)
 
 

@@ -2,11 +2,11 @@
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import Workload, numbered_pod
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.reference_pod_affinity import Time, is_allowed
 
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 TIMES: tuple[Time, ...] = ("now", "later")
 NODES = """
     node  labels

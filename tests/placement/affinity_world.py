@@ -18,7 +18,7 @@ from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import PodConstraints, PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import AXES, RESOURCES
 from tests.text_table import rows
 
@@ -80,7 +80,7 @@ def workload(name: str, row: dict[str, str], *, count: int = 1) -> Workload:
         name=WorkloadName(name),
         namespace=row.get("namespace", "ns"),
         queue=QueueName("q"),
-        pod_sets=(pod_set,),
+        pod_sets=PodSets((pod_set,)),
         min_count=count,
     )
 
@@ -99,7 +99,7 @@ def node(name: str, labels: dict[str, str], *others: ForeignPod) -> Node:
 
 
 def start(name: str, on: str, ordinal: int = 0) -> WorkloadStarted:
-    place = Placement(PodId(0, ordinal), on)
+    place = Placement(numbered_pod("main", ordinal), on)
     return WorkloadStarted(workload=WorkloadName(name), placements=(place,), at_ms=0)
 
 

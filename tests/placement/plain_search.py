@@ -267,8 +267,8 @@ def _pods_on(state: ClusterState, node: str) -> Iterator[tuple[Amounts, set[Port
     for name, run in state.runs.items():
         for pod, placed in run.pods.items():
             if placed.node == node:
-                asked = state.workloads[name].pod_sets[pod.pod_set]
+                asked = state.workloads[name].pod_sets.of(pod)
                 yield asked.requests, set(asked.constraints.host_ports), placed
     for (name, pod), (amounts, share) in state.books.use(node).departing.items():
-        asked = state.workloads[name].pod_sets[pod.pod_set]
+        asked = state.workloads[name].pod_sets.of(pod)
         yield amounts, set(asked.constraints.host_ports), Placed(node, 0, "leaving", share)

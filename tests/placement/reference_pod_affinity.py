@@ -81,7 +81,7 @@ def _placed(state: ClusterState) -> Iterator[_Pod]:
     for (name, pod), on, phase in ours:
         if on in state.nodes:
             workload = state.workloads[name]
-            own = workload.pod_sets[pod.pod_set]
+            own = workload.pod_sets.of(pod)
             apart, place = own.constraints.pod_anti_affinity, state.nodes[on].labels
             yield _Pod(workload.namespace, dict(own.labels), apart, place, phase)
     for node in state.nodes.values():

@@ -33,7 +33,15 @@ from fairlead.model.selector import (
     Toleration,
 )
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import (
+    GpuShare,
+    PodConstraints,
+    PodId,
+    PodSet,
+    PodSets,
+    Workload,
+    numbered_pod,
+)
 from fairlead.placement.find_node import Spot
 from fairlead.placement.shared_devices import DeviceRule
 from tests.placement.plain_search import Rules
@@ -220,7 +228,7 @@ class SearchWorld:
 
     def give_up(self, step: Step) -> None:
         workload = self.asked(step)
-        pod = PodId(0, step.ordinal)
+        pod = numbered_pod("main", step.ordinal)
         run = self.state.runs.get(workload.name)
         if run is None or pod not in run.pods:
             return
@@ -232,7 +240,7 @@ class SearchWorld:
             self.state.apply(WorkloadLeaving(workload=workload.name, pods=(pod,)))
 
     def depart(self, step: Step) -> None:
-        name, pod = self.asked(step).name, PodId(0, step.ordinal)
+        name, pod = self.asked(step).name, numbered_pod("main", step.ordinal)
         if self.state.books.is_departing((name, pod)):
             self.state.apply(WorkloadDeparted(workload=name, pods=(pod,)))
 
@@ -256,4 +264,6 @@ class SearchWorld:
 
 
 def _workload(name: str, pods: PodSet) -> Workload:
-    return Workload(name=WorkloadName(name), queue=QueueName("q"), pod_sets=(pods,), min_count=1)
+    return Workload(
+        name=WorkloadName(name), queue=QueueName("q"), pod_sets=PodSets((pods,)), min_count=1
+    )

@@ -13,7 +13,7 @@ from fairlead.model.events import NodeAdded, NodeChanged, WorkloadLeaving, Workl
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import GpuShare, PodConstraints, PodSet, Workload, numbered_pod
 from fairlead.placement.find_node import NodeFinder, Spot
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
@@ -184,14 +184,16 @@ def named(world: SearchWorld, name: str) -> Workload:
 
 
 def leave(world: SearchWorld, name: str, ordinal: int = 0) -> None:
-    world.state.apply(WorkloadLeaving(workload=WorkloadName(name), pods=(PodId(0, ordinal),)))
+    world.state.apply(
+        WorkloadLeaving(workload=WorkloadName(name), pods=(numbered_pod("main", ordinal),))
+    )
 
 
 def test_what_a_trial_took_is_found_again_after_it() -> None:
     world = SearchWorld([machine("n0")], [pods(cpu=2000)])
     finder, asked = finder_of(world, PACK), named(world, "w0")
     with world.state.trial():
-        world.take(asked, PodId(0, 0), Spot("n0", None, True))
+        world.take(asked, numbered_pod("main", 0), Spot("n0", None, True))
         assert finder.find(asked, 0) is None
     assert finder.find(asked, 0) == Spot("n0", None, True)
 
@@ -212,7 +214,7 @@ def test_a_node_that_lost_its_gpus_is_one_without() -> None:
 def test_a_port_that_is_being_left_makes_a_pod_wait_unless_another_node_has_it_free() -> None:
     world = SearchWorld([machine("n0")], [pods(port=80), pods(port=80)])
     finder, asked = finder_of(world, PACK), named(world, "w1")
-    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    world.take(named(world, "w0"), numbered_pod("main", 0), Spot("n0", None, True))
     assert finder.find(asked, 0) is None
     leave(world, "w0")
     assert finder.find(asked, 0) == Spot("n0", None, False)
@@ -230,7 +232,7 @@ def test_a_share_waits_for_the_fuller_device_only_under_that_rule(
     finder = finder_of(world, PACK._replace(devices=rule))
     for name, part in (("w0", 500), ("w1", 250)):
         share = DeviceShare(devices=(0,), part_e9=part * WHOLE // 1000)
-        world.take(named(world, name), PodId(0, 0), Spot("n0", share, True))
+        world.take(named(world, name), numbered_pod("main", 0), Spot("n0", share, True))
     leave(world, "w1")
     half = DeviceShare(devices=(device,), part_e9=WHOLE // 2)
     assert finder.find(named(world, "w0"), 0) == Spot("n0", half, not wait_to_pack)
@@ -260,14 +262,14 @@ def test_who_needs_a_neighbour_waits_for_one_that_is_only_reserved() -> None:
         [pods(cpu=2000), app("db", cpu=2000), app("web", cpu=500, wants="db")],
     )
     finder, database, web = finder_of(world, PACK), named(world, "w1"), named(world, "w2")
-    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    world.take(named(world, "w0"), numbered_pod("main", 0), Spot("n0", None, True))
     leave(world, "w0")
     assert finder.find(web, 0) is None
-    world.take(database, PodId(0, 0), Spot("n0", None, False))
+    world.take(database, numbered_pod("main", 0), Spot("n0", None, False))
     assert finder.find(web, 0) == Spot("n1", None, False)
     assert when_room(finder, web) == {"lack cpu": 1, "have room once others have left": 1}
-    world.state.apply(WorkloadStopped(workload=database.name, pods=(PodId(0, 0),)))
-    world.take(database, PodId(0, 0), Spot("n0", None, True))
+    world.state.apply(WorkloadStopped(workload=database.name, pods=(numbered_pod("main", 0),)))
+    world.take(database, numbered_pod("main", 0), Spot("n0", None, True))
     assert finder.find(web, 0) == Spot("n1", None, True)
     assert when_room(finder, web) == {"lack cpu": 1, "have room": 1}
 
@@ -275,7 +277,7 @@ def test_who_needs_a_neighbour_waits_for_one_that_is_only_reserved() -> None:
 def test_nobody_is_promised_a_place_beside_a_neighbour_that_is_leaving() -> None:
     world = SearchWorld([in_zone("n0")], [app("db"), app("web", wants="db")])
     finder, web = finder_of(world, PACK), named(world, "w1")
-    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    world.take(named(world, "w0"), numbered_pod("main", 0), Spot("n0", None, True))
     assert finder.find(web, 0) == Spot("n0", None, True)
     leave(world, "w0")
     assert finder.find(web, 0) is None
@@ -289,7 +291,7 @@ def test_who_must_be_apart_from_a_pod_that_is_leaving_waits_for_it(is_newcomer_s
     there, asked = (old, new) if is_newcomer_shy else (new, old)
     world = SearchWorld([in_zone("n0")], [there, asked])
     finder, newcomer = finder_of(world, PACK), named(world, "w1")
-    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    world.take(named(world, "w0"), numbered_pod("main", 0), Spot("n0", None, True))
     assert finder.find(newcomer, 0) is None
     leave(world, "w0")
     assert finder.find(newcomer, 0) == Spot("n0", None, False)
@@ -305,9 +307,9 @@ def test_one_of_a_kind_on_its_way_out_holds_the_next_only_until_it_has_left() ->
         [app("a", cpu=500), app("a", cpu=1000, wants="a")],
     )
     finder, asked = finder_of(world, PACK), named(world, "w1")
-    world.take(named(world, "w0"), PodId(0, 0), Spot("n0", None, True))
+    world.take(named(world, "w0"), numbered_pod("main", 0), Spot("n0", None, True))
     assert finder.find(asked, 0) is None
     leave(world, "w0")
     assert finder.find(asked, 0) == Spot("n1", None, False)
-    world.state.apply(WorkloadStopped(workload=WorkloadName("w0"), pods=(PodId(0, 0),)))
+    world.state.apply(WorkloadStopped(workload=WorkloadName("w0"), pods=(numbered_pod("main", 0),)))
     assert finder.find(asked, 0) == Spot("n1", None, True)

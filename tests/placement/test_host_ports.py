@@ -16,12 +16,12 @@ from fairlead.model.events import (
 )
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import PodConstraints, PodSet, PodSets, Workload, numbered_pod
 from fairlead.placement.host_ports import Port, port_room
 from tests.model.worlds import node, state_with
 from tests.text_table import rows
 
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 
 
 def ports(text: str) -> tuple[Port, ...]:
@@ -38,7 +38,9 @@ def opening(name: str, text: str) -> Workload:
         requests=(0, 0),
         constraints=PodConstraints(host_ports=ports(text)),
     )
-    return Workload(name=WorkloadName(name), queue=QueueName("q"), pod_sets=(pod_set,), min_count=1)
+    return Workload(
+        name=WorkloadName(name), queue=QueueName("q"), pod_sets=PodSets((pod_set,)), min_count=1
+    )
 
 
 def place(state: ClusterState, name: str, on: str, phase: str) -> None:

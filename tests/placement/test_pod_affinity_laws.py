@@ -26,7 +26,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.journal import Mark
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_world import foreign, node, state_of, workload
@@ -90,7 +90,7 @@ class AffinityMachine(RuleBasedStateMachine):
         is_reserved=st.booleans(),
     )
     def place_or_stop(self, pod: str, ordinal: int, on: str, is_reserved: bool) -> None:
-        name, which = WorkloadName(pod), PodId(0, ordinal)
+        name, which = WorkloadName(pod), numbered_pod("main", ordinal)
         if name not in self.state.workloads:
             return
         run = self.state.runs.get(name)
@@ -107,7 +107,7 @@ class AffinityMachine(RuleBasedStateMachine):
 
     @rule(pod=st.sampled_from(PODS), ordinal=st.integers(0, 1))
     def depart(self, pod: str, ordinal: int) -> None:
-        name, which = WorkloadName(pod), PodId(0, ordinal)
+        name, which = WorkloadName(pod), numbered_pod("main", ordinal)
         if self.state.books.is_departing((name, which)):
             self.state.apply(WorkloadDeparted(workload=name, pods=(which,)))
 

@@ -9,11 +9,11 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.placement.node_index import Growth, NodeIndex
 from tests.model.worlds import node, queue, started, state_with, workload
 
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 
 
 def test_part_of_a_device_that_is_given_back_is_more_room() -> None:

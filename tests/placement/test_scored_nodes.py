@@ -24,7 +24,14 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.selector import Effect, Taint, Toleration
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import (
+    GpuShare,
+    PodConstraints,
+    PodSet,
+    PodSets,
+    Workload,
+    numbered_pod,
+)
 from fairlead.placement import scored_nodes
 from fairlead.placement.find_node import Spot
 from fairlead.placement.node_score import Fill, Scoring, node_score
@@ -37,7 +44,7 @@ from tests.text_table import rows
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "pods")
 GIB = 2**30
 MIB = 2**20
-FIRST = PodId(0, 0)
+FIRST = numbered_pod("main", 0)
 
 
 def machine(
@@ -69,7 +76,9 @@ class World:
     def add(self, asked: PodSet) -> WorkloadName:
         name = WorkloadName(f"w{self._started}")
         self._started += 1
-        workload = Workload(name=name, queue=QueueName("q"), pod_sets=(asked,), min_count=1)
+        workload = Workload(
+            name=name, queue=QueueName("q"), pod_sets=PodSets((asked,)), min_count=1
+        )
         self.state.apply(WorkloadAdded(workload))
         return name
 
@@ -370,7 +379,7 @@ def held_there(state: ClusterState, node: str) -> Iterator[Amounts]:
     for name, run in state.runs.items():
         for pod, placed in run.pods.items():
             if placed.node == node and placed.phase != "reserved":
-                yield state.workloads[name].pod_sets[pod.pod_set].requests
+                yield state.workloads[name].pod_sets.of(pod).requests
     for amounts, _ in state.books.use(node).departing.values():
         yield amounts
 

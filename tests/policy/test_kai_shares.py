@@ -15,7 +15,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.shares import KaiShare, KaiShares, allocatable, saturation
 from tests.text_table import number, rows
 
@@ -46,7 +46,7 @@ def state_of(table: str) -> ClusterState:
             state.apply(
                 WorkloadStarted(
                     workload=WorkloadName(f"{row['queue']}-runs"),
-                    placements=(Placement(PodId(0, 0), "node"),),
+                    placements=(Placement(numbered_pod("main", 0), "node"),),
                     at_ms=0,
                 )
             )
@@ -57,7 +57,7 @@ def _work(queue: str, word: str, gpus: int) -> Workload:
     return Workload(
         name=WorkloadName(f"{queue}-{word}"),
         queue=QueueName(queue),
-        pod_sets=(PodSet(name="main", count=1, min_count=1, requests=(gpus * GPU,)),),
+        pod_sets=PodSets((PodSet(name="main", count=1, min_count=1, requests=(gpus * GPU,)),)),
         min_count=1,
     )
 

@@ -11,11 +11,11 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.plan import Decision, Plan, Reason, Start
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.sim.job import Job
 
 CPU = 0
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 
 
 class FirstComeFirstServed:

@@ -14,7 +14,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording.recorder import Recorder
 from fairlead.usage.entries import Entry, Held
@@ -67,7 +67,7 @@ def held(minute: float, amount: int, queue: QueueName = TEAM) -> Held:
 
 
 def stopped(name: WorkloadName) -> WorkloadStopped:
-    return WorkloadStopped(workload=name, pods=(PodId(0, 0),))
+    return WorkloadStopped(workload=name, pods=(numbered_pod("main", 0),))
 
 
 def is_well(recorder: Recorder) -> bool:

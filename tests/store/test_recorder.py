@@ -13,7 +13,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadReserved,
 )
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.recording.recorder import Recorder
 from fairlead.store.recording.state_levels import levels_of
@@ -118,8 +118,8 @@ def test_guarantees_are_told_of_queues_that_hold(path: Path) -> None:
 def test_a_pod_that_leaves_holds_until_it_left_and_a_reservation_holds_nothing() -> None:
     state = world()
     state.apply(started("job", "n1"))
-    state.apply(WorkloadLeaving(workload=JOB, pods=(PodId(0, 0),)))
-    place = Placement(PodId(0, 0), "n1")
+    state.apply(WorkloadLeaving(workload=JOB, pods=(numbered_pod("main", 0),)))
+    place = Placement(numbered_pod("main", 0), "n1")
     state.apply(WorkloadReserved(workload=WORK, placements=(place,), at_ms=0))
     levels = levels_of(state)
     assert levels.held[TEAM] == (1_000, 1_000)

@@ -53,7 +53,8 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
     if not pods:
         return None
     desk = Desk(view.state, view.settings, view.now_ms)
-    charges = [desk.charges.of(view.workload, pod.pod_set).amounts for pod in pods]
+    set_index = view.workload.pod_sets.set_index
+    charges = [desk.charges.of(view.workload, set_index[pod]).amounts for pod in pods]
     queue = view.workload.queue
     if queue not in view.state.queues:
         return Holding(

@@ -98,7 +98,7 @@ def _pods(view: KueueJobView, decision: Start | Reserve) -> str:
         pods = "its pod"
     else:
         pods = f"all of its {total} pods" if count == total else f"{count} of its {total} pods"
-    flavors = counted(gained(decision).spots())
+    flavors = counted(gained(view.state, decision).spots())
     return f"{pods} ({flavors})" if flavors else pods
 
 

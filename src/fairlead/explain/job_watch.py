@@ -94,12 +94,13 @@ class JobWatch:
         state, finder = self._cycle.state, self._cycle.view.finder
         workload = state.workloads[self._job]
         pods = self._cycle.jobs.next_pods(self._job)
+        first = workload.pod_sets.set_index[pods[0]]
         return OwnTurn(
             turn=self._turn_number,
             pods=tuple(workload.pod_name(pod) for pod in pods),
             gates=tuple(self._gates()),
-            nodes=finder.tallies(workload, pods[0].pod_set),
-            standings=node_standings(state, finder, workload, pods[0].pod_set),
+            nodes=finder.tallies(workload, first),
+            standings=node_standings(state, finder, workload, first),
         )
 
     def _gates(self) -> Iterator[GateLine]:

@@ -70,7 +70,8 @@ class KueueJobView:
         waiting = DemandReader(self.state, self.settings).waiting(self.workload, rules)
         waiting = tree.restrained(waiting)
         if isinstance(seeks, Start | Reserve):
-            counts = Counter(place.pod.pod_set for place in seeks.placements)
+            set_index = self.workload.pod_sets.set_index
+            counts = Counter([set_index[place.pod] for place in seeks.placements])
             return waiting.with_counts([counts[at] for at in range(len(waiting.demands))])
         return self._nominator(tree.snapshot).fewest(waiting)
 

@@ -76,7 +76,7 @@ def plan_changes(before: Planned, after: Planned) -> list[PlanChange]:
             after=_standing(after, name, now.get(name, ())),
         )
         for name in dict.fromkeys([*now, *was])
-        if _parts(was.get(name, ())) != _parts(now.get(name, ()))
+        if _parts(before.state, was.get(name, ())) != _parts(after.state, now.get(name, ()))
     ]
 
 
@@ -102,12 +102,12 @@ def _by_job(plan: Plan) -> Mapping[WorkloadName, tuple[Decision, ...]]:
     return {name: tuple(decisions) for name, decisions in jobs.items()}
 
 
-def _parts(decisions: Iterable[Decision]) -> Parts:
+def _parts(state: ClusterState, decisions: Iterable[Decision]) -> Parts:
     parts: defaultdict[tuple[str, str], int] = defaultdict(int)
     for decision in decisions:
         name = decision_name(decision)
         if isinstance(decision, Start | Reserve) and decision.flavors:
-            places = gained(decision)
+            places = gained(state, decision)
             for place in places.placements:
                 parts[name, places.flavors_text(place)] += 1
         else:
@@ -118,7 +118,7 @@ def _parts(decisions: Iterable[Decision]) -> Parts:
 def _standing(planned: Planned, name: WorkloadName, decisions: tuple[Decision, ...]) -> Standing:
     state, plan = planned
     if decisions:
-        outcome = _decided(_parts(decisions), state.workloads[name].pod_count())
+        outcome = _decided(_parts(state, decisions), state.workloads[name].pod_count())
     else:
         outcome = _undecided(state, name)
     own = Plan(taken_ms=plan.taken_ms, decisions=decisions)

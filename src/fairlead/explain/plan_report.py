@@ -176,7 +176,7 @@ def _where(state: ClusterState, decisions: Sequence[Decision]) -> str:
         spot
         for each in decisions
         if isinstance(each, Start | Reserve | Move)
-        for spot in gained(each).spots()
+        for spot in gained(state, each).spots()
     ]
     left = [
         spot
@@ -202,14 +202,14 @@ def _decision_document(state: ClusterState, decision: Decision) -> dict[str, obj
     }
     match decision:
         case Start() | Reserve():
-            document |= pods_document(workload, gained(decision), with_nodes=True)
+            document |= pods_document(gained(state, decision), with_nodes=True)
             document["charged"] = list(decision.charged)
         case Evict():
-            document |= pods_document(workload, lost(state, decision), with_nodes=False)
+            document |= pods_document(lost(state, decision), with_nodes=False)
             document["beneficiary"] = decision.beneficiary
         case Move():
             document["from"] = origins_document(workload, decision.origins)
-            document |= pods_document(workload, gained(decision), with_nodes=True)
+            document |= pods_document(gained(state, decision), with_nodes=True)
             document["beneficiary"] = decision.beneficiary
         case Wait():
             document["claims"] = [_claim_document(each) for each in decision.claims]

@@ -17,8 +17,9 @@ MOST_NAMED: Final = 100
 
 
 class Places(NamedTuple):
-    """Pods with their nodes, and the flavors that each pod set has, if it has any."""
+    """Pods of a workload with their nodes, and the flavors that each pod set has, if any."""
 
+    workload: Workload
     placements: Sequence[Placement]
     flavors: Sequence[Mapping[str, str]] = ()
 
@@ -29,23 +30,25 @@ class Places(NamedTuple):
 
     def flavors_text(self, place: Placement) -> str:
         """Return the flavors that the pod of *place* has quota of; empty where it has none."""
-        at = place.pod.pod_set
+        at = self.workload.pod_sets.set_index[place.pod]
         return "+".join(dict.fromkeys(self.flavors[at].values())) if at < len(self.flavors) else ""
 
 
-def gained(decision: Start | Reserve | Move) -> Places:
+def gained(state: ClusterState, decision: Start | Reserve | Move) -> Places:
     """Return the places that pods get."""
-    return Places(decision.placements, () if isinstance(decision, Move) else decision.flavors)
+    flavors = () if isinstance(decision, Move) else decision.flavors
+    return Places(state.workloads[decision.workload], decision.placements, flavors)
 
 
 def lost(state: ClusterState, decision: Evict | Move) -> Places:
     """Return the places that pods leave; none where they got them in the same plan."""
+    workload, run = state.workloads[decision.workload], state.runs.get(decision.workload)
     if isinstance(decision, Move):
-        return Places(decision.origins)
-    run = state.runs.get(decision.workload)
+        return Places(workload, decision.origins)
     if run is None:
-        return Places([Placement(pod, None) for pod in decision.pods])
-    return Places([Placement(pod, run.pods[pod].node) for pod in decision.pods], run.flavors)
+        return Places(workload, [Placement(pod, None) for pod in decision.pods])
+    nodes = [Placement(pod, run.pods[pod].node) for pod in decision.pods]
+    return Places(workload, nodes, run.flavors)
 
 
 def counted(spots: Sequence[str]) -> str:
@@ -64,18 +67,19 @@ def places_section(state: ClusterState, job: WorkloadName) -> Section:
     )
 
 
-def pods_document(workload: Workload, places: Places, *, with_nodes: bool) -> dict[str, object]:
+def pods_document(places: Places, *, with_nodes: bool) -> dict[str, object]:
     """Return the pods by name; where some have no node, their sets with counts and flavors too.
 
     Then more than `MOST_NAMED` are not named.
     """
+    workload, pod_sets = places.workload, places.workload.pod_sets
     named = [_place(workload, each, with_node=with_nodes) for each in places.placements]
     if all(each.node is not None for each in places.placements):
         return {"pods": named}
-    counts = Counter(each.pod.pod_set for each in places.placements)
+    counts = Counter([pod_sets.set_index[each.pod] for each in places.placements])
     sets = [
         {
-            "name": workload.pod_sets[at].name,
+            "name": pod_sets[at].name,
             "count": count,
             "flavors": dict(places.flavors[at]) if at < len(places.flavors) else {},
         }

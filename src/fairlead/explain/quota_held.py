@@ -41,8 +41,8 @@ def quota_held(state: ClusterState, job: WorkloadName) -> QuotaHeld | None:
     run, workload = state.runs.get(job), state.workloads[job]
     if run is None:
         return None
-    counts = Counter(pod.pod_set for pod in run.pods)
-    flavors = Places([Placement(pod, None) for pod in run.pods], run.flavors).spots()
+    counts = Counter([run.pod_sets.set_index[pod] for pod in run.pods])
+    flavors = Places(workload, [Placement(pod, None) for pod in run.pods], run.flavors).spots()
     return QuotaHeld(
         queue=workload.queue,
         since_ms=run.started_ms() or 0,

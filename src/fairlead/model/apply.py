@@ -67,7 +67,7 @@ def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
     """Return whether a pod has no place that a plan would have tried."""
     workload, run = state.workloads[name], state.runs.get(name)
     waiting = [pod for pod in workload.pods() if run is None or pod not in run.pods]
-    return any(not workload.pod_sets[pod.pod_set].gated for pod in waiting)
+    return any(not workload.pod_sets.of(pod).gated for pod in waiting)
 
 
 def _carry_out(state: ClusterState, decision: Decision, now_ms: int) -> None:

@@ -32,7 +32,8 @@ class WorkloadAdded(msgspec.Struct, frozen=True, tag=True):
 class WorkloadChanged(msgspec.Struct, frozen=True, tag=True):
     """What is known of a workload changed: its queue, priority, pods, or whether it is active.
 
-    Pods that run go on running; a change that would take one of them away is refused.
+    Pods that it still has keep their places, whatever set they are in now; those that it has no
+    more are gone, with their places.
     """
 
     workload: Workload

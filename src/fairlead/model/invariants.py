@@ -118,13 +118,14 @@ def _check_runs(state: ClusterState) -> None:
     for name, run in state.runs.items():
         assert run.pods, f"{name} has a run without a pod"
         assert run.pods.keys() <= set(state.workloads[name].pods()), f"pods of {name}"
+        assert run.pod_sets is state.workloads[name].pod_sets, f"pod sets of {name}"
         reserved = {pod for pod, placed in run.pods.items() if placed.phase == "reserved"}
         assert run.reserved.keys() == reserved, f"reservations of {name}"
         sets = state.workloads[name].pod_sets
         apart = {
             pod
             for pod, placed in run.pods.items()
-            if placed.share is not None and _is_in_memory(sets[pod.pod_set])
+            if placed.share is not None and _is_in_memory(sets.of(pod))
         }
         assert run.own_charges.keys() == apart, f"pods of {name} with a charge of their own"
 
@@ -167,13 +168,11 @@ def _check_queue(state: ClusterState, queue: QueueName) -> None:
             placed = run.pods.get(pod) if run else None
             requests = _requests(workload, pod)
             if placed is None:
-                if workload.active and not workload.pod_sets[pod.pod_set].gated:
+                if workload.active and not workload.pod_sets.of(pod).gated:
                     _increase(pending, requests)
                 continue
-            flavors = run.flavors[pod.pod_set] if run else {}
-            charge = _charge(
-                state, _counted(state, workload.pod_sets[pod.pod_set], placed), flavors
-            )
+            flavors = run.flavors[workload.pod_sets.set_index[pod]] if run else {}
+            charge = _charge(state, _counted(state, workload.pod_sets.of(pod), placed), flavors)
             is_leaving = placed.phase == "leaving"
             _increase(leaving if is_leaving else allocated, charge)
             if not is_leaving and not workload.preemptible:
@@ -225,7 +224,7 @@ def _upward(state: ClusterState, queue: QueueName) -> list[QueueName]:
 
 
 def _requests(workload: Workload, pod: PodId) -> Amounts:
-    return workload.pod_sets[pod.pod_set].requests
+    return workload.pod_sets.of(pod).requests
 
 
 def _increase(vector: list[int], amounts: Amounts) -> None:

@@ -6,12 +6,12 @@ Work comes in few sizes, and whoever makes many workloads of one size gives them
 from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QuotaAxes
-from fairlead.model.workload import PodSet
+from fairlead.model.workload import PodSets
 
 MOST_KNOWN: Final = 1024
 """That are remembered; where sizes are drawn by chance there may be as many as workloads."""
 
-_Known: TypeAlias = tuple[tuple[PodSet, ...], tuple[dict[str, str], ...], tuple[Amounts, ...]]
+_Known: TypeAlias = tuple[PodSets, tuple[dict[str, str], ...], tuple[Amounts, ...]]
 
 
 class KnownCharges:
@@ -23,9 +23,7 @@ class KnownCharges:
         self._axes = axes
         self._known: dict[int, _Known] = {}
 
-    def of(
-        self, pod_sets: tuple[PodSet, ...], flavors: tuple[dict[str, str], ...]
-    ) -> tuple[Amounts, ...]:
+    def of(self, pod_sets: PodSets, flavors: tuple[dict[str, str], ...]) -> tuple[Amounts, ...]:
         """Return what one pod of each set costs with the flavors that the set was given."""
         known = self._known.get(id(pod_sets))
         # In a copy of a state the sets are others than those whose identity is the key.

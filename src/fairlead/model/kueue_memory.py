@@ -67,5 +67,5 @@ def _kept(known: Promise | None, workload: Workload, decision: Reserve) -> Promi
 def _promise(workload: Workload, decision: Reserve) -> Promise:
     counts = [0] * len(workload.pod_sets)
     for place in decision.placements:
-        counts[place.pod.pod_set] += 1
+        counts[workload.pod_sets.set_index[place.pod]] += 1
     return Promise(flavors=decision.flavors, counts=tuple(counts), waits_for=decision.waits_for)

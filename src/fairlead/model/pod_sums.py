@@ -15,8 +15,9 @@ def count_by_set(workload: Workload, pods: Sequence[PodId]) -> list[int]:
     counts = [0] * len(workload.pod_sets)
     if len(counts) == 1:
         return [len(pods)]
+    set_index = workload.pod_sets.set_index
     for pod in pods:
-        counts[pod.pod_set] += 1
+        counts[set_index[pod]] += 1
     return counts
 
 

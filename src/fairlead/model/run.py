@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodSets
 
 Phase: TypeAlias = Literal["running", "leaving", "reserved"]
 """Leaving: told to stop, and still holding its node. Reserved: to run where others are leaving."""
@@ -29,6 +29,7 @@ class Run(msgspec.Struct, kw_only=True):
     """
 
     pods: dict[PodId, Placed]
+    pod_sets: PodSets  # of the workload
     reserved: dict[PodId, None]  # those of them that have a reservation
     charges: tuple[Amounts, ...]
     own_charges: dict[PodId, Amounts]
@@ -36,7 +37,7 @@ class Run(msgspec.Struct, kw_only=True):
 
     def charge(self, pod: PodId) -> Amounts:
         """Return what *pod*, which has a place, costs its queue."""
-        return self.own_charges.get(pod) or self.charges[pod.pod_set]
+        return self.own_charges.get(pod) or self.charges[self.pod_sets.set_index[pod]]
 
     def started_ms(self) -> int | None:
         """Return when the first of the pods that run now started; None if none runs yet."""

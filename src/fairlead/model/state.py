@@ -159,8 +159,6 @@ class ClusterState:
         old = self._known(new.name)
         self._check_shape(new)
         run = self.runs.get(new.name)
-        if run and not all(_has_pod(new, pod) for pod in run.pods):
-            raise StateError(f"workload {new.name} would lose a pod that runs")
         if new.asks_as(old) and not (run and run.has_nodes()) and not self.books.has_departures():
             self._journal.put(self.workloads, new.name, new)  # and nothing adds up otherwise
             self._note_promised(new)
@@ -168,11 +166,11 @@ class ClusterState:
             return
         self._tree.add_sums(old.queue, self._sums_of(old).negative())
         self._dequeue(old)
-        for pod in old.pods():
-            still_there = _has_pod(new, pod)
+        for pod in old.pods() if self.books.has_departures() else ():
+            still_there = pod in new.pod_sets.set_index
             (self.books.change_departing if still_there else self.books.depart)((old.name, pod))
         if run:
-            self._recharge(old, new, run)
+            self._carry_over(old, new, run)
         self._enqueue(new)
         self._tree.add_sums(new.queue, self._sums_of(new))
 
@@ -184,17 +182,25 @@ class ClusterState:
         if run is None:
             flavors = event.flavors or ({},) * len(workload.pod_sets)
             charges = self._charges.of(workload.pod_sets, flavors)
-            run = Run(pods={}, reserved={}, charges=charges, own_charges={}, flavors=flavors)
+            run = Run(
+                pods={},
+                pod_sets=workload.pod_sets,
+                reserved={},
+                charges=charges,
+                own_charges={},
+                flavors=flavors,
+            )
             self._journal.put(self.runs, workload.name, run)
+        set_index = workload.pod_sets.set_index
         for placement in event.placements:
             pod = placement.pod
             placed = Placed(placement.node, event.at_ms, phase, placement.share)
             self._journal.put(run.pods, pod, placed)
             if phase == "reserved":
                 self._journal.put(run.reserved, pod, None)
-            asked = workload.pod_sets[pod.pod_set]
+            asked = workload.pod_sets[set_index[pod]]
             if placement.share is not None:
-                own = self._own_charge(asked, placement.share, run.flavors[pod.pod_set])
+                own = self._own_charge(asked, placement.share, run.flavors[set_index[pod]])
                 if own is not None:
                     self._journal.put(run.own_charges, pod, own)
             self.books.book((workload.name, pod), asked.requests, placed)
@@ -211,7 +217,7 @@ class ClusterState:
         if any(run.pods[pod].phase != "running" for pod in event.pods):
             raise StateError(f"a pod of {workload.name} was told to stop twice, or before it ran")
         for pod in event.pods:
-            key, requests = (workload.name, pod), workload.pod_sets[pod.pod_set].requests
+            key, requests = (workload.name, pod), workload.pod_sets.of(pod).requests
             placed = run.pods[pod]
             leaving = Placed(placed.node, placed.started_ms, "leaving", placed.share)
             self._journal.put(run.pods, pod, leaving)
@@ -291,9 +297,12 @@ class ClusterState:
         return run
 
     def _check_shape(self, workload: Workload) -> None:
-        for each in workload.pod_sets:
+        sets = workload.pod_sets
+        for each in sets:
             if len(each.requests) != len(self.resources):
                 raise StateError(f"workload {workload.name} needs one request per resource")
+        if len(sets.set_index) != workload.pod_count():
+            raise StateError(f"workload {workload.name} has two pods with one id")
 
     def _check_start(
         self,
@@ -308,7 +317,7 @@ class ClusterState:
         for pod in pods:
             if pod in running:
                 raise StateError(f"a pod of {workload.name} was started twice")
-            if not _has_pod(workload, pod):
+            if pod not in workload.pod_sets.set_index:
                 raise StateError(f"a pod of {workload.name} was started that it does not have")
         if len(pods) > 1 and len(set(pods)) != len(pods):
             raise StateError(f"a pod of {workload.name} was started twice")
@@ -367,27 +376,35 @@ class ClusterState:
         counted = counted_by_parts(asked.requests, gpu, share)
         return self.axes.charge(self.resources, counted, flavors)
 
-    def _recharge(self, old: Workload, new: Workload, run: Run) -> None:
-        """Let the pods that run be those of *new*, on their nodes and in what they cost."""
-        flavors = run.flavors[: len(new.pod_sets)]
-        flavors += ({},) * (len(new.pod_sets) - len(flavors))
+    def _carry_over(self, old: Workload, new: Workload, run: Run) -> None:
+        """Keep the places of pods that *new* still has, with what they cost now; end the others.
+
+        A set that keeps its name keeps its flavors.
+        """
+        by_name = {each.name: given for each, given in zip(old.pod_sets, run.flavors, strict=True)}
+        flavors = tuple([by_name.get(each.name, {}) for each in new.pod_sets])
+        set_index = new.pod_sets.set_index
         changed = Run(
-            pods=dict(run.pods),
-            reserved=dict(run.reserved),
+            pods={pod: placed for pod, placed in run.pods.items() if pod in set_index},
+            pod_sets=new.pod_sets,
+            reserved={pod: None for pod in run.reserved if pod in set_index},
             charges=self._charges.of(new.pod_sets, flavors),
             own_charges={},
             flavors=flavors,
         )
-        for pod, placed in run.pods.items():
-            given = flavors[pod.pod_set]
-            own = self._own_charge(new.pod_sets[pod.pod_set], placed.share, given)
+        for pod, placed in changed.pods.items():
+            at = set_index[pod]
+            own = self._own_charge(new.pod_sets[at], placed.share, flavors[at])
             if own is not None:
                 changed.own_charges[pod] = own
-        self._journal.put(self.runs, new.name, changed)
+        if changed.pods:
+            self._journal.put(self.runs, new.name, changed)
+        else:
+            self._journal.drop(self.runs, new.name)
         for pod, placed in run.pods.items():
-            was, now = (each.pod_sets[pod.pod_set].requests for each in (old, new))
-            self.books.release((new.name, pod), was, placed)
-            self.books.book((new.name, pod), now, placed)
+            self.books.release((new.name, pod), old.pod_sets.of(pod).requests, placed)
+        for pod, placed in changed.pods.items():
+            self.books.book((new.name, pod), new.pod_sets.of(pod).requests, placed)
 
     def _release(
         self,
@@ -406,7 +423,7 @@ class ClusterState:
             given_up = cost(run, leaving, count_by_set(workload, leaving))
             self._add_leaving(workload, _negative(given_up))
         for pod in pods:
-            requests = workload.pod_sets[pod.pod_set].requests
+            requests = workload.pod_sets.of(pod).requests
             take_off((workload.name, pod), requests, run.pods[pod])
             self._journal.drop(run.pods, pod)
             if pod in run.reserved:
@@ -451,11 +468,6 @@ class ClusterState:
             leaving=list(cost(run, away, leaving)) if run else list(self.axes.zero),
             pending=list(asked_for(workload, waiting) or (0,) * len(self.resources)),
         )
-
-
-def _has_pod(workload: Workload, pod: PodId) -> bool:
-    sets = workload.pod_sets
-    return 0 <= pod.pod_set < len(sets) and 0 <= pod.ordinal < sets[pod.pod_set].count
 
 
 def _negative(amounts: Amounts) -> Amounts:

@@ -4,19 +4,27 @@ A workload is a KAI PodGroup with its pods, a Kueue Workload, or a pod (or gang 
 ElasticQuota. It says what is wanted; what runs where is the state's to know.
 """
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Literal, NewType, TypeAlias
 
 import msgspec
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.selector import NodeTerm, PodTerm, Toleration
 
+PodId = NewType("PodId", str)
+"""One pod of a workload for as long as the pod exists, whatever becomes of the others.
 
-class PodId(msgspec.Struct, frozen=True, order=True):
-    """One pod of a workload: the place of its set, and its place in the set."""
+A pod object is known by its UID, or by ``namespace/name`` where it has none; a pod that is only
+counted, by the name of its set and a number. Ids have no meaning in their order: pods are compared
+by their position in the workload, or by name.
+"""
 
-    pod_set: int
-    ordinal: int
+
+def numbered_pod(pod_set: str, number: int) -> PodId:
+    """Return the id of the pod with *number* in a set whose pods are only counted."""
+    return PodId(f"{pod_set}-{number}")
 
 
 class GpuShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +65,8 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     min_count: int
     requests: Amounts
-    pod_names: tuple[str, ...] = ()  # as many as count, or none: then they are numbered
+    pod_ids: tuple[PodId, ...] = ()  # as many as count, or none: then pods are only counted
+    pod_names: tuple[str, ...] = ()  # of the pods in pod_ids, in the same order
     labels: tuple[tuple[str, str], ...] = ()
     constraints: PodConstraints = ANYWHERE
     gpu_share: GpuShare | None = None
@@ -65,9 +74,50 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     sub_group: str = ""  # that of a KAI PodGroup to which the pods belong; "": none
     start_order: int | None = None  # in its job, the highest first; None: after all that have one
 
-    def pod_name(self, ordinal: int) -> str:
-        """Return the name of the pod at *ordinal*."""
-        return self.pod_names[ordinal] if self.pod_names else f"{self.name}-{ordinal}"
+    def ids(self) -> tuple[PodId, ...]:
+        """Return the pods of the set in their order."""
+        return self.pod_ids or tuple([numbered_pod(self.name, n) for n in range(self.count)])
+
+
+class PodSets(tuple[PodSet, ...]):
+    """The pod sets of one workload, which find each pod by its id.
+
+    Made once and shared by workloads of one template; the indexes are made when first needed.
+    """
+
+    @cached_property
+    def ids_by_set(self) -> tuple[tuple[PodId, ...], ...]:
+        """The pods of each set, in their order there."""
+        return tuple([pod_set.ids() for pod_set in self])
+
+    @cached_property
+    def ids(self) -> tuple[PodId, ...]:
+        """Every pod, by set and by its order there."""
+        return tuple([pod for pods in self.ids_by_set for pod in pods])
+
+    @cached_property
+    def position(self) -> dict[PodId, int]:
+        """To the place of each pod among ``ids``, by which pods are sorted."""
+        return {pod: at for at, pod in enumerate(self.ids)}
+
+    @cached_property
+    def set_index(self) -> dict[PodId, int]:
+        """To the index of the set that each pod is in."""
+        return {pod: at for at, pods in enumerate(self.ids_by_set) for pod in pods}
+
+    @cached_property
+    def names(self) -> dict[PodId, str]:
+        """To the name of each pod; one that is only counted is called by its id."""
+        names = [name for each in self for name in each.pod_names or each.ids()]
+        return dict(zip(self.ids, names, strict=True))
+
+    def of(self, pod: PodId) -> PodSet:
+        """Return the set that *pod* is in."""
+        return self[self.set_index[pod]]
+
+    def in_order(self, pods: Iterable[PodId]) -> list[PodId]:
+        """Return *pods*, which are of this workload, by set and by their order there."""
+        return sorted(pods, key=self.position.__getitem__)
 
 
 class SubGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +195,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     name: WorkloadName
     queue: QueueName
     namespace: str = ""  # of its pods; "": of no matter
-    pod_sets: tuple[PodSet, ...]
+    pod_sets: PodSets
     min_count: int
     priority: int = 0
     preemptible: bool = True
@@ -185,13 +235,9 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
         return sets[0].count if len(sets) == 1 else sum([pod_set.count for pod_set in sets])
 
     def pods(self) -> tuple[PodId, ...]:
-        """Return every pod, by set and ordinal."""
-        return tuple(
-            PodId(at, ordinal)
-            for at, pod_set in enumerate(self.pod_sets)
-            for ordinal in range(pod_set.count)
-        )
+        """Return every pod, by set and by its order there."""
+        return self.pod_sets.ids
 
     def pod_name(self, pod: PodId) -> str:
         """Return the name of *pod*."""
-        return self.pod_sets[pod.pod_set].pod_name(pod.ordinal)
+        return self.pod_sets.names[pod]

@@ -37,7 +37,7 @@ def port_room(state: ClusterState, node: str, ports: Collection[Port]) -> PortRo
 def _held_on(state: ClusterState, node: str) -> Iterator[tuple[Collection[Port], bool]]:
     """Yield what each pod on *node* opens, and whether it is leaving."""
     for (name, pod), is_leaving in pods_on_node(state, node):
-        held = state.workloads[name].pod_sets[pod.pod_set].constraints.host_ports
+        held = state.workloads[name].pod_sets.of(pod).constraints.host_ports
         yield held, is_leaving
     facts = state.nodes.get(node)
     if facts is not None:

@@ -179,7 +179,7 @@ class PodDomains:
         workloads, repelling = self._state.workloads, self._state.repelling
         if repelling:  # most clusters have none, and nodes many pods
             for (name, pod), _ in pods_on_node(self._state, node):
-                asked = workloads[name].pod_sets[pod.pod_set].constraints
+                asked = workloads[name].pod_sets.of(pod).constraints
                 if name in repelling and asked.pod_anti_affinity:
                     return True
         facts = self._state.nodes.get(node)
@@ -215,7 +215,8 @@ class PodDomains:
         """Yield of what kind each pod on *node* is, ours or not, and its phase there."""
         workloads, runs = self._state.workloads, self._state.runs
         for (name, pod), is_leaving in pods_on_node(self._state, node.name):
-            kind = self._kinds_of(workloads[name])[pod.pod_set]
+            at = workloads[name].pod_sets.set_index[pod]
+            kind = self._kinds_of(workloads[name])[at]
             yield kind, "leaving" if is_leaving else runs[name].pods[pod].phase
         for kind, other in zip(self._foreign_kinds(node), node.foreign, strict=True):
             yield kind, "leaving" if other.leaving else "running"

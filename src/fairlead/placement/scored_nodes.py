@@ -124,7 +124,7 @@ class ScoredNodes:
         workloads, runs = self._state.workloads, self._state.runs
         found = list(self._nothing)
         for name, pod in use.pods:
-            requests = workloads[name].pod_sets[pod.pod_set].requests
+            requests = workloads[name].pod_sets.of(pod).requests
             for at, amount in self._assumed:
                 if not requests[at] and runs[name].pods[pod].phase != "reserved":
                     found[at] += amount

@@ -13,6 +13,7 @@ from fairlead.model.workload import (
     KueueWorkload,
     PodConstraints,
     PodSet,
+    PodSets,
     Workload,
     WorkloadExtension,
 )
@@ -35,7 +36,7 @@ class WorkloadMaker:
         self._state = state
         self._policy = policy
         # Jobs come in few sizes and for few queues, so most of them have what others had.
-        self._pod_sets: dict[_Size, tuple[PodSet, ...]] = {}
+        self._pod_sets: dict[_Size, PodSets] = {}
         self._addresses: dict[str, tuple[str, QueueName, WorkloadExtension]] = {}
         self._doors: dict[str, tuple[str, str, QueueName]] = {}  # namespace, name, ClusterQueue
         for _, local in sorted(state.catalogue.local_queues.items()):
@@ -69,7 +70,7 @@ class WorkloadMaker:
             extension=extension,
         )
 
-    def _keep(self, size: _Size, job: Job) -> tuple[PodSet, ...]:
+    def _keep(self, size: _Size, job: Job) -> PodSets:
         """Make the pods of a job, and keep them for others like it."""
         pod_set = PodSet(
             name="main",
@@ -80,7 +81,7 @@ class WorkloadMaker:
         )
         if len(self._pod_sets) >= MOST_SIZES:
             self._pod_sets.clear()
-        self._pod_sets[size] = pod_sets = (pod_set,)
+        self._pod_sets[size] = pod_sets = PodSets((pod_set,))
         return pod_sets
 
     def _address(self, job: Job) -> tuple[str, QueueName, WorkloadExtension]:

@@ -186,7 +186,7 @@ class Follower:
     def used(self, queue: QueueName, *, later: bool) -> Amounts:
         """Return what the pods of a namespace have, those who are leaving counted, or not."""
         return _total(
-            self.charges.of(workload, pod.pod_set).amounts
+            self.charges.of(workload, workload.pod_sets.set_index[pod]).amounts
             for workload, pod, is_leaving in self._placed()
             if workload.queue == queue and not (later and is_leaving)
         )
@@ -229,7 +229,7 @@ class Follower:
         found: dict[QueueName, Amounts] = {}
         for name, pod in self.promised:
             workload = self.state.workloads[name]
-            charge = self.charges.of(workload, pod.pod_set).amounts
+            charge = self.charges.of(workload, workload.pod_sets.set_index[pod]).amounts
             if workload.queue in self.state.queues:
                 before = found.get(workload.queue, (0,) * len(charge))
                 found[workload.queue] = _total([before, charge])
@@ -243,7 +243,7 @@ class Follower:
         return tuple([min(most, max(0, least - used)) for most, least, used in rows])
 
     def _check_allowed(self, workload: Workload, placement: Placement) -> None:
-        wanted = workload.pod_sets[placement.pod.pod_set]
+        wanted = workload.pod_sets.of(placement.pod)
         node = self.state.nodes[str(placement.node)]
         assert not wanted.gated
         assert not wanted.constraints.unsupported
@@ -257,18 +257,18 @@ class Follower:
             [
                 (0,) * len(node.allocatable),
                 *[
-                    each.pod_sets[pod.pod_set].requests
+                    each.pod_sets.of(pod).requests
                     for each, pod, is_leaving in self._placed(node.name)
                     if not (later and is_leaving)
                 ],
                 *[
-                    self.state.workloads[name].pod_sets[pod.pod_set].requests
+                    self.state.workloads[name].pod_sets.of(pod).requests
                     for (name, pod), promised in self.promised.items()
                     if promised == node.name
                 ],
             ]
         )
-        needs = workload.pod_sets[placement.pod.pod_set].requests
+        needs = workload.pod_sets.of(placement.pod).requests
         rows = zip(needs, held, node.allocatable, strict=True)
         assert all(there <= most for need, there, most in rows if need), "room"
 
@@ -279,7 +279,7 @@ class Follower:
                     yield self.state.workloads[name], pod, placed.phase == "leaving"
 
     def _asked(self, workload: Workload, pod: PodId) -> list[int]:
-        charge = self.charges.of(workload, pod.pod_set).amounts
+        charge = self.charges.of(workload, workload.pod_sets.set_index[pod]).amounts
         return [at for at, amount in enumerate(charge) if amount]
 
     def _least(self, queue: QueueName) -> Amounts:

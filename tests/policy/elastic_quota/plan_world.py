@@ -42,7 +42,7 @@ from fairlead.model.plan import (
 from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodConstraints, PodId, PodSet, PodSets, Workload
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.text_table import rows
@@ -160,7 +160,7 @@ def _workload(row: dict[str, str]) -> Workload:
         name=WorkloadName(row["name"]),
         namespace=row["of"],
         queue=QueueName(row["of"]),
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=_number(row, "needs", 1),
         priority=_number(row, "priority", 0),
         created_ms=_number(row, "created", 0),
@@ -249,7 +249,7 @@ def _told(decision: Decision) -> str:
             until = " ".join(decision.waits_for)
             return f"reserve {_nodes(decision)} for {name} until {until} left"
         case Evict():
-            which = "".join([f" {pod.ordinal}" for pod in decision.pods])
+            which = "".join([f" {pod.rpartition('-')[2]}" for pod in decision.pods])
             return f"evict {name}{which} for {decision.beneficiary}: {decision.reason.code}"
         case Wait():
             return f"wait {name}: {decision.reason.code}"

@@ -26,7 +26,7 @@ from fairlead.model.node import Node
 from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Taint
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodConstraints, PodSet, PodSets, Workload
 from fairlead.policy.elastic_quota.settings import (
     FAITHFUL,
     ElasticQuotaSettings,
@@ -168,7 +168,7 @@ def workloads(draw: st.DrawFn, name: str, *, plain: bool = False) -> Workload:
         name=WorkloadName(f"{namespace}/{name}"),
         namespace=namespace,
         queue=QueueName(namespace),
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=draw(st.integers(1, count)) if is_gang else 1,
         priority=draw(st.sampled_from([0, 0, 1, 5])),
         created_ms=draw(st.sampled_from([0, 0, 1000, 2000])),
@@ -241,7 +241,7 @@ def _lives(draw: st.DrawFn, workload: Workload, free: dict[str, list[int]]) -> l
         if hopes == "wait":
             break
         node = draw(st.sampled_from(sorted(free)))
-        requests = workload.pod_sets[pod.pod_set].requests
+        requests = workload.pod_sets.of(pod).requests
         if hopes == "nominated":
             nominated[pod] = node
         elif all(map(int.__le__, requests, free[node])) and (hopes == "run" or draw(st.booleans())):
@@ -251,7 +251,7 @@ def _lives(draw: st.DrawFn, workload: Workload, free: dict[str, list[int]]) -> l
     if nominated and isinstance(own, ElasticPods):
         since_ms = draw(st.sampled_from([None, NOW_MS - 1000, NOW_MS - 3000]))
         if draw(st.sampled_from([False] * 5 + [True])):
-            nominated[PodId(0, 0)] = NOWHERE
+            nominated[workload.pods()[0]] = NOWHERE
         own = replace(own, nominated=nominated, nominated_ms=since_ms)
         workload = replace(workload, extension=own)
     events: list[Event] = [WorkloadAdded(workload)]

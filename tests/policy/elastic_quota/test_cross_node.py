@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Evict
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodConstraints, PodSets
 from fairlead.policy.elastic_quota.node_search import EXACT
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
@@ -315,7 +315,7 @@ def test_who_must_stay_near_is_not_asked_to_leave() -> None:
     near = PodTerm(topology_key=HOST, selector=selector, namespaces=("a",))
     pod_set = state.workloads[WorkloadName("new")].pod_sets[0]
     constrained = replace(pod_set, constraints=PodConstraints(pod_affinity=(near,)))
-    with_workload(state, "new", pod_sets=(constrained,))
+    with_workload(state, "new", pod_sets=PodSets((constrained,)))
     assert told(plan(state)) == [
         "evict old 0 for new: MinTakenBack",
         "reserve n1 for new until old left",

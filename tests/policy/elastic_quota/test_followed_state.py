@@ -24,7 +24,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
@@ -59,7 +59,9 @@ def job(
         name=WorkloadName(title),
         namespace=namespace,
         queue=QueueName(namespace),
-        pod_sets=(PodSet(name=name, count=pods, min_count=least, requests=(cpu, 0, 0, 1)),),
+        pod_sets=PodSets(
+            (PodSet(name=name, count=pods, min_count=least, requests=(cpu, 0, 0, 1)),)
+        ),
         min_count=least,
         priority=priority,
         created_ms=at_ms,
@@ -164,7 +166,7 @@ def test_who_finds_room_once_others_have_left_is_asked_when_they_are_told(
     ]
     watched = Watched(world, monkeypatch)
     assert watched.after() == ([], [])
-    told = WorkloadLeaving(workload=WorkloadName("r/one"), pods=(PodId(0, 0),))
+    told = WorkloadLeaving(workload=WorkloadName("r/one"), pods=(numbered_pod("one", 0),))
     assert watched.after(told) == (["q/more"], ["Reserve q/more"])
 
 

@@ -5,7 +5,7 @@ import pytest
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.plan import Evict, Plan
-from fairlead.model.workload import ElasticPods, PodId
+from fairlead.model.workload import ElasticPods, numbered_pod
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
@@ -127,7 +127,7 @@ def test_a_gang_that_lost_a_pod_asks_for_what_it_misses(settings: ElasticQuotaSe
 def test_a_gang_of_which_a_pod_is_leaving_is_not_ready() -> None:
     state = cluster("of min\na 9", "name has\nn1 9", "name of asks needs on\ng a 4x1 4 n1,n1!,-,-")
     assert reasons(plan(state), "g") == ["NotReady", "3 of 4 pods that it needs are there"]
-    state.apply(WorkloadStopped(workload=WorkloadName("g"), pods=(PodId(0, 1),)))
+    state.apply(WorkloadStopped(workload=WorkloadName("g"), pods=(numbered_pod("g", 1),)))
     assert told(plan(state)) == ["start g on n1 n1 n1: WithinMin"]
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.selector import Taint
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodConstraints, PodSets
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
     cluster,
@@ -150,7 +150,7 @@ def test_a_constraint_that_no_filter_knows_waits_with_its_name() -> None:
     state = cluster("of min\na 9", "name has\nn1 9", "name of asks\npod a 1")
     (only,) = state.workloads[WorkloadName("pod")].pod_sets
     odd = PodConstraints(unsupported=("topologySpreadConstraints",))
-    with_workload(state, "pod", pod_sets=(replace(only, constraints=odd),))
+    with_workload(state, "pod", pod_sets=PodSets((replace(only, constraints=odd),)))
     assert reasons(plan(state), "pod") == ["UnsupportedConstraint", "topologySpreadConstraints"]
 
 

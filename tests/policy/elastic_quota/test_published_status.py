@@ -11,7 +11,7 @@ from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadReserved
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.published_status import published_used
 
 TEAM = QueueName("team")
@@ -94,9 +94,9 @@ def test_which_resources_are_named(
 def test_what_is_only_reserved_does_not_run() -> None:
     state = state_of(quota(), pod("a"))
     asked = PodSet(name="main", count=1, min_count=1, requests=(1,) * len(state.resources))
-    job = Workload(name=WorkloadName("team/b"), queue=TEAM, pod_sets=(asked,), min_count=1)
+    job = Workload(name=WorkloadName("team/b"), queue=TEAM, pod_sets=PodSets((asked,)), min_count=1)
     state.apply(WorkloadAdded(job))
-    place = (Placement(PodId(0, 0), "n1"),)
+    place = (Placement(numbered_pod("main", 0), "n1"),)
     state.apply(WorkloadReserved(workload=job.name, placements=place, at_ms=0))
     assert published_used(state) == {TEAM: {"cpu": 1000}}
 

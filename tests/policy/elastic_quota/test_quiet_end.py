@@ -10,7 +10,7 @@ from fairlead.model.events import Event, WorkloadAdded
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodConstraints, PodSets
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_laws import checked_plan
@@ -58,7 +58,7 @@ def test_two_pods_that_open_one_port_are_not_both_promised_one_node() -> None:
         assert isinstance(event, WorkloadAdded)
         (own,) = event.workload.pod_sets
         sets = (replace(own, constraints=web),)
-        pods[at] = WorkloadAdded(replace(event.workload, pod_sets=sets))
+        pods[at] = WorkloadAdded(replace(event.workload, pod_sets=PodSets(sets)))
     borrowers = [*pod("a/x", 1, on="n"), *pod("a/y", 1, on="n")]
     state = build([node("n", 2), quota("a", least=0), quota("b", least=2), *borrowers, *pods])
     rounds_until_quiet(state, OURS)

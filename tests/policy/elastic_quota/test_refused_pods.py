@@ -18,7 +18,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota import pod_turn
 from fairlead.policy.elastic_quota.claims import Claim
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
@@ -26,7 +26,6 @@ from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSetting
 from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import NOW_MS, OURS, build
 
-ONLY = PodId(0, 0)
 BOTH = pytest.mark.parametrize("settings", [OURS, FAITHFUL], ids=["ours", "faithful"])
 
 
@@ -44,13 +43,13 @@ def pod(title: str, cpu: int, on: str | None = None) -> Iterator[Event]:
             name=WorkloadName(title),
             namespace=namespace,
             queue=QueueName(namespace),
-            pod_sets=(pods,),
+            pod_sets=PodSets((pods,)),
             min_count=1,
             extension=ElasticPods(),
         )
     )
     if on is not None:
-        placed = (Placement(ONLY, on),)
+        placed = (Placement(numbered_pod(name, 0), on),)
         yield WorkloadStarted(workload=WorkloadName(title), placements=placed, at_ms=0)
 
 
@@ -182,7 +181,7 @@ def test_who_is_over_max_until_others_left_is_tried_when_a_node_gets_room(
         quota("q", least=0, most=2),
         quota("r", least=4),
         *pod("q/gone", 1, on="small"),
-        WorkloadLeaving(workload=WorkloadName("q/gone"), pods=(ONLY,)),
+        WorkloadLeaving(workload=WorkloadName("q/gone"), pods=(numbered_pod("gone", 0),)),
         *pod("r/two", 2, on="large"),
         *pod("q/more", 2),
     ]

@@ -16,7 +16,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.queue import ElasticQuota
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares, lent_by_each
 from tests.model.worlds import queue
@@ -53,11 +53,11 @@ def state_of(many: list[tuple[int, int, int, int]]) -> ClusterState:
         job = Workload(
             name=WorkloadName(f"job{number}"),
             queue=own.name,
-            pod_sets=(PodSet(name="main", count=1, min_count=1, requests=(cpu, gpu)),),
+            pod_sets=PodSets((PodSet(name="main", count=1, min_count=1, requests=(cpu, gpu)),)),
             min_count=1,
         )
         state.apply(WorkloadAdded(job))
-        placed = (Placement(PodId(0, 0), None),)
+        placed = (Placement(numbered_pod("main", 0), None),)
         state.apply(WorkloadStarted(workload=job.name, placements=placed, at_ms=0))
     return state
 
@@ -112,13 +112,13 @@ def with_sidecars(*, gated: bool = False, active: bool = True) -> ClusterState:
     gang = Workload(
         name=WorkloadName("gang"),
         queue=QueueName("q0"),
-        pod_sets=(pods, other),
+        pod_sets=PodSets((pods, other)),
         min_count=3,
         active=active,
         extension=ElasticPods(plugin_requests=({"cpu": 3_000}, {"cpu": 3_000})),
     )
     state.apply(WorkloadAdded(gang))
-    placed = tuple(Placement(PodId(0, at), None) for at in range(2))
+    placed = tuple(Placement(numbered_pod("main", at), None) for at in range(2))
     state.apply(WorkloadStarted(workload=gang.name, placements=placed, at_ms=0))
     return state
 
@@ -137,7 +137,7 @@ def test_use_is_what_decisions_rest_on(
 
 def test_pods_that_leave_count_until_they_have_left() -> None:
     state = with_sidecars()
-    state.apply(WorkloadLeaving(workload=WorkloadName("gang"), pods=(PodId(0, 0),)))
+    state.apply(WorkloadLeaving(workload=WorkloadName("gang"), pods=(numbered_pod("main", 0),)))
     for settings, used, requested in MODES.values():
         (row,) = ElasticShares(state, settings).rows()
         assert (row.used[0], row.requested[0]) == (used, requested)

@@ -55,7 +55,7 @@ class PlainSearch:
         self.faithful = faithful
         self.note = note
         sets = state.workloads[claimant].pod_sets
-        self.base = finder.nodes_with_room([sets[pod.pod_set] for pod in pods])
+        self.base = finder.nodes_with_room([sets.of(pod) for pod in pods])
         note(claimant)
 
     def run(
@@ -166,7 +166,7 @@ class PlainSearch:
             return False
         mark = state.mark()
         for pod in pods:
-            spot = self.finder.find(workload, pod.pod_set, nodes)
+            spot = self.finder.find(workload, workload.pod_sets.set_index[pod], nodes)
             if spot is None:
                 state.roll_back(mark)
                 return False

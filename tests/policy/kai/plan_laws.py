@@ -46,7 +46,7 @@ def everybody_is_told(state: ClusterState, plan: Plan) -> None:
             for pod in workload.pods()
             if (run is None or pod not in run.pods) and (name, pod) not in placed
         ]
-        free = [pod for pod in missing if not workload.pod_sets[pod.pod_set].gated]
+        free = [pod for pod in missing if not workload.pod_sets.of(pod).gated]
         if name in told:
             assert missing, f"{name} is told to wait with all of its pods placed"
         else:
@@ -76,7 +76,7 @@ def no_limit_is_exceeded(state: ClusterState, plan: Plan) -> None:
         if not isinstance(each, Start):
             continue
         sets = state.workloads[each.workload].pod_sets
-        asked = [sets[place.pod.pod_set].requests for place in each.placements]
+        asked = [sets.of(place.pod).requests for place in each.placements]
         axes = [at for at in range(3) if any(requests[at] for requests in asked)]
         for queue in each.charged:
             ceiling, held = state.queues[queue].ceiling, state.sums[queue].allocated

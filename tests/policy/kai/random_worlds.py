@@ -10,7 +10,7 @@ from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, KaiJob, PodSet, SubGroup, Workload
+from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, SubGroup, Workload
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 AXES = QuotaAxes([Axis("cpu"), Axis("memory"), Axis("gpu")], counted_as={"nvidia.com/gpu": "gpu"})
@@ -104,7 +104,7 @@ def jobs(draw: st.DrawFn, name: str, queue_names: list[str]) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(draw(st.sampled_from(queue_names))),
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=minimum,
         priority=priority,
         preemptible=priority < 100,

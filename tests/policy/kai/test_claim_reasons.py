@@ -47,7 +47,7 @@ class Holdings:
     def _charge(self, job: WorkloadName, pod: PodId, sign: int) -> None:
         state = self._state
         workload = state.workloads[job]
-        cost = state.axes.charge(state.resources, workload.pod_sets[pod.pod_set].requests)
+        cost = state.axes.charge(state.resources, workload.pod_sets.of(pod).requests)
         for queue in state.path(workload.queue):
             held = self._held[queue]
             self._held[queue] = tuple(map(add if sign > 0 else sub, held, cost))

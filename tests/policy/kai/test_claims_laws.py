@@ -13,7 +13,7 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, KaiJob, PodSet, Workload
+from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload
 from fairlead.placement.node_index import NodeIndex
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.policy import KaiPolicy
@@ -59,7 +59,7 @@ def small_jobs(draw: st.DrawFn, name: str, queue: str) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=(pods,),
+        pod_sets=PodSets((pods,)),
         min_count=draw(st.integers(1, count)),
         priority=priority,
         preemptible=priority < 100,

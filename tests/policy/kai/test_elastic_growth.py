@@ -51,12 +51,13 @@ def state_of(jobs: list[tuple[dict[str, str], list[dict[str, str]]]]) -> Cluster
     state = ClusterState(("cpu",), QuotaAxes([Axis("cpu")]))
     state.apply(QueueChanged(queue("q", axes=1)))
     for at, (about, sets) in enumerate(jobs):
-        made = msgspec.structs.replace(job(about, sets), name=WorkloadName(f"j{at}"))
+        named = [row | {"set": f"{row['set']}{place}"} for place, row in enumerate(sets)]
+        made = msgspec.structs.replace(job(about, named), name=WorkloadName(f"j{at}"))
         state.apply(WorkloadAdded(made))
-        for place, row in enumerate(sets):
-            for ordinal, letter in enumerate(row["pods"]):
-                if letter != "w":
-                    put(state, made.name, PodId(place, ordinal), letter)
+        letters = [letter for row in sets for letter in row["pods"]]
+        for pod, letter in zip(made.pods(), letters, strict=True):
+            if letter != "w":
+                put(state, made.name, pod, letter)
     return state
 
 
@@ -85,7 +86,7 @@ def some_away(state: ClusterState, ordinals: set[int]) -> dict[WorkloadName, set
 
     def waits(workload: Workload, pod: PodId) -> bool:
         run = state.runs.get(workload.name)
-        return pod.ordinal in ordinals and (run is None or pod not in run.pods)
+        return workload.pod_sets.position[pod] in ordinals and (run is None or pod not in run.pods)
 
     return {
         name: {pod for pod in workload.pods() if waits(workload, pod)}
@@ -157,5 +158,5 @@ def test_a_job_of_many_pods_is_not_looked_at_anew_in_every_turn() -> None:
         for pod in pods:
             put(state, name, pod, "r")
         jobs.renew_first(Q)
-    assert started == [PodId(0, ordinal) for ordinal in range(40)]
+    assert started == list(state.workloads[name].pods())
     assert asked == [0, 1]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.run import Placed, Run
-from fairlead.model.workload import KaiJob, PodId, PodSet, SubGroup, Workload
+from fairlead.model.workload import KaiJob, PodId, PodSet, PodSets, SubGroup, Workload, numbered_pod
 from fairlead.policy.kai.gang import Fullness, Gang
 from tests.model.worlds import workload
 from tests.text_table import rows
@@ -261,7 +261,7 @@ def job(facts: dict[str, str], sets: list[dict[str, str]]) -> Workload:
     return Workload(
         name=WorkloadName("w"),
         queue=QueueName("q"),
-        pod_sets=tuple(map(pod_set, sets)),
+        pod_sets=PodSets(map(pod_set, sets)),
         min_count=int(facts["minimum"]),
         extension=KaiJob(
             sub_groups=sub_groups(facts["groups"], some), min_sub_group=some.get("top")
@@ -271,8 +271,8 @@ def job(facts: dict[str, str], sets: list[dict[str, str]]) -> Workload:
 
 def run_of(sets: list[dict[str, str]]) -> Run | None:
     pods = {
-        PodId(at, ordinal): Placed("n", 0, PHASES[letter])
-        for at, row in enumerate(sets)
+        numbered_pod(row["set"], ordinal): Placed("n", 0, PHASES[letter])
+        for row in sets
         for ordinal, letter in enumerate(row["pods"])
         if letter != "w"
     }
@@ -281,7 +281,9 @@ def run_of(sets: list[dict[str, str]]) -> Run | None:
 
 def run_with(pods: dict[PodId, Placed]) -> Run:
     reserved = {pod: None for pod, placed in pods.items() if placed.phase == "reserved"}
-    return Run(pods=pods, reserved=reserved, charges=(), own_charges={}, flavors=())
+    return Run(
+        pods=pods, reserved=reserved, pod_sets=PodSets(), charges=(), own_charges={}, flavors=()
+    )
 
 
 def read(case: str) -> tuple[dict[str, str], list[dict[str, str]]]:
@@ -296,8 +298,8 @@ def test_what_starts_next(case: str) -> None:
     facts, sets = read(case)
     gang, run = Gang(job(facts, sets)), run_of(sets)
     expected = {
-        PodId(at, int(ordinal))
-        for at, row in enumerate(sets)
+        numbered_pod(row["set"], int(ordinal))
+        for row in sets
         for ordinal in row["next"].split(",")
         if ordinal != "-"
     }
@@ -332,11 +334,11 @@ def test_pods_are_told_in_the_order_in_which_they_start() -> None:
     facts = {"groups": "-", "some": "-", "minimum": "5"}
     gang = Gang(job(facts, rows(table)))
     assert gang.next_pods(None) == (
-        PodId(3, 0),
-        PodId(2, 0),
-        PodId(1, 0),
-        PodId(0, 0),
-        PodId(0, 1),
+        numbered_pod("y", 0),
+        numbered_pod("z", 0),
+        numbered_pod("a", 0),
+        numbered_pod("b", 0),
+        numbered_pod("b", 1),
     )
 
 
@@ -345,17 +347,19 @@ def test_a_workload_of_no_pod_group_is_one_group() -> None:
     plain = Workload(
         name=WorkloadName("w"),
         queue=QueueName("q"),
-        pod_sets=(PodSet(name="m", count=12, min_count=0, requests=(1,)),),
+        pod_sets=PodSets((PodSet(name="m", count=12, min_count=0, requests=(1,)),)),
         min_count=11,
     )
-    assert Gang(plain).next_pods(None) == tuple(PodId(0, ordinal) for ordinal in range(11))
+    assert Gang(plain).next_pods(None) == tuple(numbered_pod("m", ordinal) for ordinal in range(11))
 
 
 def test_a_gang_that_has_all_its_pods_is_broken_if_they_are_too_few() -> None:
     """It needs two, and has one; nothing more can start."""
     needy = replace(workload("w", "q"), min_count=2)
-    there = {PodId(0, 0): Placed("n", 0, "running", None)}
-    run = Run(pods=there, reserved={}, charges=(), own_charges={}, flavors=())
+    there = {numbered_pod("main", 0): Placed("n", 0, "running", None)}
+    run = Run(
+        pods=there, reserved={}, pod_sets=needy.pod_sets, charges=(), own_charges={}, flavors=()
+    )
     gang = Gang(needy)
     assert gang.broken(run) == [("", 1, 2)]
     assert gang.next_pods(run) == ()

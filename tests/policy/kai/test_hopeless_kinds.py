@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import NodeAdded, WorkloadFinished
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.placement.node_index import _MOST_GROWTHS
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.hopes import Hopes
@@ -45,7 +45,7 @@ def look(followed: FollowedState) -> None:
 
 
 def is_known_hopeless(followed: FollowedState) -> bool:
-    pods = tuple(PodId(0, number) for number in range(3))
+    pods = tuple(numbered_pod("main", number) for number in range(3))
     return followed.lines.kind(GANG, pods) in followed.hopeless.all()
 
 

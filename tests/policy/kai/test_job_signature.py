@@ -13,7 +13,15 @@ from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Toleration
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import (
+    GpuShare,
+    PodConstraints,
+    PodId,
+    PodSet,
+    PodSets,
+    Workload,
+    numbered_pod,
+)
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
@@ -24,6 +32,7 @@ from tests.text_table import rows
 
 HOST = "kubernetes.io/hostname"
 FIRST, SECOND = WorkloadName("first"), WorkloadName("second")
+OTHER = WorkloadName("other")
 
 
 def app_is(value: str) -> LabelSelector:
@@ -48,7 +57,7 @@ def job(name: WorkloadName, *sets: PodSet, minimum: int = 0) -> Workload:
         name=name,
         queue=QueueName("q"),
         namespace="default",
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=minimum or sum(each.count for each in sets),
         priority=50,
     )
@@ -85,7 +94,7 @@ def where(**constraints: object) -> Callable[[Workload], Workload]:
 
 
 def with_pods(**facts: object) -> Callable[[Workload], Workload]:
-    return lambda first: replace(first, pod_sets=(replace(first.pod_sets[0], **facts),))
+    return lambda first: replace(first, pod_sets=PodSets((replace(first.pod_sets[0], **facts),)))
 
 
 def with_facts(**facts: object) -> Callable[[Workload], Workload]:
@@ -250,11 +259,11 @@ def test_in_consolidation_others_may_move_what_a_job_cannot_move_itself(
     jobs = [job(name, replace(ASKED, count=n), minimum=1) for name, n in counts.items()]
     state = state_with(queue("q"), *jobs)
     assert is_skipped(state, across_queues=True)
-    start(state, holder, PodId(0, 0))
+    start(state, holder, numbered_pod("main", 0))
     assert not is_skipped(state, across_queues=True)
     assert is_skipped(state)  # in reclaim and preempt neither could
     assert is_skipped(state, across_queues=True, faithful=True)  # KAI does not ask
-    state.apply(WorkloadLeaving(workload=holder, pods=(PodId(0, 0),)))
+    state.apply(WorkloadLeaving(workload=holder, pods=(numbered_pod("main", 0),)))
     assert is_skipped(state, across_queues=True)
 
 
@@ -268,13 +277,13 @@ def test_a_success_lets_everybody_try_again_but_for_kai() -> None:
 
 
 def test_after_a_success_nothing_is_known_that_was_known_before() -> None:
-    sizes = {FIRST: "1:2", WorkloadName("other"): "2:1", SECOND: "1:2"}
+    sizes = {FIRST: "1:2", OTHER: "2:1", SECOND: "1:2"}
     state = state_with(queue("q"), *[job(name, *asked(text)) for name, text in sizes.items()])
     failed = FailedClaims(state)
-    failed.note_failure(FIRST, (PodId(0, 0),))
+    failed.note_failure(FIRST, next_pods(state, FIRST))
     failed.note_success()
-    failed.note_failure(WorkloadName("other"), (PodId(0, 0),))
-    assert failed.refused_like(SECOND, (PodId(0, 0),)) is None
+    failed.note_failure(OTHER, next_pods(state, OTHER))
+    assert failed.refused_like(SECOND, next_pods(state, SECOND)) is None
 
 
 def speaks_for(asks: Sequence[str], *, faithful: bool) -> WorkloadName | None:
@@ -309,9 +318,9 @@ def test_for_kai_pods_that_have_a_place_are_no_part_of_a_job() -> None:
     first, second = job(FIRST, replace(ASKED, count=3), minimum=1), job(SECOND, ASKED)
     state = state_with(queue("q"), first, second)
     assert not is_skipped(state, faithful=True)  # three against one
-    start(state, FIRST, PodId(0, 0), PodId(0, 1))
+    start(state, FIRST, numbered_pod("main", 0), numbered_pod("main", 1))
     assert is_skipped(state, faithful=True)  # one against one
-    state.apply(WorkloadLeaving(workload=FIRST, pods=(PodId(0, 1),)))
+    state.apply(WorkloadLeaving(workload=FIRST, pods=(numbered_pod("main", 1),)))
     assert not is_skipped(state, faithful=True)  # one that leaves is not there any more
 
 
@@ -388,7 +397,7 @@ def shared_nodes(draw: st.DrawFn) -> tuple[ClusterState, list[WorkloadName]]:
     count = draw(st.integers(2, 8))
     state = state_with(queue("q"), *nodes, *[draw(single_pods(f"j{at}")) for at in range(count)])
     finder = finder_of(state)
-    pod, waiting = PodId(0, 0), []
+    pod, waiting = numbered_pod("main", 0), []
     for name in list(state.workloads):
         spot = finder.find(state.workloads[name], 0) if draw(st.booleans()) else None
         if spot is None:
@@ -408,11 +417,11 @@ def test_whoever_is_skipped_would_have_found_no_node(
     finder = finder_of(state)
     failed = FailedClaims(state)
     for name in waiting:
-        like = failed.refused_like(name, (PodId(0, 0),))
+        like = failed.refused_like(name, (numbered_pod("main", 0),))
         found = finder.find(state.workloads[name], 0)
         assert like is None or found is None, f"{name} after {like}"
         if found is None:
-            failed.note_failure(name, (PodId(0, 0),))
+            failed.note_failure(name, (numbered_pod("main", 0),))
 
 
 @settings(max_examples=100)
@@ -423,9 +432,9 @@ def test_the_twin_of_one_that_failed_is_always_skipped(
     state, waiting = world
     failed = FailedClaims(state, across_queues=across_queues, faithful=faithful)
     for name in waiting:
-        failed.note_failure(name, (PodId(0, 0),))
+        failed.note_failure(name, (numbered_pod("main", 0),))
     for name in waiting:
-        assert failed.refused_like(name, (PodId(0, 0),)) is not None
+        assert failed.refused_like(name, (numbered_pod("main", 0),)) is not None
 
 
 gangs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3)

@@ -26,7 +26,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
+from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.cycle_record import CycleRecord
@@ -41,7 +41,7 @@ from tests.policy.kai.random_worlds import build, gpus, queues
 
 TEAMS = [f"t{department}{team}" for department in "ab" for team in "123"]
 NODES = ("n", "m")
-POD = PodId(0, 0)
+POD = numbered_pod("main", 0)
 
 
 class Step(NamedTuple):
@@ -99,7 +99,7 @@ def job(name: str, step: Step) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(step.team),
-        pod_sets=(PodSet(name=name, count=1, min_count=0, requests=(0, 0, step.gpu)),),
+        pod_sets=PodSets((PodSet(name="main", count=1, min_count=0, requests=(0, 0, step.gpu)),)),
         min_count=1,
         priority=step.priority,
         created_ms=0,

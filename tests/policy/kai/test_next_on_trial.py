@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from fairlead.model.events import NodeChanged, WorkloadAdded, WorkloadLeaving, WorkloadStopped
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
 from fairlead.policy.kai.leavers import Leavers
 from fairlead.policy.kai.look_ahead import _Ahead, look_ahead
 from fairlead.policy.kai.settings import KaiSettings
@@ -72,8 +71,8 @@ def test_who_is_leaving_is_known_until_it_has_left_or_that_is_taken_back() -> No
     state = world("n0=4", "a=4", "job queue pods min gpu priority at\nold a 1 1 1 50 n0")
     leavers = Leavers(state)
     assert not leavers.are_any()
-    pods = (PodId(0, 0),)
     old = next(iter(state.workloads))
+    pods = state.workloads[old].pods()
     with state.trial():
         state.apply(WorkloadLeaving(workload=old, pods=pods))
         assert leavers.are_any()

@@ -22,7 +22,7 @@ from fairlead.model.events import (
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, KaiJob, PodId, PodSet, Workload
+from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.node_crowds import Crowd, HelpfulNodes
 from fairlead.policy.kai.policy import KaiPolicy
@@ -45,13 +45,13 @@ def whole_job(
     workload = Workload(
         name=WorkloadName(name),
         queue=queue,
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=len(sets),
         priority=50,
         created_ms=0,
         extension=KaiJob(),
     )
-    placements = tuple(Placement(PodId(at, 0), node) for at, node in enumerate(places))
+    placements = tuple(Placement(numbered_pod(node, 0), node) for node in places)
     started = WorkloadStarted(workload=workload.name, placements=placements, at_ms=0)
     return WorkloadAdded(workload), started
 
@@ -121,7 +121,7 @@ def test_crowds_are_those_of_now() -> None:
     followed = FollowedState(state, KaiSettings())
     crowds_of(followed, A, B)
     with state.trial():
-        state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(PodId(0, 0),)))
+        state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(numbered_pod("n2", 0),)))
         assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
         assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 6000
     assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
@@ -132,7 +132,7 @@ def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
     added, _ = whole_job("half", B, {"n1": 1}, GpuShare(thousandths=1000))
     state.apply(added)
     share = DeviceShare(devices=(0,), part_e9=10**9)
-    place = Placement(PodId(0, 0), "n1", share)
+    place = Placement(numbered_pod("n1", 0), "n1", share)
     state.apply(WorkloadStarted(workload=WorkloadName("half"), placements=(place,), at_ms=0))
     followed = FollowedState(state, KaiSettings())
     assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000

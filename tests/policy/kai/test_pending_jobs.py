@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadLeaving, WorkloadStarted
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from tests.model.worlds import queue, state_with
 from tests.text_table import rows
@@ -24,7 +24,7 @@ def job(name: str, *, priority: int, age: int, pods: int, minimum: int, gated: i
     return Workload(
         name=WorkloadName(name),
         queue=Q,
-        pod_sets=tuple(sets),
+        pod_sets=PodSets(sets),
         min_count=minimum,
         priority=priority,
         created_ms=age,
@@ -32,7 +32,7 @@ def job(name: str, *, priority: int, age: int, pods: int, minimum: int, gated: i
 
 
 def run(state: ClusterState, name: str, *ordinals: int) -> None:
-    places = tuple(Placement(PodId(0, ordinal), None) for ordinal in ordinals)
+    places = tuple(Placement(numbered_pod(name, ordinal), None) for ordinal in ordinals)
     state.apply(WorkloadStarted(workload=WorkloadName(name), placements=places, at_ms=0))
 
 
@@ -118,7 +118,7 @@ def test_a_job_that_got_its_minimum_goes_behind_those_that_lack_theirs() -> None
     run(state, "b", 0, 1)
     jobs.renew_first(Q)
     assert jobs.first(Q) == "a"
-    assert jobs.next_pods(WorkloadName("a")) == (PodId(0, 2),)
+    assert jobs.next_pods(WorkloadName("a")) == (numbered_pod("a", 2),)
     assert jobs.request(WorkloadName("a")) == (100, 1000)
     run(state, "a", 2)
     jobs.renew_first(Q)  # it has all it wants
@@ -135,7 +135,7 @@ def test_an_inactive_job_and_one_whose_pods_are_held_back_are_not_ready() -> Non
     for each in (held, asleep, leaving):
         state.apply(WorkloadAdded(each))
     run(state, "leaving", 0)
-    state.apply(WorkloadLeaving(workload=leaving.name, pods=(PodId(0, 0),)))
+    state.apply(WorkloadLeaving(workload=leaving.name, pods=(numbered_pod("leaving", 0),)))
     jobs = PendingJobs(state, None)
     jobs.add_queues({Q})
     assert jobs.unready == ["asleep", "held", "leaving"]
@@ -166,7 +166,7 @@ def test_the_first_is_always_that_of_sorting_anew(
         if is_started:
             started = jobs.next_pods(first)
             assert jobs.request(first) == (100 * len(started), 1000 * len(started))
-            run(state, first, *(pod.ordinal for pod in started))
+            run(state, first, *map(state.workloads[first].pods().index, started))
             jobs.renew_first(Q)
         else:
             let_go.add(first)

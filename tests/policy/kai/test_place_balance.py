@@ -9,13 +9,14 @@ from collections.abc import Sequence
 import pytest
 
 from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.policy.kai.place_balance import Moving, PlaceBalance
 from fairlead.policy.kai.victim_steps import Group
 from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}
 ROOMS = rooms_with(FREE)
+POD = numbered_pod("main", 0)
 
 
 def groups(*pods: tuple[str | None, int]) -> tuple[list[Group], PlaceBalance]:
@@ -23,15 +24,15 @@ def groups(*pods: tuple[str | None, int]) -> tuple[list[Group], PlaceBalance]:
     made = [
         Group(
             job=WorkloadName(f"j{at} {gpus}"),
-            pods=(PodId(0, 0),),
+            pods=(POD,),
             costs={},
-            nodes={PodId(0, 0): node},
+            nodes={POD: node},
         )
         for at, (node, gpus) in enumerate(pods)
     ]
 
     def moving(group: Group) -> Sequence[Moving | None]:
-        node, gpus = group.nodes[PodId(0, 0)], int(group.job.split()[1])
+        node, gpus = group.nodes[POD], int(group.job.split()[1])
         return [None if node is None else Moving(node, (0, gpus), (0, gpus))]
 
     return made, PlaceBalance([(0, 4), (0, 2), (0, 0)], ROOMS, {"half"}, moving)

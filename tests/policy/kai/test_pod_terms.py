@@ -7,7 +7,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadAdded, WorkloadRemoved
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ANYWHERE, KaiJob, PodConstraints, PodSet, Workload
+from fairlead.model.workload import ANYWHERE, KaiJob, PodConstraints, PodSet, PodSets, Workload
 from fairlead.policy.kai.pod_terms import PodTerms
 from tests.policy.kai.random_worlds import build
 
@@ -28,7 +28,7 @@ def job(name: str, where: PodConstraints) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName("a"),
-        pod_sets=(asked,),
+        pod_sets=PodSets((asked,)),
         min_count=1,
         priority=50,
         created_ms=0,

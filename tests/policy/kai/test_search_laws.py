@@ -24,7 +24,9 @@ from fairlead.model.workload import (
     PodConstraints,
     PodId,
     PodSet,
+    PodSets,
     Workload,
+    numbered_pod,
 )
 from fairlead.policy.kai import victim_search
 from fairlead.policy.kai.claim_round import ClaimRound
@@ -86,7 +88,7 @@ def jobs(draw: st.DrawFn, name: str, queue: str, most: int) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=tuple(sets),
+        pod_sets=PodSets(sets),
         min_count=draw(st.sampled_from([1, count, count])),
         priority=draw(st.sampled_from([50, 50, 50, 75])),
         created_ms=draw(st.integers(0, 3)),
@@ -130,7 +132,7 @@ def devices(
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=(asked,),
+        pod_sets=PodSets((asked,)),
         min_count=minimum,
         priority=50,
         created_ms=0,
@@ -177,7 +179,8 @@ def strewn_worlds(draw: st.DrawFn, idle: int = 0, due_at_most: int = 0) -> Clust
 def running_jobs(draw: st.DrawFn, state: ClusterState, free: dict[str, int]) -> None:
     """Let another job run where devices are free; some of its pods may wait."""
     gpu = min(max(free.values()), draw(st.sampled_from([1, 1, 1, 2, 3])))
-    pods = [PodId(0, at) for at in range(draw(st.sampled_from([1, 1, 2, 3])))]
+    name = f"r{len(state.runs):02}"
+    pods = [numbered_pod(name, at) for at in range(draw(st.sampled_from([1, 1, 2, 3])))]
     places = []
     for pod in pods[draw(st.sampled_from([0, 0, 0, 1])) :] or pods:
         nodes = [node for node, count in free.items() if count >= gpu]
@@ -185,7 +188,7 @@ def running_jobs(draw: st.DrawFn, state: ClusterState, free: dict[str, int]) -> 
             node = draw(st.sampled_from(nodes))
             places.append(Placement(pod, node))
             free[node] -= gpu
-    name, queue = f"r{len(state.runs):02}", draw(st.sampled_from(["rich", "richer"]))
+    queue = draw(st.sampled_from(["rich", "richer"]))
     minimum = draw(st.sampled_from([1, len(places)]))
     job = draw(devices(name, queue, count=len(pods), gpu=1000 * gpu, minimum=minimum))
     state.apply(WorkloadAdded(job))
@@ -287,7 +290,7 @@ def whole_job(name: str, queue: str, gpu: int, count: int) -> Workload:
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=(asked,),
+        pod_sets=PodSets((asked,)),
         min_count=count,
         priority=50,
         created_ms=0,
@@ -297,7 +300,7 @@ def whole_job(name: str, queue: str, gpu: int, count: int) -> Workload:
 
 def start_whole(state: ClusterState, name: str, queue: str, gpu: int, nodes: Sequence[str]) -> None:
     job = whole_job(name, queue, gpu, len(nodes))
-    places = tuple(Placement(PodId(0, at), node) for at, node in enumerate(nodes))
+    places = tuple(Placement(numbered_pod(name, at), node) for at, node in enumerate(nodes))
     state.apply(WorkloadAdded(job))
     state.apply(WorkloadStarted(workload=job.name, placements=places, at_ms=START_MS))
 

@@ -34,7 +34,7 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
+from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.look_ahead import NEWCOMER_MS, look_ahead
 from fairlead.policy.kai.policy import KaiPolicy
@@ -192,9 +192,11 @@ def test_a_pod_that_is_leaving_claims_in_the_next_cycle_unless_its_job_was_withd
     """
     small = next(iter(SCENARIOS.values())).jobs.replace("big    a      1", f"big    a      {pods}")
     state = world("n0=3 full=0", "a=5 b=0", small)
-    everywhere = tuple(Placement(PodId(0, at), "full") for at in range(pods))
+    everywhere = tuple(Placement(numbered_pod("big", at), "full") for at in range(pods))
     state.apply(WorkloadStarted(workload=WorkloadName("big"), placements=everywhere, at_ms=0))
-    state.apply(WorkloadLeaving(workload=WorkloadName("big"), pods=(PodId(0, pods - 1),)))
+    state.apply(
+        WorkloadLeaving(workload=WorkloadName("big"), pods=(numbered_pod("big", pods - 1),))
+    )
     assert told(planned(state, OWN, NOW_MS)) == plan
 
 
@@ -214,12 +216,12 @@ def test_newcomers_are_spared_whom_the_plain_cycle_did_not_ask(
     """The plain cycle asks nobody: old and other are spared then, if they are new."""
     state = world("n0=3 n1=1", "a=3 b=0", PLANNED_AGAIN)
     state.apply(WorkloadAdded(job("other", "b")))
-    place = (Placement(PodId(0, 0), "n1"),)
+    place = (Placement(numbered_pod("other", 0), "n1"),)
     state.apply(
         WorkloadStarted(workload=WorkloadName("other"), placements=place, at_ms=NOW_MS - age_ms)
     )
     spared = look_ahead(state, OWN, NOW_MS).restraint.spared
-    assert spared == ({("other", PodId(0, 0))} if is_spared else set())
+    assert spared == ({("other", numbered_pod("other", 0))} if is_spared else set())
 
 
 def test_of_those_who_would_take_from_each_other_one_gets_the_room() -> None:
@@ -403,7 +405,8 @@ def world(nodes: str, quotas: str, jobs: str) -> ClusterState:
         state.apply(WorkloadAdded(made))
         if row["at"] != "-":
             places = tuple(
-                Placement(PodId(0, at), node) for at, node in enumerate(row["at"].split(","))
+                Placement(numbered_pod(row["job"], at), node)
+                for at, node in enumerate(row["at"].split(","))
             )
             state.apply(WorkloadStarted(workload=made.name, placements=places, at_ms=0))
     return state
@@ -430,7 +433,7 @@ def job(name: str, queue_name: str, pods: int = 1, minimum: int = 1, gpus: int =
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue_name),
-        pod_sets=(asked,),
+        pod_sets=PodSets((asked,)),
         min_count=minimum,
         priority=50,
         extension=KaiJob(),

@@ -10,7 +10,14 @@ from fairlead.model.node import Node
 from fairlead.model.plan import Plan, Start, Wait
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import (
+    KaiJob,
+    PodConstraints,
+    PodSet,
+    PodSets,
+    Workload,
+    numbered_pod,
+)
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.worlds import queue, state_with
@@ -44,7 +51,7 @@ def job(name: str, created_ms: int, *pods: PodSet, team: str = "team") -> Worklo
         name=WorkloadName(name),
         queue=queue(team).name,
         namespace=name.partition("/")[0],
-        pod_sets=pods,
+        pod_sets=PodSets(pods),
         min_count=len(pods),
         created_ms=created_ms,
         extension=KaiJob(),
@@ -114,7 +121,7 @@ def test_a_pod_that_is_kept_away_says_nothing_of_another_namespace() -> None:
     )
     worker = pod("w", 0, labels=[("app", "worker")])
     state = state_with(queue("team"), node("n1", 0), job("a/lonely", 0, lonely))
-    place = (Placement(PodId(0, 0), "n1"),)
+    place = (Placement(numbered_pod("lonely", 0), "n1"),)
     state.apply(WorkloadStarted(workload=WorkloadName("a/lonely"), placements=place, at_ms=0))
     for name, created_ms in (("a/worker", 1), ("b/worker", 2)):
         state.apply(WorkloadAdded(job(name, created_ms, worker)))

@@ -6,7 +6,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.plan import Tally, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodId, PodSet, SubGroup, Workload
+from fairlead.model.workload import KaiJob, PodSet, PodSets, SubGroup, Workload, numbered_pod
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.worlds import node, queue, state_with, workload
@@ -17,7 +17,7 @@ GROUPS = (SubGroup(name="leader", min_member=1), SubGroup(name="workers", min_me
 
 
 def pods(count: int, *, gated: bool = False, sub_group: str = "") -> PodSet:
-    name = f"{sub_group}{'gated' if gated else ''}"
+    name = f"{sub_group}{'gated' if gated else 'main'}"
     return PodSet(
         name=name,
         count=count,
@@ -34,7 +34,7 @@ def waiting(
     job = Workload(
         name=JOB,
         queue=queue("team").name,
-        pod_sets=sets,
+        pod_sets=PodSets(sets),
         min_count=minimum,
         active=active,
         extension=KaiJob(sub_groups=sub_groups),
@@ -127,16 +127,16 @@ def test_a_job_without_a_turn_is_told_what_is_missing(
 
 def test_a_job_of_which_only_gated_pods_wait_is_told_so() -> None:
     state = waiting(pods(1), pods(2, gated=True), minimum=1)
-    place = (Placement(PodId(0, 0), "n1"),)
+    place = (Placement(numbered_pod("main", 0), "n1"),)
     state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
     assert told(state) == ("SchedulingGated", (tally(2, 3, "pods", GATED),))
 
 
 def test_a_pod_that_is_leaving_is_not_there() -> None:
     state = waiting(pods(2), minimum=2)
-    place = (Placement(PodId(0, 0), "n1"),)
+    place = (Placement(numbered_pod("main", 0), "n1"),)
     state.apply(WorkloadStarted(workload=JOB, placements=place, at_ms=0))
-    state.apply(WorkloadLeaving(workload=JOB, pods=(PodId(0, 0),)))
+    state.apply(WorkloadLeaving(workload=JOB, pods=(numbered_pod("main", 0),)))
     assert told(state) == ("NotReady", (tally(1, 2, "pods that the job needs"),))
 
 

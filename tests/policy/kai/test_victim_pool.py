@@ -12,7 +12,7 @@ from fairlead.model.events import (
     WorkloadStarted,
 )
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KaiJob, PodId, PodSet, Workload
+from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.askable_pool import AskablePool
 from fairlead.policy.kai.cycle_record import CycleRecord
 from fairlead.policy.kai.gang import Gang
@@ -28,14 +28,14 @@ def running(name: str, *nodes: str, preemptible: bool = True, minimum: int = 1) 
     job = Workload(
         name=WorkloadName(name),
         queue=LEAF,
-        pod_sets=(pods,),
+        pod_sets=PodSets((pods,)),
         min_count=minimum,
         priority=50,
         preemptible=preemptible,
         created_ms=0,
         extension=KaiJob(),
     )
-    places = tuple([Placement(PodId(0, at), node) for at, node in enumerate(nodes)])
+    places = tuple([Placement(numbered_pod(name, at), node) for at, node in enumerate(nodes)])
     return [WorkloadAdded(job), WorkloadStarted(workload=job.name, placements=places, at_ms=0)]
 
 
@@ -74,9 +74,11 @@ def test_a_line_follows_the_state_and_its_undoing() -> None:
     first = pool.line(LEAF)
     assert pool.line(LEAF) is first
     with state.trial():
-        state.apply(WorkloadDisplaced(workload=WorkloadName("pair"), pods=(PodId(0, 1),)))
+        state.apply(
+            WorkloadDisplaced(workload=WorkloadName("pair"), pods=(numbered_pod("pair", 1),))
+        )
         assert line(pool) == ["gang n0 n1", "pair n0"]
-        place = (Placement(PodId(0, 1), "n2"),)
+        place = (Placement(numbered_pod("pair", 1), "n2"),)
         state.apply(WorkloadReserved(workload=WorkloadName("pair"), placements=place, at_ms=1))
         assert line(pool) == ["gang n0 n1", "pair n0 n2"]
     assert pool.line(LEAF) == first
@@ -105,7 +107,11 @@ def test_who_has_gone_leaves_the_line_and_the_lowest_priority() -> None:
 def test_who_is_leaving_is_not_asked() -> None:
     state = small_world()
     pool = a_pool(state)
-    state.apply(WorkloadLeaving(workload=WorkloadName("gang"), pods=(PodId(0, 0), PodId(0, 1))))
+    state.apply(
+        WorkloadLeaving(
+            workload=WorkloadName("gang"), pods=(numbered_pod("gang", 0), numbered_pod("gang", 1))
+        )
+    )
     assert line(pool) == ["pair n0 n1"]
 
 
@@ -113,14 +119,14 @@ def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
     """Of a job not the other pods either: one alone is no pair."""
     state = small_world()
     record = CycleRecord(state)
-    spared = {(WorkloadName("pair"), PodId(0, 0))}
+    spared = {(WorkloadName("pair"), numbered_pod("pair", 0))}
     pool = AskablePool(a_pool(state), record, spared, asks_all=False)
     assert line(pool) == ["gang n0 n1"]
     assert pool.settled == {WorkloadName("pair")}
     record.touch(WorkloadName("gang"))
     assert line(pool) == ["gang n0 n1"]
-    state.apply(WorkloadDisplaced(workload=WorkloadName("gang"), pods=(PodId(0, 1),)))
-    place = (Placement(PodId(0, 1), "n2"),)
+    state.apply(WorkloadDisplaced(workload=WorkloadName("gang"), pods=(numbered_pod("gang", 1),)))
+    place = (Placement(numbered_pod("gang", 1), "n2"),)
     state.apply(WorkloadReserved(workload=WorkloadName("gang"), placements=place, at_ms=1))
     assert line(pool) == []
     assert line(AskablePool(a_pool(state), record, spared, asks_all=True)) == [

@@ -22,7 +22,15 @@ from fairlead.model.plan import Evict
 from fairlead.model.queue import Queue
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ANYWHERE, KaiJob, PodConstraints, PodId, PodSet, Workload
+from fairlead.model.workload import (
+    ANYWHERE,
+    KaiJob,
+    PodConstraints,
+    PodSet,
+    PodSets,
+    Workload,
+    numbered_pod,
+)
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.random_worlds import build
 from tests.policy.kai.test_search_laws import from_scratch, remembering
@@ -120,7 +128,7 @@ def world(table: Sequence[dict[str, str]], asked: Sequence[tuple[str, int]]) -> 
         app = () if row["app"] == "-" else (("app", row["app"]),)
         asks = [(row["where"], int(row["gpus"]))]
         state.apply(WorkloadAdded(job(row["job"], "rich", at, asks, labels=app)))
-        place = (Placement(PodId(0, 0), row["node"]),)
+        place = (Placement(numbered_pod(f"{row['job']}-0", 0), row["node"]),)
         state.apply(WorkloadStarted(workload=WorkloadName(row["job"]), placements=place, at_ms=0))
     state.apply(WorkloadAdded(job("claimant", "poor", len(table), asked)))
     return state
@@ -161,7 +169,7 @@ def job(
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=tuple(sets),
+        pod_sets=PodSets(sets),
         min_count=len(sets),
         priority=50,
         created_ms=created_ms,

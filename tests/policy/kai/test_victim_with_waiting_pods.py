@@ -4,7 +4,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadStarted
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Reserve, Start
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.test_second_cycle import NOW_MS, world
@@ -30,7 +30,7 @@ def test_a_pod_that_got_its_place_as_a_victims_does_not_claim_another() -> None:
         r3   d1     1     1    1    100       -
         """,
     )
-    second = (Placement(PodId(0, 1), "n0"),)
+    second = (Placement(numbered_pod("p0", 1), "n0"),)
     state.apply(WorkloadStarted(workload=WorkloadName("p0"), placements=second, at_ms=0))
     with state.trial():
         decisions = KaiCycle(state, KaiSettings(), NOW_MS).decisions()

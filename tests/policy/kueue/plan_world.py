@@ -4,6 +4,7 @@ Everything is on one flavor (``any``) of one resource (``gpu``) unless said othe
 are whole numbers, so that tests show their arithmetic.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, cast
@@ -36,7 +37,7 @@ from fairlead.model.queue import (
 )
 from fairlead.model.selector import LabelSelector
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodConstraints, PodSet, Workload
+from fairlead.model.workload import KueueWorkload, PodConstraints, PodSet, PodSets, Workload
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.text_table import rows
@@ -258,7 +259,7 @@ def _workload(row: dict[str, str]) -> Workload:
         name=WorkloadName(row["name"]),
         namespace=NAMESPACE,
         queue=QueueName(row["queue"]),
-        pod_sets=pod_sets,
+        pod_sets=PodSets(pod_sets),
         min_count=sum(each.min_count for each in pod_sets),
         priority=moment("priority") or 0,
         active=row.get("active", "yes") != "no",
@@ -315,7 +316,7 @@ def with_constraints(state: ClusterState, name: str, *constraints: PodConstraint
     """Say where the pods of a workload may run, set by set."""
     sets = state.workloads[WorkloadName(name)].pod_sets
     changed = [replace(each, constraints=c) for each, c in zip(sets, constraints, strict=True)]
-    with_workload(state, name, pod_sets=tuple(changed))
+    with_workload(state, name, pod_sets=PodSets(changed))
 
 
 def with_catalogue(state: ClusterState, **changes: Any) -> None:
@@ -340,10 +341,9 @@ def granted(planned: Plan, name: str) -> list[str]:
     """Return what each pod set of one that starts or is promised a start gets: ``2 on red``."""
     found = decided(planned, name)
     assert isinstance(found, Start | Reserve), found
-    counts = [0] * len(found.flavors)
-    for place in found.placements:
-        counts[place.pod.pod_set] += 1
+    # The placements come set by set, and each set's pods are numbered.
+    counts = Counter([place.pod.rpartition("-")[0] for place in found.placements])
     return [
         f"{count} on {' '.join(dict.fromkeys(flavors.values()))}"
-        for count, flavors in zip(counts, found.flavors, strict=True)
+        for count, flavors in zip(counts.values(), found.flavors, strict=True)
     ]

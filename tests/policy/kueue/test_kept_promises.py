@@ -8,7 +8,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueChanged, WorkloadStopped
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload
+from fairlead.model.workload import KueueWorkload, PodSets
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import (
     CLASSICAL,
@@ -362,7 +362,7 @@ def test_a_promise_for_other_pods_counts_no_more() -> None:
     state = two_sets_and_two_flavors()
     carry_out(state)
     one = replace(state.workloads[WorkloadName("w")].pod_sets[1], name="main")
-    with_workload(state, "w", pod_sets=(one,), min_count=1)
+    with_workload(state, "w", pod_sets=PodSets((one,)), min_count=1)
     assert "start w" not in carry_out(state)
     leave(state, "r")
     assert granted(plan(state, FAIR), "w") == ["1 on red"]
@@ -469,7 +469,7 @@ def test_a_promise_of_more_or_fewer_pods_than_there_must_be_counts_no_more(count
     )
     carry_out(state)
     changed = replace(state.workloads[WorkloadName("w")].pod_sets[0], count=count, min_count=count)
-    with_workload(state, "w", pod_sets=(changed,), min_count=count)
+    with_workload(state, "w", pod_sets=PodSets((changed,)), min_count=count)
     carry_out(state)
     leave(state, "r")
     assert granted(plan(state, FAIR), "w") == [f"{count} on any"]

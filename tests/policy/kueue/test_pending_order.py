@@ -11,7 +11,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import Placement, QueueChanged, WorkloadAdded, WorkloadStarted
 from fairlead.model.queue import ClusterQueue, Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kueue.pending_order import pending_order, queued_ms
 from fairlead.policy.kueue.settings import KueueSettings
 from tests.text_table import number, rows
@@ -91,7 +91,7 @@ def test_what_has_quota_and_what_is_of_another_queue_is_not_in_line() -> None:
     state.apply(
         WorkloadStarted(
             workload=WorkloadName("ns/a"),
-            placements=(Placement(PodId(0, 0), None),),
+            placements=(Placement(numbered_pod("main", 0), None),),
             flavors=({"cpu": "any"},),
             at_ms=1,
         )
@@ -157,7 +157,7 @@ def _workload(
     return Workload(
         name=WorkloadName(name),
         queue=QueueName(queue),
-        pod_sets=(PodSet(name="main", count=1, min_count=1, requests=(1,)),),
+        pod_sets=PodSets((PodSet(name="main", count=1, min_count=1, requests=(1,)),)),
         min_count=1,
         priority=priority,
         created_ms=created_ms,

@@ -77,8 +77,8 @@ def charged(state: ClusterState, decision: Start | Reserve) -> dict[int, int]:
     sets = state.workloads[decision.workload].pod_sets
     total: Counter[int] = Counter()
     for place in decision.placements:
-        flavors = decision.flavors[place.pod.pod_set]
-        requests = sets[place.pod.pod_set].requests
+        flavors = decision.flavors[sets.set_index[place.pod]]
+        requests = sets.of(place.pod).requests
         for resource, amount in zip(state.resources, requests, strict=True):
             if amount:
                 axis = state.axes.index(resource, flavors[resource])

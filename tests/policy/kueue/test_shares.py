@@ -12,7 +12,7 @@ from fairlead.model.events import (
 )
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, ResourceGroup
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kueue.shares import KueueShares
 
 CPU = Axis("cpu", "any")
@@ -25,7 +25,9 @@ def test_what_is_evicted_uses_quota_until_it_has_left() -> None:
     # a has 4 and holds 3 x 2: it borrows 2 of the 5 of b.
     expected = {"cohort/all": (6, 0, 0), "a": (6, 2, 0), "b": (0, 0, 2)}
     assert _figures(state) == expected
-    state.apply(WorkloadLeaving(workload=TRAIN, pods=(PodId(0, 0), PodId(0, 1))))
+    state.apply(
+        WorkloadLeaving(workload=TRAIN, pods=(numbered_pod("main", 0), numbered_pod("main", 1)))
+    )
     assert state.sums[QueueName("a")].allocated == [2]
     assert _figures(state) == expected
 
@@ -46,13 +48,13 @@ def _state() -> ClusterState:
             workload=Workload(
                 name=TRAIN,
                 queue=QueueName("a"),
-                pod_sets=(PodSet(name="main", count=3, min_count=3, requests=(2,)),),
+                pod_sets=PodSets((PodSet(name="main", count=3, min_count=3, requests=(2,)),)),
                 min_count=3,
                 extension=KueueWorkload(local_queue="jobs"),
             )
         )
     )
-    placements = tuple(Placement(PodId(0, at), None) for at in range(3))
+    placements = tuple(Placement(numbered_pod("main", at), None) for at in range(3))
     state.apply(
         WorkloadStarted(workload=TRAIN, placements=placements, flavors=({"cpu": "any"},), at_ms=1)
     )

@@ -11,7 +11,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import numbered_pod
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.happenings import CapacityChanged, Happening
 from fairlead.sim.measures.follow_entitlement import EntitlementFollower
@@ -56,7 +56,9 @@ def test_what_is_held_is_wanted() -> None:
     state = cluster([queue("a")], {"n": 16})
     ask(state, "a", 3)
     started = WorkloadStarted(
-        workload=next(iter(state.workloads)), placements=(Placement(PodId(0, 0), "n"),), at_ms=0
+        workload=next(iter(state.workloads)),
+        placements=(Placement(numbered_pod("main", 0), "n"),),
+        at_ms=0,
     )
     state.apply(started)
     everything = EntitlementFollower(state).everything(5)

@@ -11,7 +11,7 @@ from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import Event, Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.workload import PodId
 
-PodSets = Sequence[Sequence[PodObject]]
+AlikePods = Sequence[Sequence[PodObject]]
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -63,16 +63,21 @@ def common_labels(pods: Sequence[PodObject]) -> Labels:
     return tuple(sorted(common))
 
 
-def pod_ids(sets: PodSets) -> Iterator[tuple[PodId, PodObject]]:
-    """Yield every pod with its place in *sets*."""
-    for at, pods in enumerate(sets):
-        for ordinal, pod in enumerate(pods):
-            yield PodId(at, ordinal), pod
+def pod_id(pod: PodObject) -> PodId:
+    """Return the id of a pod for as long as it exists."""
+    return PodId(full_name(pod))
+
+
+def pods_by_id(sets: AlikePods) -> Iterator[tuple[PodId, PodObject]]:
+    """Yield every pod of *sets* with its id."""
+    for pods in sets:
+        for pod in pods:
+            yield pod_id(pod), pod
 
 
 def run_events(
     workload: WorkloadName,
-    sets: PodSets,
+    sets: AlikePods,
     started_ms: Callable[[PodObject], int],
     shares: Mapping[str, DeviceShare] = MappingProxyType({}),
 ) -> Iterator[Event]:
@@ -81,7 +86,7 @@ def run_events(
     Pods that started at the same time, as *started_ms* says, start in one event. *shares* are the
     devices of those that share some, by full name.
     """
-    placed = [(pod, own) for pod, own in pod_ids(sets) if is_placed(own)]
+    placed = [(pod, own) for pod, own in pods_by_id(sets) if is_placed(own)]
     starts: dict[int, list[Placement]] = {}
     for pod, own in placed:
         placement = Placement(pod, own.node, shares.get(full_name(own)))

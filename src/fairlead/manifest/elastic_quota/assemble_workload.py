@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, pod_ids, run_events
+from fairlead.manifest.core.pod_sets import (
+    Labels,
+    alike,
+    own_start_ms,
+    pod_id,
+    pods_by_id,
+    run_events,
+)
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
@@ -14,7 +21,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.events import Event, WorkloadAdded
-from fairlead.model.workload import ElasticPods, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload
 
 
 class ElasticWorkload:
@@ -48,7 +55,7 @@ class ElasticWorkload:
             name=gang.name,
             namespace=gang.namespace,
             queue=QueueName(gang.namespace),
-            pod_sets=tuple(self._pod_set(pods) for pods in self._sets),
+            pod_sets=PodSets(self._pod_set(pods) for pods in self._sets),
             min_count=gang.min_count,
             priority=max(each.priority for each in self._importance),
             created_ms=(gang.group.created_ms if gang.group else 0) or created_ms,
@@ -63,6 +70,7 @@ class ElasticWorkload:
             count=len(pods),
             min_count=max(0, self._gang.min_count - elsewhere),
             requests=amounts_on(self._resources, first.requests),
+            pod_ids=tuple(map(pod_id, pods)),
             pod_names=tuple(pod.name for pod in pods),
             labels=_labels(first),
             constraints=first.constraints,
@@ -74,7 +82,7 @@ class ElasticWorkload:
         least = group.min_resources if group else None
         nominated = {
             pod: own.nominated_node
-            for pod, own in pod_ids(self._sets)
+            for pod, own in pods_by_id(self._sets)
             if own.nominated_node is not None and not is_placed(own)
         }
         return ElasticPods(
@@ -85,7 +93,9 @@ class ElasticWorkload:
             schedule_timeout_s=group.schedule_timeout_s if group else None,
             plugin_requests=plugin_charges([pods[0] for pods in self._sets]),
             not_running=frozenset(
-                pod for pod, own in pod_ids(self._sets) if is_placed(own) and own.phase != "Running"
+                pod
+                for pod, own in pods_by_id(self._sets)
+                if is_placed(own) and own.phase != "Running"
             ),
         )
 

@@ -8,7 +8,13 @@ import msgspec
 
 from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import alike, common_labels, own_start_ms, run_events
+from fairlead.manifest.core.pod_sets import (
+    alike,
+    common_labels,
+    own_start_ms,
+    pod_id,
+    run_events,
+)
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
@@ -19,7 +25,7 @@ from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import Event, WorkloadAdded
-from fairlead.model.workload import KaiJob, PodConstraints, PodSet, Workload
+from fairlead.model.workload import KaiJob, PodConstraints, PodSet, PodSets, Workload
 
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
 START_ORDER_LABELS = ("kai.scheduler/task-priority", "run.ai/task-priority")  # new name, old name
@@ -79,7 +85,7 @@ class KaiWorkload:
             name=WorkloadName(self.job.name),
             namespace=self.job.pods[0].namespace,
             queue=QueueName(self.job.queue),
-            pod_sets=tuple(self._pod_set(at, resources) for at in range(len(self._sets))),
+            pod_sets=PodSets(self._pod_set(at, resources) for at in range(len(self._sets))),
             min_count=group.min_member if group else 1,
             priority=self._priority,
             preemptible=self._preemptible,
@@ -170,6 +176,7 @@ class KaiWorkload:
             count=len(pods),
             min_count=max(0, self._minimums.get(sub_group, 0) - elsewhere),
             requests=amounts_on(resources, first.requests),
+            pod_ids=tuple(map(pod_id, pods)),
             pod_names=tuple(pod.name for pod in pods),
             labels=common_labels(pods),
             constraints=self._constraints(first),

@@ -5,16 +5,13 @@ total becomes one pod of that size, which is all that a division of shares looks
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.kai.assemble_priority import DEFAULT_JOB_PRIORITY, NON_PREEMPTIBLE_FROM
 from fairlead.manifest.objects import ByResource, KaiQueueObject, QueueDemand
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, Placement, WorkloadAdded, WorkloadStarted
-from fairlead.model.workload import PodId, PodSet, Workload
-
-_ONLY_POD: Final = PodId(0, 0)
+from fairlead.model.workload import PodSet, PodSets, Workload
 
 
 class Demands:
@@ -67,7 +64,7 @@ def _one_pod(
             Workload(
                 name=WorkloadName(name),
                 queue=QueueName(queue.name),
-                pod_sets=(pod_set,),
+                pod_sets=PodSets((pod_set,)),
                 min_count=1,
                 priority=NON_PREEMPTIBLE_FROM if stays else DEFAULT_JOB_PRIORITY,
                 preemptible=not stays,
@@ -79,8 +76,9 @@ def _one_pod(
 def _started(added: Iterator[WorkloadAdded]) -> Iterator[Event]:
     for event in added:
         yield event
+        only = event.workload.pods()[0]
         yield WorkloadStarted(
             workload=event.workload.name,
-            placements=(Placement(_ONLY_POD, None),),  # on which node is not known
+            placements=(Placement(only, None),),  # on which node is not known
             at_ms=event.workload.created_ms,
         )

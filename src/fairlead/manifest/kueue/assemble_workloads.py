@@ -16,7 +16,7 @@ from fairlead.manifest.kueue.assemble_references import priority_of
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
-from fairlead.model.workload import KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
 
 MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000
 
@@ -63,7 +63,7 @@ def model_workload(
         name=WorkloadName(f"{found.namespace}/{found.name}"),
         namespace=found.namespace,
         queue=queue_of(found, objects),
-        pod_sets=tuple(_pod_set(each, resources) for each in found.pod_sets),
+        pod_sets=PodSets(_pod_set(each, resources) for each in found.pod_sets),
         min_count=sum(pod_set.min_count for pod_set in found.pod_sets),
         priority=priority_of(found, objects) or 0,
         active=found.active,
@@ -93,9 +93,9 @@ def _pod_set(found: KueuePodSet, resources: tuple[str, ...]) -> PodSet:
 def started(found: KueueWorkloadObject) -> Iterator[WorkloadStarted | WorkloadLeaving]:
     """Yield the start of the pods that have quota, on no node yet; if evicted, that they leave."""
     pods = tuple(
-        PodId(at, ordinal)
-        for at, pod_set in enumerate(found.pod_sets)
-        for ordinal in range(pod_set.admitted)
+        numbered_pod(pod_set.name, number)
+        for pod_set in found.pod_sets
+        for number in range(pod_set.admitted)
     )
     if found.admitted_ms is None or not pods:
         return

@@ -26,25 +26,31 @@ class Asker(NamedTuple):
         return (self.workload.name, self.pod)
 
     @property
-    def turn(self) -> tuple[int, int, str, PodId]:
+    def turn(self) -> tuple[int, int, str, int]:
         """When it has its turn: by priority, then by age, then by name."""
-        return (*turn_of(self.workload), self.pod)
+        return (*turn_of(self.workload), self.workload.pod_sets.position[self.pod])
+
+    @property
+    def set_index(self) -> int:
+        """Which set of its workload it belongs to."""
+        return self.workload.pod_sets.set_index[self.pod]
 
     @property
     def pod_set(self) -> PodSet:
         """The set that it belongs to."""
-        return self.workload.pod_sets[self.pod.pod_set]
+        return self.workload.pod_sets.of(self.pod)
 
 
 def asker_of(state: ClusterState, charges: Charges, workload: Workload, pod: PodId) -> Asker:
     """Return what *pod* asks for."""
-    charge = charges.of(workload, pod.pod_set)
+    at = workload.pod_sets.set_index[pod]
+    charge = charges.of(workload, at)
     return Asker(
         workload=workload,
         pod=pod,
         queue=workload.queue if workload.queue in state.queues else None,
         priority=workload.priority,
-        requests=workload.pod_sets[pod.pod_set].requests,
+        requests=workload.pod_sets[at].requests,
         charge=charge.amounts,
         named=charge.named,
     )

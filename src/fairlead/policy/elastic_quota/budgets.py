@@ -64,13 +64,14 @@ class Budgets:
         if not self._by_namespace:
             return []
         name, pod = holder.key
-        selected = self._selected.get((name, pod.pod_set))
         workload = self._state.workloads[name]
+        at = workload.pod_sets.set_index[pod]
+        selected = self._selected.get((name, at))
         if selected is None:
-            labels = dict(workload.pod_sets[pod.pod_set].labels)
+            labels = dict(workload.pod_sets[at].labels)
             budgets = self._by_namespace.get(workload.namespace, ()) if labels else ()
             selected = [each for each in budgets if each.selector.matches(labels)]
-            self._selected[name, pod.pod_set] = selected
+            self._selected[name, at] = selected
         if not any(each.disrupted_pods for each in selected):
             return selected
         return [each for each in selected if workload.pod_name(pod) not in each.disrupted_pods]

@@ -172,7 +172,7 @@ def why_not_to_be_tried(
         )
         return Reason(code=SCHEDULING_GATED, queue=queue, tallies=(held_back,))
     sets = workload.pod_sets
-    unknown = {name for pod in ready.pods for name in sets[pod.pod_set].constraints.unsupported}
+    unknown = {name for pod in ready.pods for name in sets.of(pod).constraints.unsupported}
     if unknown:
         return Reason(code=UNSUPPORTED_CONSTRAINT, queue=queue, names=tuple(sorted(unknown)))
     return None

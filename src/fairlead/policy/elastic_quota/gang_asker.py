@@ -26,7 +26,7 @@ def _charge(state: ClusterState, charges: Charges, askers: Sequence[Asker]) -> A
         least = list(state.axes.charge(state.resources, own.min_resources))
         run = state.runs.get(workload.name)
         for pod in run.pods if run else ():
-            held = charges.of(workload, pod.pod_set).amounts
+            held = charges.of(workload, workload.pod_sets.set_index[pod]).amounts
             least = [a - b for a, b in zip(least, held, strict=True)]
         total = list(map(max, total, least))
     return tuple(total)

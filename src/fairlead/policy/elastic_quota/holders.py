@@ -158,13 +158,14 @@ class HolderIndex:
         name, pod = key
         workload = self._state.workloads[name]
         placed = self._state.runs[name].pods[pod]
+        at = workload.pod_sets.set_index[pod]
         return Holder(
             order=(-workload.priority, placed.started_ms, pod_title(workload, pod)),
             key=key,
             queue=workload.queue if workload.queue in self._state.queues else None,
             priority=workload.priority,
             started_ms=placed.started_ms,
-            requests=workload.pod_sets[pod.pod_set].requests,
-            charge=self._charges.of(workload, pod.pod_set).amounts,
+            requests=workload.pod_sets[at].requests,
+            charge=self._charges.of(workload, at).amounts,
             is_leaving=placed.phase == "leaving",
         )

@@ -45,9 +45,9 @@ class JointPlaces:
         self._desk = desk
         self._later = later
         self._askers = askers
-        of_set = {each.pod.pod_set: each for each in askers}
+        of_set = {each.set_index: each for each in askers}
         kind_of_set = {at: _kind(each) for at, each in of_set.items()}
-        self._kinds = [kind_of_set[each.pod.pod_set] for each in askers]
+        self._kinds = [kind_of_set[each.set_index] for each in askers]
         self._surroundings_matter = any(map(desk.places.neighbours_matter, of_set.values()))
         self._possible = {
             kind_of_set[at]: self._possible_nodes(each) for at, each in of_set.items()
@@ -265,4 +265,4 @@ def _total(askers: Sequence[Asker]) -> list[int]:
 
 def _kind(asker: Asker) -> Kind:
     """Return all by which one pod differs from another of its workload."""
-    return (asker.requests, replace(asker.pod_set, name="", count=1, pod_names=()))
+    return (asker.requests, replace(asker.pod_set, name="", count=1, pod_ids=(), pod_names=()))

@@ -31,7 +31,7 @@ def published_used(state: ClusterState) -> dict[QueueName, dict[str, int]]:
         starting = extension.not_running if isinstance(extension, ElasticPods) else frozenset()
         for pod, placed in run.pods.items():
             if pod not in starting and placed.phase != "reserved":
-                charge = charges.of(workload, pod.pod_set)
+                charge = charges.of(workload, workload.pod_sets.set_index[pod])
                 for at in charge.named:
                     own[resources[at]] = own.get(resources[at], 0) + charge.amounts[at]
     return {name: dict(sorted(own.items())) for name, own in used.items()}

@@ -93,6 +93,6 @@ class QuickCycle:
     def _is_like_its_kind(self, workload: Workload) -> bool:
         """Return whether nobody looks at more of its pods than their kind tells."""
         desk = self._desk
-        firsts = [pod for pod in workload.pods() if pod.ordinal == 0]
+        firsts = [pods[0] for pods in workload.pod_sets.ids_by_set if pods]
         askers = [desk.asker(workload, pod) for pod in firsts]
         return not any(map(desk.places.neighbours_matter, askers))

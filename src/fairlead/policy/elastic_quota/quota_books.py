@@ -106,7 +106,7 @@ class QuotaBooks:
             if workload.queue not in self.guaranteed:
                 continue
             for pod, placed in run.pods.items():
-                more = charges.beyond_node(workload, pod.pod_set)
+                more = charges.beyond_node(workload, workload.pod_sets.set_index[pod])
                 if more is not None:
                     self.now.add(workload.queue, more)
                     if placed.phase != "leaving":

@@ -22,7 +22,7 @@ def readiness(state: ClusterState, workload: Workload) -> Readiness:
     staying = sum(1 for each in placed.values() if each.phase == "running")
     waiting = [pod for pod in workload.pods() if pod not in placed]
     return Readiness(
-        pods=tuple([pod for pod in waiting if not workload.pod_sets[pod.pod_set].gated]),
+        pods=tuple([pod for pod in waiting if not workload.pod_sets.of(pod).gated]),
         staying=staying,
         needed=max(0, workload.min_count - staying) if _is_gang(workload) else 0,
         there=staying + len(waiting),

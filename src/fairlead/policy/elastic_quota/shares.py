@@ -88,7 +88,8 @@ class ElasticShares:
     def _recharged(self, waiting: Amounts, workload: Workload) -> Amounts:
         """Return *waiting* with what the plugin charges pods of *workload* beyond their nodes."""
         run = self._state.runs.get(workload.name)
-        placed = Counter(pod.pod_set for pod in run.pods) if run else Counter[int]()
+        set_index = workload.pod_sets.set_index
+        placed = Counter([set_index[pod] for pod in run.pods] if run else [])
         for at, pod_set in enumerate(workload.pod_sets):
             more = self._charges.beyond_node(workload, at)
             if more is not None and workload.active and not pod_set.gated:

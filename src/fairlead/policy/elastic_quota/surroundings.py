@@ -33,12 +33,12 @@ class Surroundings:
 
     def matter(self, asker: Asker) -> bool:
         """Return whether ports or the pods around can speak against a node."""
-        around = self._affinity.around(asker.workload, asker.pod.pod_set)
+        around = self._affinity.around(asker.workload, asker.set_index)
         return bool(asker.pod_set.constraints.host_ports) or not around.allow_all
 
     def defect(self, asker: Asker, node: Node) -> str | None:
         """Return what ports or the pods that are around now have against the pod."""
-        around = self._affinity.around(asker.workload, asker.pod.pod_set)
+        around = self._affinity.around(asker.workload, asker.set_index)
         if not around.allow_all:
             defect = around.defect(node)
             if defect is not None:

@@ -112,7 +112,7 @@ def kind_of(workload: Workload, queue: QueueName | None, ready: Readiness, wants
     if isinstance(own, ElasticPods):
         never_preempts = own.preemption_policy == "Never"
         details = (own.min_resources, own.schedule_timeout_s)
-    waiting = Counter([pod.pod_set for pod in ready.pods])
+    waiting = Counter([workload.pod_sets.set_index[pod] for pod in ready.pods])
     sets = [
         (waiting[at], each.requests, each.constraints) for at, each in enumerate(workload.pod_sets)
     ]

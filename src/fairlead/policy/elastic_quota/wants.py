@@ -32,7 +32,7 @@ def wants_of(state: ClusterState, charges: Charges, workload: Workload, ready: R
     if ready.needed > 0:
         needed = askers[: ready.needed]
         return (_want(needed, as_one(state, charges, needed)),)
-    alone = {each.pod.pod_set: each for each in askers}
+    alone = {each.set_index: each for each in askers}
     return tuple([_want([each], each) for each in alone.values()])
 
 

@@ -57,7 +57,7 @@ def reasons_to_lose(claim: Claim, tried: Tried) -> Iterator[tuple[Reason, list[P
     workloads = claim.world.state.workloads
     for pods, code in ((tried.moved, CONSOLIDATED), (tried.joined, MOVED_ALONG)):
         for job in sorted({job for job, _ in pods}):
-            yield Reason(code=code, queue=workloads[job].queue), _of_job(pods, job)
+            yield Reason(code=code, queue=workloads[job].queue), _of_job(workloads[job], pods)
 
 
 def _reclaimed(claim: Claim, judged: Judged, tried: Tried) -> Iterator[tuple[Reason, list[PodKey]]]:
@@ -80,7 +80,7 @@ def _preempted(claim: Claim, tried: Tried) -> Iterator[tuple[Reason, list[PodKey
         victim = claim.world.state.workloads[job]
         compared = (_outranked(claim.workload, victim),)
         reason = Reason(code=PREEMPTED_BY_PRIORITY, queue=victim.queue, comparisons=compared)
-        yield reason, _of_job(tried.lost, job)
+        yield reason, _of_job(victim, tried.lost)
 
 
 def _outranked(claimant: Workload, victim: Workload) -> Comparison:
@@ -102,5 +102,6 @@ def _within_fair_share(claim: Claim, held: Sequence[int]) -> tuple[Comparison, .
     return tuple([each for each, more in zip(every, request, strict=True) if more > 0])
 
 
-def _of_job(pods: Set[PodKey], job: str) -> list[PodKey]:
-    return sorted(pod for pod in pods if pod[0] == job)
+def _of_job(workload: Workload, pods: Set[PodKey]) -> list[PodKey]:
+    own = [pod for job, pod in pods if job == workload.name]
+    return [(workload.name, pod) for pod in workload.pod_sets.in_order(own)]

@@ -195,7 +195,8 @@ class ClaimRound:
 
         Law: those in its queue, each in its turn, would be told that it was refused before.
         """
-        if not self._may_pass_over or len({pod.pod_set for pod in pods}) > 1:
+        set_index = self.state.workloads[job].pod_sets.set_index
+        if not self._may_pass_over or len({set_index[pod] for pod in pods}) > 1:
             return False  # the pods of another may come in another order
         return self._failed_like(job, pods) is not None
 
@@ -388,7 +389,7 @@ class ClaimRound:
         if self._moves is None:
             self._moves = self.view.move_bound(self._most_victims(), self._pool)
         sets = claim.workload.pod_sets
-        asked = [sets[pod.pod_set] for pod in pods]
+        asked = [sets.of(pod) for pod in pods]
         sizes = [finder.besides_shares(each) for each in asked]
         return not self._moves.allows(sizes, finder.nodes_with_room(asked))
 

@@ -159,7 +159,7 @@ class Claim:
         None is certain of pods that share devices: what waits may count for more than it takes.
         """
         gpu, world, sets = self.world.state.axes.index("gpu"), self.world, self.workload.pod_sets
-        if gpu is None or any(sets[pod.pod_set].gpu_share for pod in pods):
+        if gpu is None or any(sets.of(pod).gpu_share for pod in pods):
             return 0
         name, state = self.workload.name, world.state
         least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
@@ -216,7 +216,7 @@ class Claim:
         sets = self.workload.pod_sets
         if self.action != "reclaim" or gpu is None or world.tells_why:
             return _anything
-        if any(sets[pod.pod_set].gpu_share for pod in pods):
+        if any(sets.of(pod).gpu_share for pod in pods):
             return _anything  # what waits may count for more than it takes in the end
         judge = self._judge_of_request(charge_of(world.state, self.workload.name, pods))
         idle, workloads = world.gpu_later(), world.state.workloads

@@ -109,7 +109,7 @@ class CycleRecord:
             if fate is not None:
                 fates.setdefault((number, _ORDER[fate], job), []).append(pod)
         made: list[tuple[tuple[int, int], Decision]] = [
-            ((number, order), self._decision(_FATES[order], job, sorted(pods), self._acts[number]))
+            ((number, order), self._decision(_FATES[order], job, pods, self._acts[number]))
             for (number, order, job), pods in sorted(fates.items())
         ]
         waits = (*self._waiting(), *self._undone()) if tells_why else ()
@@ -143,7 +143,8 @@ class CycleRecord:
         return run.pods.get(pod[1]) if run else None
 
     def _decision(self, fate: Fate, job: WorkloadName, pods: Sequence[PodId], act: Act) -> Decision:
-        path = tuple(self._state.path(self._state.workloads[job].queue))
+        workload = self._state.workloads[job]
+        path, pods = tuple(self._state.path(workload.queue)), workload.pod_sets.in_order(pods)
         if fate == "evict":
             return Evict(
                 workload=job, pods=tuple(pods), beneficiary=act.beneficiary, reason=act.reason

@@ -199,7 +199,7 @@ def _groups(workload: Workload) -> tuple[tuple[Members, ...], Branch | None]:
     minimums.append(max(0, rest) if is_any_outside else 0)
     pods: list[list[PodId]] = [[] for _ in minimums]
     for pod in _in_start_order(workload):
-        pods[places.get(workload.pod_sets[pod.pod_set].sub_group, -1)].append(pod)
+        pods[places.get(workload.pod_sets.of(pod).sub_group, -1)].append(pod)
     names = [*places, ""]
     groups = [
         Members(minimum, tuple(own), name)
@@ -212,11 +212,11 @@ def _in_start_order(workload: Workload) -> Iterable[PodId]:
     """Return the pods that are not held back: by their order, the highest first, then by name."""
     sets = workload.pod_sets
     if len(sets) == 1:
-        return () if sets[0].gated else [PodId(0, ordinal) for ordinal in range(sets[0].count)]
-    pods = [pod for pod in workload.pods() if not sets[pod.pod_set].gated]
+        return () if sets[0].gated else sets.ids
+    pods = [pod for pod in workload.pods() if not sets.of(pod).gated]
 
-    def key(pod: PodId) -> tuple[bool, int, str, PodId]:
-        order = sets[pod.pod_set].start_order
-        return order is None, -(order or 0), workload.pod_name(pod), pod
+    def key(pod: PodId) -> tuple[bool, int, str, int]:
+        order = sets.of(pod).start_order
+        return order is None, -(order or 0), workload.pod_name(pod), sets.position[pod]
 
     return sorted(pods, key=key)

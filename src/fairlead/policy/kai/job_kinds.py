@@ -70,8 +70,10 @@ class JobKinds:
         return True
 
     def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> Kind:
-        counts = Counter([pod.pod_set for pod in pods])  # in their order, which is that of placing
-        shapes = tuple([(shape_of(workload, PodId(at, 0)), n) for at, n in counts.items()])
+        sets = workload.pod_sets
+        # In the order of the pods, which is that of placing.
+        counts = Counter([sets.set_index[pod] for pod in pods])
+        shapes = tuple([(shape_of(workload, sets[at]), n) for at, n in counts.items()])
         key = (shapes, workload.preemptible, workload.priority, has_run)
         kind = self._numbers.get(key)
         if kind is None:
@@ -80,6 +82,6 @@ class JobKinds:
         return kind
 
     def _charge(self, workload: Workload, pods: tuple[PodId, ...]) -> Amounts:
-        rows = [workload.pod_sets[pod.pod_set].requests for pod in pods]
+        rows = [workload.pod_sets.of(pod).requests for pod in pods]
         requests = tuple(map(sum, zip(*rows, strict=True)))
         return self._state.axes.charge(self._state.resources, requests)

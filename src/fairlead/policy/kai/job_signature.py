@@ -116,9 +116,10 @@ class FailedClaims:
         workload = self._state.workloads[job]
         if self._faithful:
             return self._peer_signature(workload)
-        shapes = {at: self._shape(workload.pod_sets[at]) for at in {pod.pod_set for pod in pods}}
+        sets = [workload.pod_sets.set_index[pod] for pod in pods]
+        shapes = {at: self._shape(workload.pod_sets[at]) for at in set(sets)}
         # Of pods that are all alike, more are harder to place; of others, only the same many.
-        places = tuple([shapes[pod.pod_set] for pod in pods])
+        places = tuple([shapes[at] for at in sets])
         kind = (
             workload.queue,
             workload.priority,
@@ -126,7 +127,7 @@ class FailedClaims:
             workload.namespace if self._looked_at[0] else None,
             places[:1] if len(set(shapes.values())) == 1 else places,
         )
-        return Signature(kind, tuple([workload.pod_sets[pod.pod_set].requests for pod in pods]))
+        return Signature(kind, tuple([workload.pod_sets[at].requests for at in sets]))
 
     def _shape(self, asked: PodSet) -> Hashable:
         """Return all about a pod that decides its place, but for the amounts."""
@@ -139,8 +140,8 @@ class FailedClaims:
         placed = run.pods if run else {}
         away: dict[str, Counter[Hashable]] = {}
         waiting: list[Amounts] = []
-        for at, asked in enumerate(workload.pod_sets):
-            pods = [PodId(at, ordinal) for ordinal in range(asked.count)]
+        sets = workload.pod_sets
+        for asked, pods in zip(sets, sets.ids_by_set, strict=True):
             held = sum([pod in placed and placed[pod].phase != "leaving" for pod in pods])
             if held < asked.count:
                 away.setdefault(asked.sub_group, Counter())[asked.constraints] += asked.count - held

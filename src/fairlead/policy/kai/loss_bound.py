@@ -132,7 +132,7 @@ class LossBound:
     def _cut(self, group: Group) -> _Pieces | None:
         """Cut a group into pieces; None: some of it may set more free than it costs its queue."""
         workload = self._workloads[group.job]
-        if any(workload.pod_sets[pod.pod_set].gpu_share for pod in group.pods):
+        if any(workload.pod_sets.of(pod).gpu_share for pod in group.pods):
             return None
         gpu, taken = self._gpu, self._balance.taken(group)
         costs = [group.costs[pod] for pod in group.pods]

@@ -128,7 +128,7 @@ class FollowedMoves:
         if len(candidate.first_to_go()) < len(candidate.pods):
             return None
         finder, sets = self._finder, self._state.workloads[candidate.job].pod_sets
-        placed = [(sets[pod.pod_set], node) for pod, node in candidate.nodes.items()]
+        placed = [(sets.of(pod), node) for pod, node in candidate.nodes.items()]
         return [
             Leaver(node, finder.at_most_freed(held), finder.besides_shares(held))
             for held, node in placed

@@ -128,7 +128,7 @@ class NodeCrowds:
         sets, finder = self._state.workloads[candidate.job].pod_sets, self._finder
         group = Group(candidate.job, candidate.pods, candidate.costs, candidate.nodes)
         freed = [
-            (node, finder.at_most_freed(sets[pod.pod_set]))
+            (node, finder.at_most_freed(sets.of(pod)))
             for pod, node in candidate.nodes.items()
             if node is not None
         ]

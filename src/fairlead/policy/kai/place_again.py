@@ -72,7 +72,8 @@ class PlaceAgain:
     def _has_misfit(self, job: WorkloadName, jobs: PendingJobs) -> bool:
         """Return whether a pod that the job would start next is like one that found no place."""
         workload = self._state.workloads[job]
-        return any(shape_of(workload, pod) in self._misfits for pod in jobs.next_pods(job))
+        sets = workload.pod_sets
+        return any(shape_of(workload, sets.of(pod)) in self._misfits for pod in jobs.next_pods(job))
 
     def _place(self, job: WorkloadName, pods: Sequence[PodId]) -> bool:
         """Place *pods*, all of them or none."""
@@ -84,16 +85,17 @@ class PlaceAgain:
             return False
         mark = state.mark()
         for pod in pods:
-            asked = workload.pod_sets[pod.pod_set].constraints
+            at = workload.pod_sets.set_index[pod]
+            asked = workload.pod_sets[at].constraints
             nodes = self._own_node((job, pod)) if asked.unsupported else self._nodes
-            spot = self._finder.find(workload, pod.pod_set, nodes)
+            spot = self._finder.find(workload, at, nodes)
             if spot is None:
                 state.roll_back(mark)
                 self.joined -= {(job, each) for each in pods}
                 # Those before it in the job took room that is free again; and who must be near
                 # another may find it there later.
                 if pod is pods[0] and not asked.pod_affinity and not asked.unsupported:
-                    self._misfits.add(shape_of(workload, pod))
+                    self._misfits.add(shape_of(workload, workload.pod_sets[at]))
                 return False
             self._settle(job, pod, Placement(pod, spot.node, spot.share))
         state.keep(mark)

@@ -43,10 +43,10 @@ class StaleGangs:
             job, run = state.workloads[name].extension, state.runs[name]
             if not isinstance(job, KaiJob) or _grace_left_ms(job, now_ms, grace_ms) > 0:
                 continue
-            stay = sorted(pod for pod, placed in run.pods.items() if placed.phase != "leaving")
+            stay = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
             if stay:
                 reason = _reason(state, name, self._gang_of(name).broken(run))
-                found.append((name, tuple(stay), reason))
+                found.append((name, tuple(run.pod_sets.in_order(stay)), reason))
         return found
 
     def are_awaited(self, now_ms: int, grace_ms: int) -> bool:

@@ -13,7 +13,7 @@ from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
 from fairlead.model.journal import Mark
 from fairlead.model.plan import Comparison, Reason, Tally, Term
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import PodId, PodSet, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.gates import refusal
@@ -114,10 +114,11 @@ class JobStarter:
         Whoever must be near another may find it there later.
         """
         workload = self._state.workloads[name]
-        may_fit = self._finder.find(workload, pods[0].pod_set) is not None
+        set_index = workload.pod_sets.set_index
+        may_fit = self._finder.find(workload, set_index[pods[0]]) is not None
         if may_fit and (len(pods) == 1 or not self._has_too_few_places(workload, pods)):
             return False
-        sets = [workload.pod_sets[at] for at in {pod.pod_set for pod in pods}]
+        sets = [workload.pod_sets[at] for at in {set_index[pod] for pod in pods}]
         return not any(each.constraints.pod_affinity for each in sets)
 
     def shortage(self, name: WorkloadName, pods: Sequence[PodId]) -> Shortage | None:
@@ -126,8 +127,9 @@ class JobStarter:
         For a part of a device any growth of a node is more: it is a pod that asks for nothing.
         """
         workload = self._state.workloads[name]
-        first = workload.pod_sets[pods[0].pod_set]
-        if not self._finder.looks_at_room_alone(workload, pods[0].pod_set):
+        at = workload.pod_sets.set_index[pods[0]]
+        first = workload.pod_sets[at]
+        if not self._finder.looks_at_room_alone(workload, at):
             return None
         lacking = self._lacking_places(workload, pods)
         return lacking or Shortage(() if first.gpu_share else first.requests, 1)
@@ -139,7 +141,7 @@ class JobStarter:
         for one that must be near another, which may still come.
         """
         if len(pods) == 1:
-            return self._misfits.get(shape_of(workload, pods[0]))
+            return self._misfits.get(shape_of(workload, workload.pod_sets.of(pods[0])))
         if not self._tells_why and self._has_too_few_places(workload, pods):
             return NOT_TOLD
         return None
@@ -154,7 +156,7 @@ class JobStarter:
         What was counted once is an upper bound for as long as room only shrinks.
         """
         sets, sizes = workload.pod_sets, self._finder.besides_shares
-        for requests, count in Counter([sizes(sets[pod.pod_set]) for pod in pods]).items():
+        for requests, count in Counter([sizes(sets.of(pod)) for pod in pods]).items():
             if requests not in self._places:
                 self._places[requests] = self._finder.places(requests)
             most = self._places[requests]
@@ -172,12 +174,13 @@ class JobStarter:
             return None
         misfit = NOT_TOLD
         if self._tells_why:
-            misfit = self._finder.tallies(workload, pods[count].pod_set)
+            misfit = self._finder.tallies(workload, workload.pod_sets.set_index[pods[count]])
         self._state.roll_back(mark)
         if len(pods) > 1:
             return (*misfit, Tally(count=count, of=len(pods), things="pods", what="found a place"))
-        if not workload.pod_sets[pods[0].pod_set].constraints.pod_affinity:
-            self._misfits[shape_of(workload, pods[0])] = misfit
+        asked = workload.pod_sets.of(pods[0])
+        if not asked.constraints.pod_affinity:
+            self._misfits[shape_of(workload, asked)] = misfit
         return misfit
 
     def _settle(self, mark: Mark, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> None:
@@ -193,27 +196,25 @@ class JobStarter:
 
     def _count_placed(self, workload: Workload, pods: Sequence[PodId]) -> int:
         """Place *pods* one after the other until one finds no place; return how many did."""
-        for at, pod in enumerate(pods):
-            spot = self._finder.find(workload, pod.pod_set)
+        set_index = workload.pod_sets.set_index
+        for placed, pod in enumerate(pods):
+            spot = self._finder.find(workload, set_index[pod])
             if spot is None:
-                return at
+                return placed
             kind = WorkloadStarted if spot.now else WorkloadReserved
             place = (Placement(pod, spot.node, spot.share),)
             self._state.apply(kind(workload=workload.name, placements=place, at_ms=self._now_ms))
         return len(pods)
 
 
-def shape_of(workload: Workload, pod: PodId) -> Shape:
+def shape_of(workload: Workload, asked: PodSet) -> Shape:
     """Return what two pods must have in common to find the same places."""
-    asked = workload.pod_sets[pod.pod_set]
     return asked.requests, asked.gpu_share, asked.constraints, asked.labels, workload.namespace
 
 
 def unsupported_constraint(workload: Workload, pods: Sequence[PodId]) -> Reason | None:
     """Return that some of *pods* may only run where no filter of ours can tell; None if not."""
-    names = {
-        name for pod in pods for name in workload.pod_sets[pod.pod_set].constraints.unsupported
-    }
+    names = {name for pod in pods for name in workload.pod_sets.of(pod).constraints.unsupported}
     if not names:
         return None
     return Reason(code=UNSUPPORTED_CONSTRAINT, queue=workload.queue, names=tuple(sorted(names)))

@@ -131,7 +131,7 @@ class _LeafLine:
 def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> Amounts:
     """Return what *pods* of *job*, which wait, would cost its queue together."""
     sets = state.workloads[job].pod_sets
-    charges = [state.axes.charge(state.resources, sets[pod.pod_set].requests) for pod in pods]
+    charges = [state.axes.charge(state.resources, sets.of(pod).requests) for pod in pods]
     return charges[0] if len(charges) == 1 else tuple(map(sum, zip(*charges, strict=True)))
 
 

@@ -97,8 +97,8 @@ class VictimSearch:
         self._looks_first = looks_first
         note(claimant)
         sets = state.workloads[claimant].pod_sets
-        self._base = finder.nodes_with_room(sets[pod.pod_set] for pod in self._pods)
-        sizes = [finder.besides_shares(sets[pod.pod_set]) for pod in self._pods]
+        self._base = finder.nodes_with_room(sets.of(pod) for pod in self._pods)
+        sizes = [finder.besides_shares(sets.of(pod)) for pod in self._pods]
         self._bound = RoomBound(sizes, finder.rooms(), self._base)
         self._balance = PlaceBalance(sizes, finder.rooms(), self._base, self._moving)
         self._departures = Departures(state, note, faithful=faithful)
@@ -270,7 +270,7 @@ class VictimSearch:
     def _moving(self, group: Group) -> list[Moving | None]:
         """Return the pods of a group with what that means for nodes; None: it is on no node."""
         sets, finder = self._state.workloads[group.job].pod_sets, self._finder
-        held = [(group.nodes[pod], sets[pod.pod_set]) for pod in group.pods]
+        held = [(group.nodes[pod], sets.of(pod)) for pod in group.pods]
         return [
             None
             if node is None

@@ -13,7 +13,7 @@ def run_usage(run: Run) -> Usage:
         )
     counts = [0] * len(run.charges)
     for pod in run.pods:
-        counts[pod.pod_set] += 1
+        counts[run.pod_sets.set_index[pod]] += 1
     totals: dict[int, int] = {}
     for charge, count in zip(run.charges, counts, strict=True):
         for axis, amount in enumerate(charge):

@@ -1,7 +1,6 @@
 """What the turns of one tree come to, as decisions with their reasons."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
@@ -56,7 +55,7 @@ class TreeDecisions:
         nomination = turn.nomination
         assert nomination.assignment is not None, "who is admitted has flavors"
         waiting = nomination.waiting
-        placements = _placements(nomination.counts)
+        placements = self._placements(waiting.name, nomination.counts)
         self._started[waiting.name] = placements
         return Start(
             workload=waiting.name,
@@ -86,7 +85,8 @@ class TreeDecisions:
         started = self._started.get(name)
         if started is not None:
             return tuple(place.pod for place in started)
-        return tuple(sorted(self._state.runs[name].pods))
+        run = self._state.runs[name]
+        return tuple(run.pod_sets.in_order(run.pods))
 
     def _reserve(self, turn: Turn, awaited: Sequence[WorkloadName]) -> Reserve:
         nomination = turn.nomination
@@ -94,22 +94,15 @@ class TreeDecisions:
         name, queue = nomination.waiting.name, nomination.waiting.queue
         return Reserve(
             workload=name,
-            placements=_placements(nomination.counts),
+            placements=self._placements(name, nomination.counts),
             flavors=nomination.assignment.flavors,
             charged=tuple(self._state.path(queue)),
             waits_for=tuple(awaited),
             reason=Reason(code=WAITING_FOR_PREEMPTED, queue=queue, names=tuple(awaited)),
         )
 
-
-@lru_cache(maxsize=64)
-def _placements(counts: tuple[int, ...]) -> tuple[Placement, ...]:
-    """Return the pods that get quota, on no node yet, for so many of each set.
-
-    Workloads of as many pods get the same, so it is made once: a gang may have hundreds.
-    """
-    return tuple(
-        Placement(PodId(at, ordinal), None)
-        for at, count in enumerate(counts)
-        for ordinal in range(count)
-    )
+    def _placements(self, name: WorkloadName, counts: tuple[int, ...]) -> tuple[Placement, ...]:
+        """Return the pods that get quota, on no node yet: the first *counts* of each set."""
+        by_set = self._state.workloads[name].pod_sets.ids_by_set
+        firsts = zip(by_set, counts, strict=True)
+        return tuple([Placement(pod, None) for pods, count in firsts for pod in pods[:count]])
