@@ -114,9 +114,10 @@ class Cycle:
             for loss in each.losses:
                 losses.setdefault(loss.holder.key[0], []).append(loss)
         for name, own in losses.items():
+            pod_sets = self._desk.state.workloads[name].pod_sets
             yield Evict(
                 workload=name,
-                pods=tuple(sorted([loss.holder.key[1] for loss in own])),
+                pods=tuple(pod_sets.in_order([loss.holder.key[1] for loss in own])),
                 beneficiary=workload.name,
                 reason=own[0].reason,
             )

@@ -168,7 +168,7 @@ class _Ahead:
         *decisions*.
         """
         is_first = not restraint.held_back
-        lost_to = {name: winner for (name, _), winner in sorted(undone.items()) if winner}
+        lost_to = {name: winner for (name, _), winner in self._in_order(undone) if winner}
         takers = {**lost_to, **restraint.takers}
         pods = pods_to_hold_back(
             self._state,
@@ -205,6 +205,16 @@ class _Ahead:
             if _places(decisions) and not self.undone(decisions):
                 return looser, decisions
         return None
+
+    def _in_order(self, undone: Taken) -> list[tuple[PodKey, WorkloadName | None]]:
+        """Return pods with what took their places, by job and by their position there."""
+        workloads = self._state.workloads
+
+        def place(entry: tuple[PodKey, WorkloadName | None]) -> tuple[str, int]:
+            name, pod = entry[0]
+            return name, workloads[name].pod_sets.position[pod]
+
+        return sorted(undone.items(), key=place)
 
     def _without_place(self, decisions: tuple[Decision, ...]) -> set[PodKey]:
         state, placed = self._state, set(_places(decisions))

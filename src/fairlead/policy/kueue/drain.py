@@ -22,7 +22,7 @@ def drained(state: ClusterState, door: Door) -> list[Evict]:
         code = _reason(state, state.workloads[name], door)
         if code is not None:
             staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
-            found.append((name, code, tuple(sorted(staying))))
+            found.append((name, code, tuple(run.pod_sets.in_order(staying))))
     return [
         Evict(
             workload=name,
