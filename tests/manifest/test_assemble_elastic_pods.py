@@ -5,6 +5,7 @@ import pytest
 from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.workload import ElasticPods
 from tests.manifest.elastic_world import (
     CLASSES,
@@ -34,9 +35,10 @@ def test_since_when_a_gang_waits_for_others_to_leave(
     group: str, status: str, expected: int | None
 ) -> None:
     pods = [pod("a/p0", labels=MEMBER), pod("a/p1", labels=MEMBER, more=status)]
-    workload = state_of(NODE, group, *pods).workloads[WorkloadName("a/train")]
-    assert isinstance(workload.extension, ElasticPods)
-    assert workload.extension.nominated_ms == expected
+    memories = state_of(NODE, group, *pods).memories
+    memory = memories.get(WorkloadName("a/train"), ElasticMemory())
+    assert isinstance(memory, ElasticMemory)
+    assert memory.nominated_ms == expected
 
 
 SIDECAR = "initContainers: [{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}}]"

@@ -9,6 +9,7 @@ from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.queue import ElasticQuota
 from fairlead.model.workload import ElasticPods
 from tests.manifest.elastic_world import (
@@ -258,11 +259,9 @@ def test_a_class_that_is_not_in_the_input_is_warned_about_unless_the_number_is_k
 
 
 def test_a_waiting_pod_remembers_its_nominated_node() -> None:
-    workload = state_of(pod("a/p", more="|nominatedNodeName: node-1")).workloads[
-        WorkloadName("a/p")
-    ]
-    assert isinstance(workload.extension, ElasticPods)
-    assert workload.extension.nominated == {"a/p": "node-1"}
+    state = state_of(pod("a/p", more="|nominatedNodeName: node-1"))
+    (first,) = state.workloads[WorkloadName("a/p")].pods()
+    assert state.memories == {"a/p": ElasticMemory(nominated={first: "node-1"})}
 
 
 def test_namespaces_and_budgets_are_in_the_catalogue() -> None:

@@ -3,6 +3,7 @@
 from textwrap import dedent
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.memory import KueueMemory
 from fairlead.model.workload import KueueWorkload
 from tests.manifest.test_assemble_kueue import cluster_queue, local_queue, sound, workload
 
@@ -27,9 +28,9 @@ def test_what_happened_to_a_workload_is_handed_on() -> None:
         local_queue="jobs",
         requeued_ms=30_000,
         back_off_until_ms=60_000,
-        preempting=True,
-        preempted_ms=29_000,
     )
+    memory = state.memories[WorkloadName("team/w")]
+    assert memory == KueueMemory(preempting=True, preempted_ms=29_000)
 
 
 def test_who_is_evicted_and_still_has_quota_is_leaving() -> None:

@@ -55,7 +55,16 @@ def facts(state: ClusterState) -> dict[str, object]:
 # The logs of changes are among it: undoing is a change as well.
 _LOGS = ("changes", "touched", "layout", "_layout", "moment")
 _FOUND_ANEW = ("_ways_up", "_ways_found", "_charges")
-_MACHINERY = ("_journal", "_handlers", "axes", "_tree", "books", *_LOGS, *_FOUND_ANEW)
+_MACHINERY = (
+    "_journal",
+    "_handlers",
+    "axes",
+    "_tree",
+    "books",
+    "_memory_books",
+    *_LOGS,
+    *_FOUND_ANEW,
+)
 
 
 def a_team() -> ClusterState:

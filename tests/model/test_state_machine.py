@@ -14,6 +14,7 @@ from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.events import (
     CatalogueChanged,
     Event,
+    MemoryChanged,
     NodeAdded,
     NodeChanged,
     NodeRemoved,
@@ -34,8 +35,17 @@ from fairlead.model.events import (
 )
 from fairlead.model.invariants import check_invariants
 from fairlead.model.journal import Mark
+from fairlead.model.memory import ElasticMemory, KueueMemory, Memory
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GpuShare, PodId, PodSet, PodSets, Workload
+from fairlead.model.workload import (
+    ElasticPods,
+    GpuShare,
+    KueueWorkload,
+    PodId,
+    PodSet,
+    PodSets,
+    Workload,
+)
 from tests.model.test_state import facts
 from tests.model.worlds import RESOURCES, node, queue
 
@@ -85,7 +95,24 @@ def workloads(draw: st.DrawFn, name: str) -> Workload:
         min_count=1,
         preemptible=draw(st.booleans()),
         active=draw(st.sampled_from([True, True, False])),
+        extension=draw(st.sampled_from([None, KueueWorkload(local_queue="q"), ElasticPods()])),
     )
+
+
+@st.composite
+def memories(draw: st.DrawFn, work: Workload) -> Memory | None:
+    """Return a memory that may be about *work*, or about one that was like it once."""
+    kind = draw(st.sampled_from([None, KueueMemory, ElasticMemory]))
+    if kind is KueueMemory:
+        return KueueMemory(
+            preempting=draw(st.booleans()), preempted_ms=draw(st.none() | st.integers(0, 3))
+        )
+    if kind is ElasticMemory:
+        own = work.pods()
+        pods = draw(st.lists(st.sampled_from(own), unique=True)) if own else []
+        nodes = {pod: draw(node_names) for pod in pods}
+        return ElasticMemory(nominated=nodes, nominated_ms=5 if nodes else None)
+    return None
 
 
 class ClusterHistory(RuleBasedStateMachine):
@@ -169,6 +196,10 @@ class ClusterHistory(RuleBasedStateMachine):
     @rule(work=submitted, data=st.data())
     def change(self, work: Workload, data: st.DataObject) -> None:
         self.apply(WorkloadChanged(data.draw(workloads(work.name))))
+
+    @rule(work=submitted, data=st.data())
+    def change_memory(self, work: Workload, data: st.DataObject) -> None:
+        self.apply(MemoryChanged(work.name, data.draw(memories(work))))
 
     @rule(usage=st.dictionaries(queue_names, st.tuples(*[amounts] * len(AXES))))
     def change_usage(self, usage: dict[str, tuple[int, ...]]) -> None:

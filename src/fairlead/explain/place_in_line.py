@@ -118,7 +118,7 @@ def _why(view: KueueJobView, first: Workload, uses: AdmissionUses | None) -> str
     *uses* are those of LocalQueues if they order its queue.
     """
     other, settings = view.workload, view.settings
-    if is_preempting(first) and not is_preempting(other):
+    if is_preempting(view.state, first.name) and not is_preempting(view.state, other.name):
         return "others give way to it already"
     if uses is not None and uses.rank(first.name) != uses.rank(other.name):
         used = f"{_use_text(uses, first)} against {_use_text(uses, other)}"

@@ -10,7 +10,7 @@ from typing import Final
 from fairlead.model.axes import WorkloadName
 from fairlead.model.elastic_memory import remember_nominations
 from fairlead.model.events import (
-    WorkloadChanged,
+    MemoryChanged,
     WorkloadLeaving,
     WorkloadStarted,
     WorkloadStopped,
@@ -34,12 +34,13 @@ def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None
     _carry_out(state, decision, now_ms)
     if type(decision) not in _REMEMBERED and decision.workload not in state.promised:
         return  # nothing is to be remembered, and nothing to be forgotten
-    workload = state.workloads[decision.workload]
-    changed = remember(workload, decision, state.workloads, now_ms) or remember_nominations(
-        workload, decision, now_ms
+    name = decision.workload
+    workload, before = state.workloads[name], state.memories.get(name)
+    after = remember(workload, before, decision, state.workloads, now_ms) or remember_nominations(
+        workload, before, decision, now_ms
     )
-    if changed is not None:
-        state.apply(WorkloadChanged(changed))
+    if after is not None:
+        state.apply(MemoryChanged(name, after))
 
 
 def forget_promises(state: ClusterState, changes: Iterable[Decision], now_ms: int) -> None:

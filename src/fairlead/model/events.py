@@ -7,6 +7,7 @@ import msgspec
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import DeviceShare
+from fairlead.model.memory import Memory
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.workload import PodId, Workload
@@ -33,10 +34,17 @@ class WorkloadChanged(msgspec.Struct, frozen=True, tag=True):
     """What is known of a workload changed: its queue, priority, pods, or whether it is active.
 
     Pods that it still has keep their places, whatever set they are in now; those that it has no
-    more are gone, with their places.
+    more are gone, with their places. What is remembered of the workload stays.
     """
 
     workload: Workload
+
+
+class MemoryChanged(msgspec.Struct, frozen=True, tag=True):
+    """What a rule set remembers of a workload is now this, and nothing else; None: nothing."""
+
+    workload: WorkloadName
+    memory: Memory | None
 
 
 class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -155,6 +163,7 @@ class CatalogueChanged(msgspec.Struct, frozen=True, tag=True):
 Event: TypeAlias = (
     WorkloadAdded
     | WorkloadChanged
+    | MemoryChanged
     | WorkloadStarted
     | WorkloadReserved
     | WorkloadLeaving

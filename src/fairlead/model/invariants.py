@@ -9,10 +9,11 @@ from math import floor
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
+from fairlead.model.memory import ElasticMemory, KueueMemory, Memory
 from fairlead.model.node_books import NodeUse
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, KueueWorkload, PodId, PodSet, Workload
 
 
 def check_invariants(state: ClusterState) -> None:
@@ -22,7 +23,7 @@ def check_invariants(state: ClusterState) -> None:
     _check_runs(state)
     _check_index(state)
     _check_repelling(state)
-    _check_promised(state)
+    _check_memories(state)
     for queue in state.queues:
         assert state.path(queue) == _upward(state, queue), f"the way up from {queue}"
         _check_queue(state, queue)
@@ -43,10 +44,23 @@ def _check_repelling(state: ClusterState) -> None:
     assert set(state.repelling) == repelling, "who keeps others away"
 
 
-def _check_promised(state: ClusterState) -> None:
-    """Whoever was promised a place is known by name."""
-    promised = {name for name, workload in state.workloads.items() if workload.is_promised()}
+def _check_memories(state: ClusterState) -> None:
+    """What is remembered is about workloads and pods that are there, and says something."""
+    for name, memory in state.memories.items():
+        assert memory != type(memory)(), f"an empty memory of {name}"
+        _check_memory(state.workloads[name], memory)
+    promised = {name for name, memory in state.memories.items() if memory.promises_place()}
     assert set(state.promised) == promised, "to whom a place was promised"
+
+
+def _check_memory(workload: Workload, memory: Memory) -> None:
+    kind = f"the kind of memory of {workload.name}"
+    match memory:
+        case KueueMemory():
+            assert isinstance(workload.extension, KueueWorkload), kind
+        case ElasticMemory(nominated=nominated):
+            assert isinstance(workload.extension, ElasticPods), kind
+            assert nominated.keys() <= set(workload.pods()), f"nominated pods of {workload.name}"
 
 
 def _check_nodes(state: ClusterState) -> None:

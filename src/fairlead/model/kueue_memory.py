@@ -1,34 +1,36 @@
-"""What Kueue's rules must know of earlier decisions: who preempts, and who gave way when.
-
-A plan looks at the state alone, so what it has to remember is put down with the workloads.
-"""
+"""What Kueue's rules must know of earlier decisions: who preempts, and who gave way when."""
 
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.memory import GaveWay, KueueMemory, Memory, Promise
 from fairlead.model.plan import Decision, Evict, Move, Reserve
-from fairlead.model.workload import GaveWay, KueueWorkload, Promise, Workload
+from fairlead.model.workload import KueueWorkload, Workload
 
 
 def remember(
-    workload: Workload, decision: Decision, known: Mapping[WorkloadName, Workload], now_ms: int
-) -> Workload | None:
-    """Return *workload* after a *decision* of *now_ms*; None if there is nothing to remember.
+    workload: Workload,
+    memory: Memory | None,
+    decision: Decision,
+    known: Mapping[WorkloadName, Workload],
+    now_ms: int,
+) -> KueueMemory | None:
+    """Return what is remembered after a *decision* of *now_ms* instead of *memory*; None: the same.
 
-    Of those to whom it gave way it remembers the ones that are still *known*.
+    Of those to whom *workload* gave way, the ones are remembered that are still *known*.
     """
-    before = workload.extension
-    if not isinstance(before, KueueWorkload) or isinstance(decision, Move):
+    if not isinstance(workload.extension, KueueWorkload) or isinstance(decision, Move):
         return None
+    before = memory if isinstance(memory, KueueMemory) else KueueMemory()
     if isinstance(decision, Evict):
         after = _after_loss(before, decision, known, now_ms)
     elif isinstance(decision, Reserve):
         after = replace(before, preempting=True, promise=_kept(before.promise, workload, decision))
     else:
         after = replace(before, preempting=False, promise=None)
-    return replace(workload, extension=after) if after != before else None
+    return after if after != before else None
 
 
 def gave_way_to(each: GaveWay, known: Mapping[WorkloadName, Workload]) -> Workload | None:
@@ -39,8 +41,8 @@ def gave_way_to(each: GaveWay, known: Mapping[WorkloadName, Workload]) -> Worklo
 
 
 def _after_loss(
-    before: KueueWorkload, decision: Evict, known: Mapping[WorkloadName, Workload], now_ms: int
-) -> KueueWorkload:
+    before: KueueMemory, decision: Evict, known: Mapping[WorkloadName, Workload], now_ms: int
+) -> KueueMemory:
     if decision.beneficiary is None:
         return before
     gave_way = {each for each in before.gave_way if gave_way_to(each, known)}

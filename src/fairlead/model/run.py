@@ -43,7 +43,3 @@ class Run(msgspec.Struct, kw_only=True):
         """Return when the first of the pods that run now started; None if none runs yet."""
         started = [at.started_ms for at in self.pods.values() if at.phase != "reserved"]
         return min(started, default=None)
-
-    def has_nodes(self) -> bool:
-        """Return whether some pod is on a node; quota alone is had on none."""
-        return any(at.node is not None for at in self.pods.values())

@@ -24,6 +24,7 @@ from fairlead.model.change_log import ChangeLog
 from fairlead.model.device_share import DeviceShare, counted_by_parts
 from fairlead.model.journal import Journal, Mark
 from fairlead.model.known_charges import KnownCharges
+from fairlead.model.memory_books import MemoryBooks
 from fairlead.model.node_books import NodeBooks, PodKey
 from fairlead.model.pod_sums import asked_for, cost, count_by_set
 from fairlead.model.queue_lists import QueueLists
@@ -48,12 +49,14 @@ class ClusterState:
         self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
         self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
-        self.promised: dict[WorkloadName, None] = {}  # to whom an earlier plan promised a place
         self.moment = 0  # grows with every change, and with every undoing of some
         self.touched = ChangeLog[WorkloadName](most=MOST_TOUCHED)
         self.layout = ChangeLog[str]()  # of what seldom changes: the queues, the catalogue
         self._charges = KnownCharges(self.resources, axes)
         self._journal = Journal()
+        self._memory_books = MemoryBooks(self._journal)
+        self.memories = self._memory_books.memories
+        self.promised = self._memory_books.promised
         self._queued = QueueLists(self._journal)
         self._waiting = QueueLists(self._journal)
         self._tree = QueueTree(self._journal, len(axes), self.layout)
@@ -65,6 +68,7 @@ class ClusterState:
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.WorkloadAdded: self._workload_added,
             ev.WorkloadChanged: self._workload_changed,
+            ev.MemoryChanged: self._memory_changed,
             ev.WorkloadStarted: partial(self._place, "running"),
             ev.WorkloadReserved: partial(self._place, "reserved"),
             ev.WorkloadLeaving: self._workload_leaving,
@@ -159,11 +163,6 @@ class ClusterState:
         old = self._known(new.name)
         self._check_shape(new)
         run = self.runs.get(new.name)
-        if new.asks_as(old) and not (run and run.has_nodes()) and not self.books.has_departures():
-            self._journal.put(self.workloads, new.name, new)  # and nothing adds up otherwise
-            self._note_promised(new)
-            self._journal.touch(self.touched, new.name)
-            return
         self._tree.add_sums(old.queue, self._sums_of(old).negative())
         self._dequeue(old)
         for pod in old.pods() if self.books.has_departures() else ():
@@ -173,6 +172,11 @@ class ClusterState:
             self._carry_over(old, new, run)
         self._enqueue(new)
         self._tree.add_sums(new.queue, self._sums_of(new))
+        self._memory_books.workload_changed(new)
+
+    def _memory_changed(self, event: ev.MemoryChanged) -> None:
+        self._memory_books.change(self._known(event.workload), event.memory)
+        self._journal.touch(self.touched, event.workload)
 
     def _place(self, phase: Phase, event: ev.WorkloadStarted | ev.WorkloadReserved) -> None:
         workload = self._known(event.workload)
@@ -263,6 +267,7 @@ class ClusterState:
             running = count_by_set(workload, placed)
             waited = [n - s.count for s, n in zip(workload.pod_sets, running, strict=True)]
             self._add_pending(workload, waited)
+        self._memory_books.forget(workload.name)
         self._dequeue(workload)
 
     def _queue_changed(self, event: ev.QueueChanged) -> None:
@@ -332,7 +337,6 @@ class ClusterState:
             if each.constraints.pod_anti_affinity:
                 self._journal.put(self.repelling, workload.name, None)
                 break
-        self._note_promised(workload)
         self._queued.put(workload.queue, workload.name)
         self._journal.touch(self.touched, workload.name)
         if self._has_waiting_pod(workload):
@@ -342,17 +346,10 @@ class ClusterState:
         self._queued.drop(workload.queue, workload.name)
         if self._waiting.has(workload.queue, workload.name):
             self._waiting.drop(workload.queue, workload.name)
-        for index in (self.repelling, self.promised):
-            if workload.name in index:
-                self._journal.drop(index, workload.name)
+        if workload.name in self.repelling:
+            self._journal.drop(self.repelling, workload.name)
         self._journal.drop(self.workloads, workload.name)
         self._journal.touch(self.touched, workload.name)
-
-    def _note_promised(self, workload: Workload) -> None:
-        if workload.is_promised():
-            self._journal.put(self.promised, workload.name, None)
-        elif workload.name in self.promised:
-            self._journal.drop(self.promised, workload.name)
 
     def _note_waiting(self, workload: Workload) -> None:
         """List the workload among those that wait for as long as some pod has no place."""

@@ -139,47 +139,24 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     preemption_delay_ms: int = 0
 
 
-class GaveWay(msgspec.Struct, frozen=True, order=True):
-    """For whom a workload lost its quota, and by which rule; it may have been a while ago."""
-
-    beneficiary: WorkloadName
-    code: str  # that of the reason
-    by_own_quota: bool = False  # it was taken back: the quota is the beneficiary's queue's own
-    created_ms: int | None = None  # of the beneficiary, since another may come to have its name
-
-
-class Promise(msgspec.Struct, frozen=True, kw_only=True):
-    """What a workload gets as soon as those have left who give way to it."""
-
-    flavors: tuple[dict[str, str], ...]  # per pod set, from resource to flavor
-    counts: tuple[int, ...]  # how many pods of each set
-    waits_for: tuple[WorkloadName, ...]
-
-
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):
     """What only a Kueue Workload has."""
 
     local_queue: str
     requeued_ms: int | None = None  # orders it instead of its creation
     back_off_until_ms: int | None = None  # not to be queued before
-    preempting: bool = False  # others give way to it, so it stays the first of its queue
-    promise: Promise | None = None  # of one that is preempting; None: not known
-    gave_way: tuple[GaveWay, ...] = ()  # to workloads that are still there, by name
-    preempted_ms: int | None = None  # when it last gave way; it may have had quota again since
     max_execution_s: int | None = None
 
 
 class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"):
     """What only pods under an ElasticQuota have, or pods without quota beside them.
 
-    A *nominated* pod waits for others to leave its node. The capacity-scheduling plugin adds up
-    requests otherwise than a node is charged; ``plugin_requests`` has that for a pod of each set,
-    by name, where a name with 0 matters too. Empty: the same as the requests.
+    The capacity-scheduling plugin adds up requests otherwise than a node is charged;
+    ``plugin_requests`` has that for a pod of each set, by name, where a name with 0 matters too.
+    Empty: the same as the requests.
     """
 
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
-    nominated: dict[PodId, str] = {}  # to the node of each that has one
-    nominated_ms: int | None = None  # since when; None: not known
     min_resources: Amounts | None = None
     schedule_timeout_s: int | None = None
     plugin_requests: tuple[dict[str, int], ...] = ()
@@ -203,32 +180,6 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     created_ms: int = 0
     extension: WorkloadExtension | None = None
 
-    def is_promised(self) -> bool:
-        """Return whether an earlier plan promised a place to it, which counts in the next one."""
-        match self.extension:
-            case KueueWorkload(preempting=preempting, promise=promise):
-                return preempting or promise is not None
-            case ElasticPods(nominated=nominated, nominated_ms=since_ms):
-                return bool(nominated) or since_ms is not None
-            case _:
-                return False
-
-    def asks_as(self, other: "Workload") -> bool:
-        """Return whether it differs from *other* in nothing but what its rule set remembers.
-
-        May deny it where pod sets are equal and not the same. Cost: O(1).
-        """
-        return (
-            self.pod_sets is other.pod_sets
-            and self.queue == other.queue
-            and self.namespace == other.namespace
-            and self.min_count == other.min_count
-            and self.priority == other.priority
-            and self.preemptible == other.preemptible
-            and self.active == other.active
-            and self.created_ms == other.created_ms
-        )
-
     def pod_count(self) -> int:
         """Return how many pods there are."""
         sets = self.pod_sets
@@ -237,6 +188,10 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     def pods(self) -> tuple[PodId, ...]:
         """Return every pod, by set and by its order there."""
         return self.pod_sets.ids
+
+    def has_pod(self, pod: PodId) -> bool:
+        """Return whether *pod* is one of them."""
+        return pod in self.pod_sets.set_index
 
     def pod_name(self, pod: PodId) -> str:
         """Return the name of *pod*."""

@@ -16,6 +16,7 @@ from fairlead.model.axes import Amounts, Axis, QueueName, QuotaAxes, WorkloadNam
 from fairlead.model.catalogue import Catalogue, DisruptionBudget
 from fairlead.model.events import (
     CatalogueChanged,
+    MemoryChanged,
     NodeAdded,
     NodeChanged,
     Placement,
@@ -27,6 +28,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.invariants import check_invariants
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.node import Node
 from fairlead.model.plan import (
     Comparison,
@@ -87,6 +89,7 @@ def add(state: ClusterState, row: dict[str, str]) -> None:
     """Let one more pod or gang be there, as a row of the table says."""
     workload = _workload(row)
     state.apply(WorkloadAdded(workload))
+    state.apply(MemoryChanged(workload.name, _memory(row, workload)))
     texts = _each(row, "on", workload)
     placed = [(pod, text.rstrip("!")) for pod, text in texts.items() if text != "-"]
     if placed:
@@ -165,19 +168,20 @@ def _workload(row: dict[str, str]) -> Workload:
         priority=_number(row, "priority", 0),
         created_ms=_number(row, "created", 0),
     )
-    nominated = {
-        pod: node for pod, node in _each(row, "nominated", workload).items() if node != "-"
-    }
     least, timeout = row.get("least", "-"), row.get("timeout", "-")
     never = row.get("policy", "-") == "Never"
     own = ElasticPods(
         preemption_policy="Never" if never else "PreemptLowerPriority",
-        nominated=nominated,
-        nominated_ms=_number(row, "nominatedAt", NOW_MS) if nominated else None,
         min_resources=None if least == "-" else _amounts(least),
         schedule_timeout_s=None if timeout == "-" else int(timeout),
     )
     return replace(workload, extension=own)
+
+
+def _memory(row: dict[str, str], workload: Workload) -> ElasticMemory:
+    nodes = {pod: node for pod, node in _each(row, "nominated", workload).items() if node != "-"}
+    since_ms = _number(row, "nominatedAt", NOW_MS) if nodes else None
+    return ElasticMemory(nominated=nodes, nominated_ms=since_ms)
 
 
 def _pod_set(row: dict[str, str], text: str, at: int) -> PodSet:
@@ -305,9 +309,9 @@ def used(state: ClusterState) -> dict[str, int]:
 
 def nominated(state: ClusterState, name: str) -> list[str]:
     """Return the nodes for which pods of a workload wait."""
-    own = state.workloads[WorkloadName(name)].extension
-    assert isinstance(own, ElasticPods)
-    return list(own.nominated.values())
+    memory = state.memories.get(WorkloadName(name), ElasticMemory())
+    assert isinstance(memory, ElasticMemory)
+    return list(memory.nominated.values())
 
 
 def apply_plan(state: ClusterState, planned: Plan) -> None:

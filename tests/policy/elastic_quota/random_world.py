@@ -15,6 +15,7 @@ from fairlead.model.catalogue import Catalogue, DisruptionBudget
 from fairlead.model.events import (
     CatalogueChanged,
     Event,
+    MemoryChanged,
     NodeAdded,
     Placement,
     QueueChanged,
@@ -22,6 +23,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStarted,
 )
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.node import Node
 from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Taint
@@ -247,14 +249,13 @@ def _lives(draw: st.DrawFn, workload: Workload, free: dict[str, list[int]]) -> l
         elif all(map(int.__le__, requests, free[node])) and (hopes == "run" or draw(st.booleans())):
             free[node][:] = map(int.__sub__, free[node], requests)
             places.append(Placement(pod, node))
-    own = workload.extension
-    if nominated and isinstance(own, ElasticPods):
+    events: list[Event] = [WorkloadAdded(workload)]
+    if nominated:
         since_ms = draw(st.sampled_from([None, NOW_MS - 1000, NOW_MS - 3000]))
         if draw(st.sampled_from([False] * 5 + [True])):
             nominated[workload.pods()[0]] = NOWHERE
-        own = replace(own, nominated=nominated, nominated_ms=since_ms)
-        workload = replace(workload, extension=own)
-    events: list[Event] = [WorkloadAdded(workload)]
+        memory = ElasticMemory(nominated=nominated, nominated_ms=since_ms)
+        events.append(MemoryChanged(workload.name, memory))
     if places:
         at_ms = draw(st.sampled_from([0, 0, 1000, 5000]))
         start = WorkloadStarted(workload=workload.name, placements=tuple(places), at_ms=at_ms)

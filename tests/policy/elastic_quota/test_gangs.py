@@ -4,8 +4,9 @@ import pytest
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadStopped
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.plan import Evict, Plan
-from fairlead.model.workload import ElasticPods, numbered_pod
+from fairlead.model.workload import numbered_pod
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
@@ -205,9 +206,9 @@ def timed_out(now_ms: int) -> tuple[Plan, list[str], Plan]:
     )
     first = plan(state, now_ms=now_ms)
     apply_plan(state, first)
-    own = state.workloads[WorkloadName("g")].extension
-    assert isinstance(own, ElasticPods)
-    assert (own.nominated_ms is None) == (not own.nominated)
+    memory = state.memories.get(WorkloadName("g"), ElasticMemory())
+    assert isinstance(memory, ElasticMemory)
+    assert (memory.nominated_ms is None) == (not memory.nominated)
     return first, nominated(state, "g"), plan(state, now_ms=now_ms + 1000)
 
 

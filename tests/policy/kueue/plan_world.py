@@ -16,6 +16,7 @@ from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue, LocalQueue
 from fairlead.model.events import (
     CatalogueChanged,
+    MemoryChanged,
     Placement,
     QueueChanged,
     WorkloadAdded,
@@ -24,6 +25,7 @@ from fairlead.model.events import (
     WorkloadStarted,
 )
 from fairlead.model.invariants import check_invariants
+from fairlead.model.memory import KueueMemory
 from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.queue import (
     BorrowWithinCohort,
@@ -97,6 +99,7 @@ def add(state: ClusterState, row: dict[str, str], groups: str = ONE_AXIS) -> Non
     """Let one more workload wait or, with ``running``, have quota since then."""
     workload = _workload(row)
     state.apply(WorkloadAdded(workload))
+    state.apply(MemoryChanged(workload.name, _memory(row)))
     since = row.get("running", "-")
     if since != "-":
         places = tuple(Placement(pod, None) for pod in workload.pods())
@@ -268,9 +271,15 @@ def _workload(row: dict[str, str]) -> Workload:
             local_queue=row["queue"],
             requeued_ms=moment("requeued"),
             back_off_until_ms=moment("backOff"),
-            preempted_ms=moment("preempted"),
-            preempting=row.get("preempting", "-") == "yes",
         ),
+    )
+
+
+def _memory(row: dict[str, str]) -> KueueMemory:
+    text = row.get("preempted", "-")
+    return KueueMemory(
+        preempting=row.get("preempting", "-") == "yes",
+        preempted_ms=None if text == "-" else int(text),
     )
 
 
@@ -305,11 +314,24 @@ def with_workload(state: ClusterState, name: str, **changes: Any) -> None:
     state.apply(WorkloadChanged(replace(state.workloads[WorkloadName(name)], **changes)))
 
 
-def with_memory(state: ClusterState, name: str, **changes: Any) -> None:
+def with_extension(state: ClusterState, name: str, **changes: Any) -> None:
     """Change fields of what only a workload of Kueue has."""
     known = state.workloads[WorkloadName(name)].extension
     assert isinstance(known, KueueWorkload)
     with_workload(state, name, extension=replace(known, **changes))
+
+
+def memory_of(state: ClusterState, name: str) -> KueueMemory:
+    """Return what is remembered of a workload."""
+    found = state.memories.get(WorkloadName(name), KueueMemory())
+    assert isinstance(found, KueueMemory)
+    return found
+
+
+def with_memory(state: ClusterState, name: str, **changes: Any) -> None:
+    """Change fields of what is remembered of a workload."""
+    changed = replace(memory_of(state, name), **changes)
+    state.apply(MemoryChanged(WorkloadName(name), changed))
 
 
 def with_constraints(state: ClusterState, name: str, *constraints: PodConstraints) -> None:

@@ -25,7 +25,7 @@ from fairlead.policy.kueue.followed_state import may_be_followed
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominator
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster
+from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster, with_memory
 from tests.policy.kueue.random_plan_world import Row
 
 STEPS = 20
@@ -158,10 +158,7 @@ class SlowHistory(LargerHistory):
         """Let something happen, or let a workload say that others leave for it."""
         waiting = sorted(self.state.workloads.keys() - self.state.runs.keys())
         if waiting and self.chance.random() < 0.1:
-            workload = self.state.workloads[self.chance.choice(waiting)]
-            assert isinstance(workload.extension, KueueWorkload)
-            extension = replace(workload.extension, preempting=True, promise=None)
-            self.state.apply(WorkloadChanged(replace(workload, extension=extension)))
+            with_memory(self.state, self.chance.choice(waiting), preempting=True, promise=None)
         super().step()
 
     def _let_leave(self, name: WorkloadName) -> None:

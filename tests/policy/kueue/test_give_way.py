@@ -1,16 +1,23 @@
 """Who gave way to whom: what is remembered, and whom that keeps from being asked."""
 
-import msgspec
 import pytest
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import WorkloadChanged
+from fairlead.model.memory import GaveWay
 from fairlead.model.plan import FailedClaim, Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GaveWay, KueueWorkload
 from fairlead.policy.kueue.give_way import GiveWayOrder, Right, right_of
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from tests.policy.kueue.plan_world import cluster, cycles, finish, held, plan, told
+from tests.policy.kueue.plan_world import (
+    cluster,
+    cycles,
+    finish,
+    held,
+    memory_of,
+    plan,
+    told,
+    with_memory,
+)
 from tests.text_table import rows
 
 NO_LOOPS = KueueSettings(fair_sharing=True, options=KueueOptions(no_preemption_loops=True))
@@ -22,7 +29,7 @@ WHILE_BORROWING = "InCohortReclaimWhileBorrowing"
 
 def order(table: str) -> GiveWayOrder:
     """Return the order after each line: who lost, to whom, by which right."""
-    found = GiveWayOrder({})
+    found = GiveWayOrder({}, {})
     for row in rows(f"loser winner right\n{table.strip()}"):
         given = _given(row)
         found.record(WorkloadName(row["loser"]), given.beneficiary, right_of(given))
@@ -108,12 +115,8 @@ c1   c     4    3       -
 def gave_way(state: ClusterState, table: str) -> None:
     """Let workloads remember, line by line: who lost, to whom, by which right."""
     for row in rows(f"loser winner right\n{table.strip()}"):
-        workload = state.workloads[WorkloadName(row["loser"])]
-        extension = workload.extension
-        assert isinstance(extension, KueueWorkload)
-        memory = (*extension.gave_way, _given(row))
-        extension = msgspec.structs.replace(extension, gave_way=tuple(sorted(memory)))
-        state.apply(WorkloadChanged(msgspec.structs.replace(workload, extension=extension)))
+        known = (*memory_of(state, row["loser"]).gave_way, _given(row))
+        with_memory(state, row["loser"], gave_way=tuple(sorted(known)))
 
 
 def claims(planned: Plan, name: str) -> list[tuple[str, str]]:
@@ -176,9 +179,9 @@ def test_who_is_evicted_again_remembers_only_those_who_are_still_there() -> None
     gave_way(state, f"b2 c1 {FAIR_SHARING}")
     finish(state, "c1")
     list(cycles(state, NO_LOOPS))
-    extension = state.workloads[WorkloadName("b2")].extension
-    assert isinstance(extension, KueueWorkload)
-    assert extension.gave_way == (GaveWay(WorkloadName("a1"), FAIR_SHARING, created_ms=2),)
+    assert memory_of(state, "b2").gave_way == (
+        GaveWay(WorkloadName("a1"), FAIR_SHARING, created_ms=2),
+    )
 
 
 OWNERS = """

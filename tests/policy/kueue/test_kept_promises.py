@@ -8,7 +8,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueChanged, WorkloadStopped
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodSets
+from fairlead.model.workload import PodSets
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import (
     CLASSICAL,
@@ -19,6 +19,7 @@ from tests.policy.kueue.plan_world import (
     cluster,
     granted,
     held,
+    memory_of,
     plan,
     told,
     with_catalogue,
@@ -49,8 +50,7 @@ def set_quota(state: ClusterState, name: str, amount: int) -> None:
 
 
 def is_preempting(state: ClusterState, name: str) -> bool:
-    extension = state.workloads[WorkloadName(name)].extension
-    return isinstance(extension, KueueWorkload) and extension.preempting
+    return memory_of(state, name).preempting
 
 
 # The side LEFT and the queue r own 2 each; what m has is all borrowed, first inside LEFT.

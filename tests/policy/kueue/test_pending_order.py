@@ -1,5 +1,6 @@
 """Who comes first among the workloads that wait in a ClusterQueue."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from itertools import pairwise
 
@@ -8,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
-from fairlead.model.events import Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.events import (
+    MemoryChanged,
+    Placement,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadStarted,
+)
+from fairlead.model.memory import KueueMemory
 from fairlead.model.queue import ClusterQueue, Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
@@ -82,7 +90,9 @@ ORDERS = {
 
 @pytest.mark.parametrize(("table", "settings", "order"), ORDERS.values(), ids=ORDERS)
 def test_they_stand_in_the_order_of_kueue(table: str, settings: KueueSettings, order: str) -> None:
-    state = _state([_read(row) for row in rows(table)])
+    listed = rows(table)
+    preempting = [row["name"] for row in listed if row["preempting"] == "yes"]
+    state = _state([_read(row) for row in listed], preempting)
     assert pending_order(state, QUEUE, settings) == order.split()
 
 
@@ -112,22 +122,23 @@ def test_nobody_in_line_has_a_reason_to_stand_before_the_one_ahead(
     drawn: list[tuple[bool, int, int, int | None]], settings: KueueSettings
 ) -> None:
     workloads = [
-        _workload(f"ns/{at}", priority, created, requeued, preempting=preempting)
-        for at, (preempting, priority, created, requeued) in enumerate(drawn)
+        _workload(f"ns/{at}", priority, created, requeued)
+        for at, (_, priority, created, requeued) in enumerate(drawn)
     ]
-    state = _state(workloads)
+    preempting = {f"ns/{at}" for at, (is_preempting, *_) in enumerate(drawn) if is_preempting}
+    state = _state(workloads, preempting)
     order = [state.workloads[name] for name in pending_order(state, QUEUE, settings)]
     assert sorted(each.name for each in order) == sorted(each.name for each in workloads)
     for ahead, behind in pairwise(order):
-        assert _stands_before(ahead, behind, settings)
+        assert _stands_before(ahead, behind, settings, preempting)
 
 
-def _stands_before(one: Workload, other: Workload, settings: KueueSettings) -> bool:
+def _stands_before(
+    one: Workload, other: Workload, settings: KueueSettings, preempting: set[str]
+) -> bool:
     """The rule once more, question by question."""
-    assert isinstance(one.extension, KueueWorkload)
-    assert isinstance(other.extension, KueueWorkload)
-    if one.extension.preempting != other.extension.preempting:
-        return one.extension.preempting
+    if (one.name in preempting) != (other.name in preempting):
+        return one.name in preempting
     if one.priority != other.priority:
         return one.priority > other.priority
     if queued_ms(one, settings) != queued_ms(other, settings):
@@ -141,7 +152,6 @@ def _read(row: dict[str, str]) -> Workload:
         int(row["priority"]),
         int(row["created"]),
         number(row["requeued"]),
-        preempting=row["preempting"] == "yes",
     )
 
 
@@ -151,7 +161,6 @@ def _workload(
     created_ms: int = 0,
     requeued_ms: int | None = None,
     *,
-    preempting: bool = False,
     queue: str = QUEUE,
 ) -> Workload:
     return Workload(
@@ -161,11 +170,11 @@ def _workload(
         min_count=1,
         priority=priority,
         created_ms=created_ms,
-        extension=KueueWorkload(local_queue="jobs", requeued_ms=requeued_ms, preempting=preempting),
+        extension=KueueWorkload(local_queue="jobs", requeued_ms=requeued_ms),
     )
 
 
-def _state(workloads: list[Workload]) -> ClusterState:
+def _state(workloads: list[Workload], preempting: Iterable[str] = ()) -> ClusterState:
     state = ClusterState(("cpu",), QuotaAxes([Axis("cpu", "any")]))
     for name in (QUEUE, QueueName("other")):
         state.apply(
@@ -183,4 +192,6 @@ def _state(workloads: list[Workload]) -> ClusterState:
         )
     for workload in workloads:
         state.apply(WorkloadAdded(workload=workload))
+    for each in preempting:
+        state.apply(MemoryChanged(WorkloadName(each), KueueMemory(preempting=True)))
     return state

@@ -26,8 +26,8 @@ from tests.policy.kueue.plan_world import (
     told,
     with_catalogue,
     with_constraints,
+    with_extension,
     with_local_queue,
-    with_memory,
     with_rules,
     with_workload,
 )
@@ -142,7 +142,7 @@ def test_only_those_of_the_drained_local_queue_leave() -> None:
     known = state.catalogue.local_queues
     second = replace(known[f"{NAMESPACE}/q"], name="second", drained=True)
     with_catalogue(state, local_queues={**known, f"{NAMESPACE}/second": second})
-    with_memory(state, "waiting", local_queue="second")
+    with_extension(state, "waiting", local_queue="second")
     assert told(plan(state)) == ["wait waiting: Suspended"]
 
 
@@ -203,7 +203,7 @@ def test_a_local_queue_that_is_missing_is_named() -> None:
 
 def test_who_names_no_local_queue_is_told_so() -> None:
     state = half_full()
-    with_memory(state, "waiting", local_queue="")
+    with_extension(state, "waiting", local_queue="")
     assert refusal(state) == ["Misconfigured None", "it names no LocalQueue"]
 
 
@@ -233,7 +233,7 @@ def test_a_flavor_that_is_missing_is_named() -> None:
 def test_a_back_off_is_told_with_the_rest_of_the_time_and_ends_on_time() -> None:
     """Until 12,500; at 10,000 there are 2,500 ms left, and at 12,500 none."""
     state = half_full()
-    with_memory(state, "waiting", back_off_until_ms=NOW_MS + 2_500)
+    with_extension(state, "waiting", back_off_until_ms=NOW_MS + 2_500)
     planned = plan(state)
     assert told(planned) == ["wait waiting: BackOff"]
     assert decided(planned, "waiting").reason.remaining_ms == 2_500

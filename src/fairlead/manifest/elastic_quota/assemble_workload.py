@@ -20,7 +20,8 @@ from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
-from fairlead.model.events import Event, WorkloadAdded
+from fairlead.model.events import Event, MemoryChanged, WorkloadAdded
+from fairlead.model.memory import ElasticMemory, is_empty
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload
 
 
@@ -45,6 +46,9 @@ class ElasticWorkload:
         """Yield what happened to the workload so far."""
         workload = self.workload()
         yield WorkloadAdded(workload)
+        memory = self._memory()
+        if not is_empty(memory):
+            yield MemoryChanged(workload.name, memory)
         yield from run_events(workload.name, self._sets, own_start_ms)
 
     def workload(self) -> Workload:
@@ -80,15 +84,8 @@ class ElasticWorkload:
     def _extension(self) -> ElasticPods:
         group = self._gang.group
         least = group.min_resources if group else None
-        nominated = {
-            pod: own.nominated_node
-            for pod, own in pods_by_id(self._sets)
-            if own.nominated_node is not None and not is_placed(own)
-        }
         return ElasticPods(
             preemption_policy=_preemption_policy(self._importance),
-            nominated=nominated,
-            nominated_ms=group.schedule_started_ms if group and nominated else None,
             min_resources=None if least is None else amounts_on(self._resources, least),
             schedule_timeout_s=group.schedule_timeout_s if group else None,
             plugin_requests=plugin_charges([pods[0] for pods in self._sets]),
@@ -98,6 +95,17 @@ class ElasticWorkload:
                 if is_placed(own) and own.phase != "Running"
             ),
         )
+
+    def _memory(self) -> ElasticMemory:
+        """Return what the pods and their group record of earlier decisions."""
+        group = self._gang.group
+        nominated = {
+            pod: own.nominated_node
+            for pod, own in pods_by_id(self._sets)
+            if own.nominated_node is not None and not is_placed(own)
+        }
+        since_ms = group.schedule_started_ms if group and nominated else None
+        return ElasticMemory(nominated=nominated, nominated_ms=since_ms)
 
 
 def _likeness(pod: PodObject) -> object:

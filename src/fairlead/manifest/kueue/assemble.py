@@ -19,13 +19,21 @@ from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
 from fairlead.manifest.kueue.assemble_references import warn_of_missing
 from fairlead.manifest.kueue.assemble_without_effect import warn_of_no_effect
 from fairlead.manifest.kueue.assemble_workloads import (
+    memory_of,
     model_workload,
     refuse_too_many_pods,
     started,
 )
 from fairlead.manifest.objects import PodObject
 from fairlead.model.catalogue import Catalogue
-from fairlead.model.events import CatalogueChanged, NodeAdded, QueueChanged, WorkloadAdded
+from fairlead.model.events import (
+    CatalogueChanged,
+    MemoryChanged,
+    NodeAdded,
+    QueueChanged,
+    WorkloadAdded,
+)
+from fairlead.model.memory import is_empty
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 
@@ -70,7 +78,11 @@ def _state(found: KueueObjects) -> ClusterState:
     for node in _nodes(found, foreign, resources):
         state.apply(NodeAdded(node))
     for workload in found.workloads.values():
-        state.apply(WorkloadAdded(model_workload(workload, found, resources)))
+        added = model_workload(workload, found, resources)
+        state.apply(WorkloadAdded(added))
+        memory = memory_of(workload)
+        if not is_empty(memory):
+            state.apply(MemoryChanged(added.name, memory))
         for event in started(workload):
             state.apply(event)
     return state

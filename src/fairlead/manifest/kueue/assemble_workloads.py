@@ -16,6 +16,7 @@ from fairlead.manifest.kueue.assemble_references import priority_of
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
+from fairlead.model.memory import KueueMemory
 from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
 
 MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000
@@ -72,8 +73,6 @@ def model_workload(
             local_queue=found.local_queue,
             requeued_ms=found.requeued_ms,
             back_off_until_ms=found.back_off_until_ms,
-            preempting=found.preempting,
-            preempted_ms=found.preempted_ms,
             max_execution_s=found.max_execution_s,
         ),
     )
@@ -88,6 +87,11 @@ def _pod_set(found: KueuePodSet, resources: tuple[str, ...]) -> PodSet:
         labels=tuple(sorted(found.labels.items())),
         constraints=found.constraints,
     )
+
+
+def memory_of(found: KueueWorkloadObject) -> KueueMemory:
+    """Return what the conditions of the object record of earlier decisions."""
+    return KueueMemory(preempting=found.preempting, preempted_ms=found.preempted_ms)
 
 
 def started(found: KueueWorkloadObject) -> Iterator[WorkloadStarted | WorkloadLeaving]:

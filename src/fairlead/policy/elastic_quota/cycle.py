@@ -9,6 +9,7 @@ from typing import Final
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.asker import turn_of
@@ -143,10 +144,13 @@ class Cycle:
             return False
         if own.schedule_timeout_s == 0:
             return True
-        if not own.nominated or own.nominated_ms is None:
+        memory = self._desk.state.memories.get(workload.name)
+        if not isinstance(memory, ElasticMemory) or not memory.nominated:
+            return False  # it begins to wait now
+        if memory.nominated_ms is None:
             return False
         self._desk.looked_at_the_clock = True
-        return self._desk.now_ms >= own.nominated_ms + own.schedule_timeout_s * 1000
+        return self._desk.now_ms >= memory.nominated_ms + own.schedule_timeout_s * 1000
 
 
 def why_not_to_be_tried(

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.journal import Mark
+from fairlead.model.memory import ElasticMemory
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, Workload
+from fairlead.model.workload import PodId, Workload
 from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.policy.elastic_quota.admission import Admission
 from fairlead.policy.elastic_quota.asker import Asker, asker_of
@@ -88,10 +89,10 @@ class Desk:
         return asker_of(self.state, self.charges, workload, pod)
 
     def nominate_all(self, workload: Workload) -> None:
-        """Take in to which nodes pods of *workload* are nominated, as it says."""
-        own = workload.extension
-        if isinstance(own, ElasticPods):
-            for pod, node in own.nominated.items():
+        """Take in to which nodes pods of *workload* were nominated by earlier plans."""
+        memory = self.state.memories.get(workload.name)
+        if isinstance(memory, ElasticMemory):
+            for pod, node in memory.nominated.items():
                 self.nominations.begin(self.asker(workload, pod), node)
 
     def is_hopeless(self, asker: Asker, name: str) -> bool:

@@ -113,7 +113,7 @@ class FollowedState:
         queue = workload.queue if workload.queue in state.queues else None
         if why_not_to_be_tried(workload, ready, queue) is not None:
             return
-        if workload.is_promised():
+        if workload.name in state.promised:
             self._line.put(workload, None)
             return
         wants = wants_of(state, self._knowledge.charges, workload, ready)

@@ -3,8 +3,8 @@
 from typing import Final, NamedTuple
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.memory import GaveWay, KueueMemory
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import GaveWay, KueueWorkload
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.give_way import GiveWayOrder, Right, right_of
 from fairlead.policy.kueue.holder import Restraint
@@ -29,10 +29,11 @@ class ClaimRestraints:
         """Take in who gave way to whom, if that is to count; *now_ms* may be set later."""
         self.now_ms = now_ms
         self.looked_at_the_clock = False  # somebody may ask others later, with nothing else changed
-        self._workloads = state.workloads
+        self._memories = state.memories
         self._delay_ms = settings.options.preemption_delay_ms
         self._cooldown_ms = settings.cooldown_ms
-        self._order = GiveWayOrder(state.workloads if settings.options.ends_loops else {})
+        memories = state.memories if settings.options.ends_loops else {}
+        self._order = GiveWayOrder(memories, state.workloads)
         self._counts_order = settings.options.ends_loops
 
     def of(self, waiting: Waiting) -> Restraint:
@@ -60,8 +61,8 @@ class ClaimRestraints:
         return HeldBack(from_ms, code)
 
     def _preempted_ms(self, waiting: Waiting) -> int | None:
-        extension = self._workloads[waiting.name].extension
-        return extension.preempted_ms if isinstance(extension, KueueWorkload) else None
+        memory = self._memories.get(waiting.name)
+        return memory.preempted_ms if isinstance(memory, KueueMemory) else None
 
     def record(self, beneficiary: WorkloadName, target: Target) -> None:
         """Note that *target* has to give way."""

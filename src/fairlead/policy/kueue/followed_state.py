@@ -14,7 +14,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, Workload
+from fairlead.model.workload import Workload
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
 from fairlead.policy.kueue.door import Door, is_active
@@ -25,7 +25,7 @@ from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.snapshots import empty_snapshot, holder_of, rules_of, trees_of
 from fairlead.policy.kueue.tree_decisions import TreeDecisions
 from fairlead.policy.kueue.tree_view import InLine, Known, TreeView
-from fairlead.policy.kueue.workload_facts import is_preempting
+from fairlead.policy.kueue.workload_facts import is_preempting, promise_to
 
 
 def may_be_followed(state: ClusterState, settings: KueueSettings) -> bool:
@@ -164,9 +164,7 @@ class FollowedState:
         if held_back is not None:
             self._hold_back(name, held_back.until_ms)
             waiting = replace(waiting, restraint=NOT_YET_SHARING)
-        extension = workload.extension
-        promise = extension.promise if isinstance(extension, KueueWorkload) else None
-        return InLine(waiting, is_preempting(workload), promise)
+        return InLine(waiting, is_preempting(self._state, name), promise_to(self._state, name))
 
     def _hold_back(self, name: WorkloadName, until_ms: int) -> None:
         self._held_back.add(name)

@@ -16,7 +16,8 @@ from enum import IntEnum
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.kueue_memory import gave_way_to
-from fairlead.model.workload import GaveWay, KueueWorkload, Workload
+from fairlead.model.memory import GaveWay, KueueMemory, Memory
+from fairlead.model.workload import Workload
 
 
 class Right(IntEnum):
@@ -37,17 +38,19 @@ def right_of(given: GaveWay) -> Right:
 class GiveWayOrder:
     """The order among the workloads of one state, kept up while a plan is made."""
 
-    def __init__(self, workloads: Mapping[WorkloadName, Workload]) -> None:
-        """Take in what the workloads remember of those that are still there.
+    def __init__(
+        self, memories: Mapping[WorkloadName, Memory], known: Mapping[WorkloadName, Workload]
+    ) -> None:
+        """Take in what *memories* say of beneficiaries that are still *known*.
 
-        Cost: a look at each.
+        Cost: a look at each memory.
         """
         self._above: dict[WorkloadName, dict[WorkloadName, Right]] = {}
-        for workload in workloads.values():
-            if isinstance(workload.extension, KueueWorkload):
-                for each in workload.extension.gave_way:
-                    if gave_way_to(each, workloads) is not None:
-                        self.record(workload.name, each.beneficiary, right_of(each))
+        for name, memory in memories.items():
+            if isinstance(memory, KueueMemory):
+                for each in memory.gave_way:
+                    if gave_way_to(each, known) is not None:
+                        self.record(name, each.beneficiary, right_of(each))
 
     def record(self, loser: WorkloadName, beneficiary: WorkloadName, right: Right) -> None:
         """Note that *loser* gave way; of several rights the strongest one counts."""

@@ -8,7 +8,7 @@ quota. The tree as it is says only who need not wait.
 
 from typing import Final
 
-from fairlead.model.workload import Promise
+from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Mode, Waiting
 from fairlead.policy.kueue.holder import Holder

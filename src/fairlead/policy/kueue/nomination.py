@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fairlead.model.axes import QuotaAxes
-from fairlead.model.workload import Promise
+from fairlead.model.memory import Promise
 from fairlead.policy.kueue.classical_search import classical_targets
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import (

@@ -30,7 +30,7 @@ def pending_order(
     def place(name: WorkloadName) -> tuple[bool, UseRank | None, int, int, WorkloadName]:
         workload = state.workloads[name]
         return (
-            not is_preempting(workload),
+            not is_preempting(state, name),
             None if counted is None else counted.rank(name),
             -workload.priority,
             queued_ms(workload, settings),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
-from fairlead.model.workload import Promise
+from fairlead.model.memory import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints, HeldBack
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Waiting

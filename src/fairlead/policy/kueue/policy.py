@@ -1,15 +1,16 @@
 """Kueue's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.memory import Promise
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, Promise, Workload
+from fairlead.model.workload import Workload
 from fairlead.policy.kueue.admission_uses import admission_uses
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
@@ -28,7 +29,7 @@ from fairlead.policy.kueue.tree_rounds import TreeRounds
 from fairlead.policy.kueue.tree_turns import TreeTurns
 from fairlead.policy.kueue.use_ordered_line import UseOrderedLine
 from fairlead.policy.kueue.waits import Waits
-from fairlead.policy.kueue.workload_facts import is_preempting
+from fairlead.policy.kueue.workload_facts import is_preempting, promise_to
 
 
 class KueuePolicy:
@@ -173,7 +174,8 @@ class _Planning:
                 else:
                     refused.append(Wait(workload=name, reason=reason))
             line = [self._waiting(each, rules) for each in admissible]
-            preempting = _preempting(admissible)
+            names = (each.name for each in admissible)
+            preempting = next((name for name in names if is_preempting(self._state, name)), None)
             if self._uses is not None and self._uses.order(queue):
                 lines[queue] = UseOrderedLine(line, rules, preempting, self._uses)
             else:
@@ -185,9 +187,9 @@ class _Planning:
         promises = {}
         for line in lines:
             if line.preempting is not None:
-                extension = self._state.workloads[line.preempting].extension
-                if isinstance(extension, KueueWorkload) and extension.promise is not None:
-                    promises[line.preempting] = extension.promise
+                promise = promise_to(self._state, line.preempting)
+                if promise is not None:
+                    promises[line.preempting] = promise
         return promises
 
     def _waiting(self, workload: Workload, rules: ClusterQueue) -> Waiting:
@@ -207,7 +209,3 @@ class _Planning:
                 reason = self._door.refusal(self._state.workloads[name])
                 missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
                 yield Wait(workload=name, reason=reason or missing)
-
-
-def _preempting(workloads: Sequence[Workload]) -> WorkloadName | None:
-    return next((each.name for each in workloads if is_preempting(each)), None)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes
-from fairlead.model.workload import Promise
+from fairlead.model.memory import Promise
 from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
 from fairlead.policy.kueue.fair_search import fair_targets
 from fairlead.policy.kueue.flavor_assignment import Assignment, FlavorAssigner, Mode, Waiting

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import QuotaAxes, WorkloadName
-from fairlead.model.workload import Promise
+from fairlead.model.memory import Promise
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.holder import Holder

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
-from fairlead.model.workload import Promise
+from fairlead.model.memory import Promise
 from fairlead.policy.kueue.cycle import Turn
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.holder import Holder

@@ -1,5 +1,8 @@
-"""What a workload of Kueue says about itself, read in one way."""
+"""What is known of a workload of Kueue, read in one way."""
 
+from fairlead.model.axes import WorkloadName
+from fairlead.model.memory import KueueMemory, Promise
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
 
 
@@ -10,6 +13,13 @@ def local_queue_name(workload: Workload) -> str:
     return f"{workload.namespace}/{rules.local_queue}"
 
 
-def is_preempting(workload: Workload) -> bool:
-    """Return whether others give way to *workload*, so that it is the first of its queue."""
-    return isinstance(workload.extension, KueueWorkload) and workload.extension.preempting
+def is_preempting(state: ClusterState, name: WorkloadName) -> bool:
+    """Return whether others give way to a workload, so that it is the first of its queue."""
+    memory = state.memories.get(name)
+    return isinstance(memory, KueueMemory) and memory.preempting
+
+
+def promise_to(state: ClusterState, name: WorkloadName) -> Promise | None:
+    """Return what earlier plans promised to a workload, as far as it is known."""
+    memory = state.memories.get(name)
+    return memory.promise if isinstance(memory, KueueMemory) else None

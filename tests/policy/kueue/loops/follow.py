@@ -12,11 +12,10 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.plan import Decision, Evict, Plan, Reason, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.policy.kueue.loops.small_world import SmallWorld
-from tests.policy.kueue.plan_world import NOW_MS, add
+from tests.policy.kueue.plan_world import NOW_MS, add, memory_of
 
 Mode: TypeAlias = Literal["faithful", "own", "no-loops"]
 FAITHFUL: Final[Mode] = "faithful"  # as Kueue decides
@@ -123,13 +122,13 @@ def _standing(
     remembered = []
     for name in sorted(state.workloads):
         extension = state.workloads[name].extension
-        assert isinstance(extension, KueueWorkload)
-        extension = replace(extension, preempted_ms=None)  # which matters to who cools down alone
+        memory = replace(memory_of(state, name), preempted_ms=None)  # matters to who cools down
         if not settings.options.ends_loops:
-            extension = replace(extension, gave_way=())
+            memory = replace(memory, gave_way=())
         if not settings.keeps_promises:
-            extension = replace(extension, promise=None)
-        remembered.append((name, msgspec.json.encode(extension, order="deterministic")))
+            memory = replace(memory, promise=None)
+        known = (extension, memory)
+        remembered.append((name, msgspec.json.encode(known, order="deterministic")))
     holders = []
     for name in sorted(state.runs):
         run = state.runs[name]
