@@ -11,7 +11,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import Placement, WorkloadAdded, WorkloadStarted, WorkloadStopped
+from fairlead.model.events import (
+    MemoryChanged,
+    Placement,
+    WorkloadAdded,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.memory import KaiMemory
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
@@ -239,10 +246,11 @@ def _add_job(state: ClusterState, job: Json) -> None:
                 priority=job["priority"],
                 preemptible=job["preemptible"],
                 created_ms=job["created"] * THOUSANDTHS,
-                extension=KaiJob(stale_since_ms=stale_since_ms(job)),
+                extension=KaiJob(),
             )
         )
     )
+    state.apply(MemoryChanged(name, memory_of(job)))
     placed = tuple(
         Placement(numbered_pod(job["name"], ordinal), node)
         for ordinal, node in enumerate(job["pods"])
@@ -253,10 +261,11 @@ def _add_job(state: ClusterState, job: Json) -> None:
         state.apply(WorkloadStarted(workload=name, placements=placed, at_ms=at_ms))
 
 
-def stale_since_ms(job: Json) -> int | None:
+def memory_of(job: Json) -> KaiMemory:
     """Since when a job runs with too few pods, if it does."""
     seconds = job.get("staleSeconds")
-    return None if seconds is None else NOW_MS - seconds * THOUSANDTHS
+    since_ms = None if seconds is None else NOW_MS - seconds * THOUSANDTHS
+    return KaiMemory(stale_since_ms=since_ms)
 
 
 def _is_close(got: Sequence[Fraction], expected: Sequence[Fraction]) -> bool:

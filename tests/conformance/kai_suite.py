@@ -13,6 +13,7 @@ from typing import Any
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.events import (
+    MemoryChanged,
     Placement,
     WorkloadAdded,
     WorkloadLeaving,
@@ -35,7 +36,7 @@ from fairlead.model.workload import (
 )
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings, PackOrSpread
-from tests.conformance.kai_cycle import carry_out, stale_since_ms
+from tests.conformance.kai_cycle import carry_out, memory_of
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.kai_world import (
     NOW_MS,
@@ -175,9 +176,10 @@ def _add_job(state: ClusterState, job: Json) -> None:
         priority=job["priority"],
         preemptible=job["preemptible"],
         created_ms=job["created"] * THOUSANDTHS,
-        extension=KaiJob(sub_groups=sub_groups, stale_since_ms=stale_since_ms(job)),
+        extension=KaiJob(sub_groups=sub_groups),
     )
     state.apply(WorkloadAdded(workload))
+    state.apply(MemoryChanged(name, memory_of(job)))
     at_ms = NOW_MS - job.get("startedSecondsAgo", 0) * THOUSANDTHS
     for pod, task in zip(workload.pods(), tasks, strict=True):
         if task["state"] not in ("Pending", "Failed"):

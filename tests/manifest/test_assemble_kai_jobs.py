@@ -3,6 +3,7 @@
 import pytest
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.memory import KaiMemory
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, SubGroup
 from tests.manifest.kai_world import (
@@ -219,9 +220,8 @@ def test_a_job_knows_since_when_it_is_stale() -> None:
     marked = GROUP.replace("namespace: ns", f"namespace: ns, {stale}")
     for group, since_ms in ((GROUP, None), (marked, 60_000)):
         state = sound(stream(queue("a"), group, member("r", f"nodeName: n1, {ONE_CORE}"), NODE))
-        job = state.workloads[WorkloadName("ns/g")].extension
-        assert isinstance(job, KaiJob)
-        assert job.stale_since_ms == since_ms
+        memory = KaiMemory(stale_since_ms=since_ms) if since_ms else None
+        assert state.memories.get(WorkloadName("ns/g")) == memory
 
 
 def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_place_of_a_pod() -> (

@@ -14,10 +14,11 @@ from fairlead.model.events import (
     WorkloadRemoved,
 )
 from fairlead.model.invariants import check_invariants
-from fairlead.model.memory import ElasticMemory, GaveWay, KueueMemory, Memory, Promise
+from fairlead.model.memory import ElasticMemory, GaveWay, KaiMemory, KueueMemory, Memory, Promise
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
     ElasticPods,
+    KaiJob,
     KueueWorkload,
     Workload,
     WorkloadExtension,
@@ -66,6 +67,7 @@ MEMORIES: dict[str, tuple[WorkloadExtension, Memory, bool]] = {  # and whether a
         KueueMemory(gave_way=(GaveWay(OTHER, "InClusterQueue"),), preempted_ms=7),
         False,
     ),
+    "it is stale": (KaiJob(), KaiMemory(stale_since_ms=0), False),
     "pods are nominated": (ElasticPods(), nominated("n1", None, "n3"), True),
 }
 each_memory = pytest.mark.parametrize(

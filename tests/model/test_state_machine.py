@@ -35,11 +35,12 @@ from fairlead.model.events import (
 )
 from fairlead.model.invariants import check_invariants
 from fairlead.model.journal import Mark
-from fairlead.model.memory import ElasticMemory, KueueMemory, Memory
+from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (
     ElasticPods,
     GpuShare,
+    KaiJob,
     KueueWorkload,
     PodId,
     PodSet,
@@ -58,6 +59,7 @@ NAMES = [f"q{i}" for i in range(6)]
 queue_names = st.sampled_from(NAMES)
 node_names = st.sampled_from(["n1", "n2", "n3"])
 amounts = st.integers(0, 5)
+EXTENSIONS = (None, KaiJob(), KueueWorkload(local_queue="q"), ElasticPods())
 HALF = GpuShare(thousandths=500)
 IN_MEMORY = GpuShare(memory_mib=10_000)
 shares = st.none() | st.builds(
@@ -95,14 +97,16 @@ def workloads(draw: st.DrawFn, name: str) -> Workload:
         min_count=1,
         preemptible=draw(st.booleans()),
         active=draw(st.sampled_from([True, True, False])),
-        extension=draw(st.sampled_from([None, KueueWorkload(local_queue="q"), ElasticPods()])),
+        extension=draw(st.sampled_from(EXTENSIONS)),
     )
 
 
 @st.composite
 def memories(draw: st.DrawFn, work: Workload) -> Memory | None:
     """Return a memory that may be about *work*, or about one that was like it once."""
-    kind = draw(st.sampled_from([None, KueueMemory, ElasticMemory]))
+    kind = draw(st.sampled_from([None, KaiMemory, KueueMemory, ElasticMemory]))
+    if kind is KaiMemory:
+        return KaiMemory(stale_since_ms=draw(st.none() | st.integers(0, 3)))
     if kind is KueueMemory:
         return KueueMemory(
             preempting=draw(st.booleans()), preempted_ms=draw(st.none() | st.integers(0, 3))

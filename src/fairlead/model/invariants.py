@@ -9,11 +9,11 @@ from math import floor
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
-from fairlead.model.memory import ElasticMemory, KueueMemory, Memory
+from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
 from fairlead.model.node_books import NodeUse
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, KueueWorkload, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, KaiJob, KueueWorkload, PodId, PodSet, Workload
 
 
 def check_invariants(state: ClusterState) -> None:
@@ -56,6 +56,8 @@ def _check_memories(state: ClusterState) -> None:
 def _check_memory(workload: Workload, memory: Memory) -> None:
     kind = f"the kind of memory of {workload.name}"
     match memory:
+        case KaiMemory():
+            assert isinstance(workload.extension, KaiJob), kind
         case KueueMemory():
             assert isinstance(workload.extension, KueueWorkload), kind
         case ElasticMemory(nominated=nominated):

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.workload import ElasticPods, KueueWorkload, PodId, Workload
+from fairlead.model.workload import ElasticPods, KaiJob, KueueWorkload, PodId, Workload
 
 
 class GaveWay(msgspec.Struct, frozen=True, order=True):
@@ -67,9 +67,27 @@ class ElasticMemory(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quot
         return bool(self.nominated) or self.nominated_ms is not None
 
 
-Memory: TypeAlias = KueueMemory | ElasticMemory
+class KaiMemory(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
+    """Since when a gang runs with fewer pods than it needs.
 
-_EXTENSIONS: Final[Mapping[type, type]] = {KueueMemory: KueueWorkload, ElasticMemory: ElasticPods}
+    Survives in the annotation kai.scheduler/stale-podgroup-timestamp of the PodGroup, in whole
+    seconds. If it is lost, the grace period of the gang starts anew.
+    """
+
+    stale_since_ms: int | None = None  # None: it has what it needs, as far as is known
+
+    def promises_place(self) -> bool:
+        """Return False: KAI's rules find reservations anew in every cycle."""
+        return False
+
+
+Memory: TypeAlias = KaiMemory | KueueMemory | ElasticMemory
+
+_EXTENSIONS: Final[Mapping[type, type]] = {
+    KaiMemory: KaiJob,
+    KueueMemory: KueueWorkload,
+    ElasticMemory: ElasticPods,
+}
 
 
 def is_empty(memory: Memory) -> bool:

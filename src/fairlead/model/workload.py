@@ -135,7 +135,6 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     sub_groups: tuple[SubGroup, ...] = ()
     min_sub_group: int | None = None  # how many sub-groups at the top must start; None: all
     staleness_grace_ms: int | None = None  # None: the scheduler's default
-    stale_since_ms: int | None = None  # since when it runs with too few pods; None: it does not
     preemption_delay_ms: int = 0
 
 

@@ -24,7 +24,8 @@ from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.events import Event, WorkloadAdded
+from fairlead.model.events import Event, MemoryChanged, WorkloadAdded
+from fairlead.model.memory import KaiMemory
 from fairlead.model.workload import KaiJob, PodConstraints, PodSet, PodSets, Workload
 
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
@@ -75,6 +76,10 @@ class KaiWorkload:
         """
         workload = self.workload(resources)
         yield WorkloadAdded(workload)
+        group = self.job.group
+        if group is not None and group.stale_since_ms is not None:
+            memory = KaiMemory(stale_since_ms=group.stale_since_ms)
+            yield MemoryChanged(workload.name, memory)
         yield from run_events(workload.name, self._sets, self._started_ms, shares)
 
     def workload(self, resources: tuple[str, ...]) -> Workload:
@@ -94,7 +99,6 @@ class KaiWorkload:
                 sub_groups=group.sub_groups if group else (),
                 min_sub_group=group.min_sub_group if group else None,
                 staleness_grace_ms=group.staleness_grace_ms if group else None,
-                stale_since_ms=group.stale_since_ms if group else None,
                 preemption_delay_ms=group.preemption_delay_ms if group else 0,
             ),
         )

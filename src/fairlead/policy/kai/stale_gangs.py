@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.memory import KaiMemory
 from fairlead.model.plan import Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId
@@ -40,9 +41,9 @@ class StaleGangs:
         self._catch_up()
         state, found = self._state, []
         for name in sorted(self._broken):
-            job, run = state.workloads[name].extension, state.runs[name]
-            if not isinstance(job, KaiJob) or _grace_left_ms(job, now_ms, grace_ms) > 0:
+            if self._grace_left_ms(name, now_ms, grace_ms) > 0:
                 continue
+            run = state.runs[name]
             stay = [pod for pod, placed in run.pods.items() if placed.phase != "leaving"]
             if stay:
                 reason = _reason(state, name, self._gang_of(name).broken(run))
@@ -52,11 +53,8 @@ class StaleGangs:
     def are_awaited(self, now_ms: int, grace_ms: int) -> bool:
         """Return whether time alone may make a gang stale: one is known to be incomplete."""
         self._catch_up()
-        jobs = (self._state.workloads[name].extension for name in self._noted)
-        return any(
-            isinstance(job, KaiJob) and 0 < _grace_left_ms(job, now_ms, grace_ms) < FOR_EVER_MS
-            for job in jobs
-        )
+        left = (self._grace_left_ms(name, now_ms, grace_ms) for name in self._noted)
+        return any(0 < left_ms < FOR_EVER_MS for left_ms in left)
 
     def _catch_up(self) -> None:
         touched = self._state.touched
@@ -78,14 +76,19 @@ class StaleGangs:
                 continue
             if self._gang_of(name).broken(run):
                 self._broken.add(name)
-            if job.stale_since_ms is not None:
+            if self._stale_since_ms(name) is not None:
                 self._noted.add(name)
 
+    def _stale_since_ms(self, name: WorkloadName) -> int | None:
+        memory = self._state.memories.get(name)
+        return memory.stale_since_ms if isinstance(memory, KaiMemory) else None
 
-def _grace_left_ms(job: KaiJob, now_ms: int, grace_ms: int) -> int:
-    own_ms = grace_ms if job.staleness_grace_ms is None else job.staleness_grace_ms
-    since_ms = now_ms if job.stale_since_ms is None else job.stale_since_ms
-    return FOR_EVER_MS if own_ms < 0 else since_ms + own_ms - now_ms
+    def _grace_left_ms(self, name: WorkloadName, now_ms: int, grace_ms: int) -> int:
+        job, since_ms = self._state.workloads[name].extension, self._stale_since_ms(name)
+        own_ms = job.staleness_grace_ms if isinstance(job, KaiJob) else None
+        own_ms = grace_ms if own_ms is None else own_ms
+        since_ms = now_ms if since_ms is None else since_ms
+        return FOR_EVER_MS if own_ms < 0 else since_ms + own_ms - now_ms
 
 
 def _reason(state: ClusterState, name: WorkloadName, lacking: list[tuple[str, int, int]]) -> Reason:
