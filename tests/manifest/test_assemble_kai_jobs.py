@@ -224,6 +224,17 @@ def test_a_job_knows_since_when_it_is_stale() -> None:
         assert state.memories.get(WorkloadName("ns/g")) == memory
 
 
+def test_a_job_knows_whether_a_pod_of_it_has_succeeded() -> None:
+    for phase, expected in (("Succeeded", True), ("Failed", False), ("Running", False)):
+        ended = member("x", f"nodeName: n1, {ONE_CORE}").replace(
+            "status: {}", f"status: {{phase: {phase}}}"
+        )
+        state = sound(stream(queue("a"), GROUP, member("w"), ended, NODE))
+        job = workload(state, "ns/g").extension
+        assert isinstance(job, KaiJob)
+        assert job.has_succeeded_pods is expected
+
+
 def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_place_of_a_pod() -> (
     None
 ):

@@ -23,6 +23,7 @@ class FirstComeFirstServed:
 
     looked_at_the_clock = False
     holds_until_ms = None
+    memories = ()
 
     def __init__(self, queue: str, node: str) -> None:
         self._queue = QueueName(queue)

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from fairlead.errors import SimulationError
+from fairlead.model.axes import WorkloadName
+from fairlead.model.events import WorkloadChanged
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision
 from fairlead.model.state import ClusterState
@@ -239,6 +241,34 @@ def test_a_gang_that_loses_a_node_begins_anew_elsewhere() -> None:
         4 g stops and loses 8
         6 g starts 2
         16 g is done, held 28
+    """)
+
+
+class WithRaisedMinimum(KaiPolicy):
+    """At second 4 the owner of the gang g says that it needs all of its three pods."""
+
+    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+        gang = state.workloads[WorkloadName("g")]
+        if now_ms >= 4 * SECOND and gang.min_count < 3:
+            state.apply(WorkloadChanged(msgspec.structs.replace(gang, min_count=3)))
+        return super().changes(state, now_ms)
+
+
+def test_a_gang_that_stays_incomplete_is_evicted_after_a_minute() -> None:
+    """It has 2 of 3 pods since 4, when a cycle is held because j comes; 4 + 60 = 64."""
+    state = cluster([queue("a")], {"n": 2})
+    gang = msgspec.structs.replace(job("g", "a", gpus=1, run=600), pods=3, min_pods=2)
+    told, _ = simulate(
+        state, [gang, job("j", "a", gpus=1, at=4, run=5)], policy=WithRaisedMinimum(KaiSettings())
+    )
+    assert told == lines("""
+        0 g comes
+        0 g starts 2
+        4 j comes
+        64 g is to leave for evicted
+        64 g stops and loses 128
+        65 j starts 1
+        70 j is done, held 5
     """)
 
 

@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from fairlead.model.apply import apply
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
+from fairlead.model.events import (
+    MemoryChanged,
+    WorkloadAdded,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadStopped,
+)
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
 from fairlead.model.state import ClusterState
@@ -35,6 +41,10 @@ class NotedPlans:
     @property
     def looked_at_the_clock(self) -> bool:
         return self._policy.looked_at_the_clock
+
+    @property
+    def memories(self) -> Sequence[MemoryChanged]:
+        return self._policy.memories
 
     @property
     def holds_until_ms(self) -> int | None:

@@ -30,5 +30,7 @@ def plan_cycles(policy: Policy, state: ClusterState, now_ms: int, most: int) -> 
         moment = state.moment
         has_left = carry_out(state, plan.decisions, plan.taken_ms, keeps_reservations=False)
         is_quiet &= state.moment == moment  # who waits may have lost its right to be the first
+        for memory in plan.memories:
+            state.apply(memory)
         if not has_left and is_quiet:
             return

@@ -27,6 +27,8 @@ def apply(state: ClusterState, plan: Plan) -> None:
     """Change *state* as *plan* says. Evicted pods are leaving; they stop when their time is up."""
     for decision in plan.decisions:
         apply_decision(state, decision, plan.taken_ms)
+    for memory in plan.memories:
+        state.apply(memory)
 
 
 def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from fairlead.model.axes import Axis, QueueName, WorkloadName
-from fairlead.model.events import Placement
+from fairlead.model.events import MemoryChanged, Placement
 from fairlead.model.side_numbers import SideNumbers
 from fairlead.model.workload import PodId
 
@@ -158,7 +158,12 @@ Decision: TypeAlias = Start | Reserve | Evict | Move | Wait
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do about one state, in the order in which to do it."""
+    """What to do about one state, in the order in which to do it.
+
+    ``memories`` is what the next plan has to know although nothing is done about it now. What
+    decisions leave to be remembered follows from them, and is not among it.
+    """
 
     taken_ms: int
     decisions: tuple[Decision, ...]
+    memories: tuple[MemoryChanged, ...] = ()

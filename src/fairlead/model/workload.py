@@ -136,6 +136,7 @@ class KaiJob(msgspec.Struct, frozen=True, kw_only=True, tag="kai"):
     min_sub_group: int | None = None  # how many sub-groups at the top must start; None: all
     staleness_grace_ms: int | None = None  # None: the scheduler's default
     preemption_delay_ms: int = 0
+    has_succeeded_pods: bool = False  # so it may lack pods because it is nearly done
 
 
 class KueueWorkload(msgspec.Struct, frozen=True, kw_only=True, tag="kueue"):

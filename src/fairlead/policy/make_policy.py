@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from fairlead.model.events import MemoryChanged
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
@@ -25,6 +26,10 @@ class Policy(Protocol):
 
         A simulator asks a hundred thousand times. Nobody has to say why ten thousand wait.
         """
+
+    @property
+    def memories(self) -> Sequence[MemoryChanged]:
+        """What the last answer leaves to be remembered: the ``memories`` of the plan."""
 
     @property
     def looked_at_the_clock(self) -> bool:

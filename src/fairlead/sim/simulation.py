@@ -231,6 +231,8 @@ class Simulation:
         self.cycles += 1
         changes = self._policy.changes(self.state, now_ms)
         self._jobs.carry_out(now_ms, changes)
+        for memory in self._policy.memories:
+            self.state.apply(memory)
         may_differ_later = self._policy.looked_at_the_clock and self.state.has_waiting()
         self._is_settled = not changes and not may_differ_later
         if self._rules.every_ms is not None:

@@ -12,13 +12,13 @@ from fairlead.policy.kai.settings import KaiSettings
 from tests.model.test_state import facts
 
 
-def checked_plan(state: ClusterState, settings: KaiSettings) -> Plan:
+def checked_plan(state: ClusterState, settings: KaiSettings, now_ms: int = 0) -> Plan:
     """Plan, and see that it changes nothing, is repeatable, and keeps every promise if done."""
     before = facts(state)
-    plan = KaiPolicy(settings).plan(state, 0)
+    plan = KaiPolicy(settings).plan(state, now_ms)
     assert facts(state) == before
     check_invariants(state)
-    assert KaiPolicy(settings).plan(state, 0) == plan
+    assert KaiPolicy(settings).plan(state, now_ms) == plan
     everybody_is_told(state, plan)
     with state.trial():
         apply(state, plan)

@@ -60,6 +60,7 @@ class PlannedHistory(RuleBasedStateMachine):
         self.policy = KaiPolicy(self.settings)
         self.followed = FollowedState(self.state, self.settings)
         self.submitted = 100
+        self.now_ms = 0
         self.read_at = self.followed.shares.changes.log().moment
         self.sums = _copied_sums(self.state)
         self.rooms = (self.followed.finder.version(), {**self.followed.finder.rooms()})
@@ -67,12 +68,18 @@ class PlannedHistory(RuleBasedStateMachine):
     @rule()
     def plan_and_carry_out(self) -> None:
         """Whoever has planned for this state all along plans as one that sees it first."""
-        plan = checked_plan(self.state, self.settings)
+        plan = checked_plan(self.state, self.settings, self.now_ms)
         changes = [each for each in plan.decisions if not isinstance(each, Wait)]
-        assert list(self.policy.changes(self.state, 0)) == changes
-        assert self.policy.plan(self.state, 0) == plan
+        assert list(self.policy.changes(self.state, self.now_ms)) == changes
+        assert self.policy.memories == plan.memories
+        assert self.policy.plan(self.state, self.now_ms) == plan
         apply(self.state, plan)
         check_invariants(self.state)
+
+    @rule(seconds=st.sampled_from([1, 30, 60]))
+    def let_time_pass(self, seconds: int) -> None:
+        """A gang that is incomplete has a minute."""
+        self.now_ms += seconds * 1000
 
     @rule()
     def divide(self) -> None:

@@ -36,6 +36,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     is_queue_named: bool = True  # else KAI's default counts
     group: KaiPodGroupObject | None
     pods: tuple[PodObject, ...]
+    has_succeeded_pods: bool = False  # these are not among its pods any more
 
 
 class Sorted(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +113,7 @@ def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
         queue_path=group.queue_path,
         group=group,
         pods=tuple(filter(is_live, pods)),
+        has_succeeded_pods=any(pod.phase == "Succeeded" for pod in pods),
     )
 
 

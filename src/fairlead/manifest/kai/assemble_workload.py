@@ -100,6 +100,7 @@ class KaiWorkload:
                 min_sub_group=group.min_sub_group if group else None,
                 staleness_grace_ms=group.staleness_grace_ms if group else None,
                 preemption_delay_ms=group.preemption_delay_ms if group else 0,
+                has_succeeded_pods=self.job.has_succeeded_pods,
             ),
         )
 

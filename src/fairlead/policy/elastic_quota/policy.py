@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import NamedTuple
 
 from fairlead.model.axes import WorkloadName
+from fairlead.model.events import MemoryChanged
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import Cycle
@@ -21,6 +22,7 @@ class ElasticQuotaPolicy:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
         self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
+        self.memories: tuple[MemoryChanged, ...] = ()  # decisions alone say what to remember
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
         self.holds_until_ms: int | None = None  # nobody knows for how long it holds then
         self._last: _Planned | None = None

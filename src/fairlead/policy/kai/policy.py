@@ -1,8 +1,9 @@
 """KAI's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from fairlead.model.events import MemoryChanged
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.followed_state import FollowedState
@@ -28,15 +29,15 @@ class KaiPolicy:
         things were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps what did not change.
         """
-        decisions = self._look_ahead(state, now_ms, tells_why=True)
-        return Plan(taken_ms=now_ms, decisions=decisions)
+        planned = self._look_ahead(state, now_ms, tells_why=True)
+        return Plan(taken_ms=now_ms, decisions=planned.decisions, memories=planned.memories)
 
     def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``.
         """
-        return self._look_ahead(state, now_ms, tells_why=False)
+        return self._look_ahead(state, now_ms, tells_why=False).decisions
 
     def shares(self, state: ClusterState) -> list[KaiShare]:
         """Return what queues are entitled to, parents before children, siblings by name.
@@ -47,23 +48,36 @@ class KaiPolicy:
         division.catch_up()
         return list(division.shares.values())
 
-    def _look_ahead(
-        self, state: ClusterState, now_ms: int, *, tells_why: bool
-    ) -> tuple[Decision, ...]:
+    def _look_ahead(self, state: ClusterState, now_ms: int, *, tells_why: bool) -> "_Planned":
         followed, last = self._follow(state), self._last
         if last is not None and last.may_serve(state, now_ms, tells_why=tells_why):
-            return last.decisions
+            return last
         outlook = look_ahead(state, self.settings, now_ms, followed, tells_why=tells_why)
-        taken_ms = now_ms if outlook.looked_at_the_clock else None
-        decisions = outlook.decisions
-        self._last = _Planned(state.moment, decisions, tells_why, taken_ms)
-        return decisions
+        memories = self._to_remember(followed, outlook.decisions, now_ms)
+        looked_at_the_clock = outlook.looked_at_the_clock or any(each.memory for each in memories)
+        taken_ms = now_ms if looked_at_the_clock else None
+        planned = _Planned(state.moment, outlook.decisions, memories, tells_why, taken_ms)
+        self._last = planned
+        return planned
+
+    def _to_remember(
+        self, followed: FollowedState, decisions: Iterable[Decision], now_ms: int
+    ) -> tuple[MemoryChanged, ...]:
+        """Return since when which gangs are incomplete, if that is to count."""
+        if "stalegangeviction" not in self.settings.actions:
+            return ()
+        return followed.stale_gangs.memories(now_ms, self.settings.stale_grace_ms, decisions)
 
     def _follow(self, state: ClusterState) -> FollowedState:
         """Return what is kept of *state*, and of no other."""
         if self._followed is None or self._followed.state is not state:
             self._followed, self._last = FollowedState(state, self.settings), None
         return self._followed
+
+    @property
+    def memories(self) -> tuple[MemoryChanged, ...]:
+        """What the last plan leaves to be remembered."""
+        return () if self._last is None else self._last.memories
 
     @property
     def looked_at_the_clock(self) -> bool:
@@ -76,6 +90,7 @@ class _Planned(NamedTuple):
 
     moment: int
     decisions: tuple[Decision, ...]
+    memories: tuple[MemoryChanged, ...]
     tells_why: bool  # those who wait
     taken_ms: int | None  # None: at any time they would be the same
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import MemoryChanged
 from fairlead.model.memory import Promise
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
@@ -38,6 +39,7 @@ class KueuePolicy:
     def __init__(self, settings: KueueSettings) -> None:
         """Make the policy once; it may plan for any number of states."""
         self.settings = settings
+        self.memories: tuple[MemoryChanged, ...] = ()  # decisions alone say what to remember
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
         self.holds_until_ms: int | None = None  # if nothing changes, as far as that is known
         self._last: _Planned | None = None
