@@ -20,7 +20,9 @@ from fairlead.model.events import (
     QueueRemoved,
     UsageChanged,
     WorkloadAdded,
+    WorkloadBinding,
     WorkloadChanged,
+    WorkloadConfirmed,
     WorkloadDeparted,
     WorkloadDisplaced,
     WorkloadFinished,
@@ -28,10 +30,12 @@ from fairlead.model.events import (
     WorkloadRemoved,
     WorkloadReserved,
     WorkloadStarted,
+    WorkloadStays,
     WorkloadStopped,
 )
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
+from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import node, queue, started, state_with, workload
@@ -334,6 +338,36 @@ def test_a_set_that_keeps_its_name_keeps_its_flavors() -> None:
     assert state.sums[TEAM].allocated == [0, 1000]
 
 
+def test_a_pod_that_is_binding_counts_as_running_until_it_is_confirmed_or_has_failed() -> None:
+    state = a_team()
+    place = (Placement(POD, "n1"),)
+    binding = WorkloadBinding(workload=JOB, placements=place, at_ms=5, until_ms=30_005)
+    state.apply(binding)
+    check_invariants(state)
+    assert state.runs[JOB].pods[POD] == Placed("n1", 5, "binding", None, 30_005)
+    assert state.sums[TEAM].allocated == [1000, 1000]
+    assert state.books.held("n1") == (1000, 1000)
+    state.apply(WorkloadConfirmed(workload=JOB, pods=(POD,), at_ms=7))
+    check_invariants(state)
+    assert state.runs[JOB].pods[POD] == Placed("n1", 7, "running")
+    state.apply(WorkloadStopped(workload=JOB, pods=(POD,)))
+    state.apply(binding)
+    state.apply(WorkloadStopped(workload=JOB, pods=(POD,)))  # it failed
+    check_invariants(state)
+    assert state.waiting(TEAM) == [JOB]
+
+
+def test_a_pod_that_stays_after_all_runs_as_before() -> None:
+    state = a_team()
+    state.apply(started("job", "n1"))
+    before = facts(state)
+    state.apply(WorkloadLeaving(workload=JOB, pods=(POD,)))
+    assert state.sums[TEAM].allocated == [0, 0]
+    state.apply(WorkloadStays(workload=JOB, pods=(POD,)))
+    check_invariants(state)
+    assert facts(state) == before
+
+
 def test_new_usage_replaces_the_old() -> None:
     state = a_team()
     state.apply(UsageChanged({TEAM: (1, 2)}))
@@ -379,6 +413,16 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
         [],
         WorkloadStopped(workload=JOB, pods=(POD,)),
         "does not run",
+    ),
+    "a pod confirmed that was not binding": (
+        [TWICE],
+        WorkloadConfirmed(workload=JOB, pods=(POD,), at_ms=0),
+        "not binding",
+    ),
+    "a pod that stays without having been told to leave": (
+        [TWICE],
+        WorkloadStays(workload=JOB, pods=(POD,)),
+        "not leaving",
     ),
     "a pod told to stop twice": (
         [TWICE, WorkloadLeaving(workload=JOB, pods=(POD,))],

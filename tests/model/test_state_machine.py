@@ -23,7 +23,9 @@ from fairlead.model.events import (
     QueueRemoved,
     UsageChanged,
     WorkloadAdded,
+    WorkloadBinding,
     WorkloadChanged,
+    WorkloadConfirmed,
     WorkloadDeparted,
     WorkloadDisplaced,
     WorkloadFinished,
@@ -31,6 +33,7 @@ from fairlead.model.events import (
     WorkloadRemoved,
     WorkloadReserved,
     WorkloadStarted,
+    WorkloadStays,
     WorkloadStopped,
 )
 from fairlead.model.invariants import check_invariants
@@ -173,8 +176,15 @@ class ClusterHistory(RuleBasedStateMachine):
         if data.draw(st.booleans()):
             flavor = data.draw(st.sampled_from(FLAVORS))
             flavors = ({"nvidia.com/gpu": flavor},) * len(work.pod_sets)
-        kind = WorkloadStarted if data.draw(st.booleans()) else WorkloadReserved
+        kind = data.draw(st.sampled_from([WorkloadStarted, WorkloadBinding, WorkloadReserved]))
         self.apply(kind(workload=work.name, placements=places, flavors=flavors, at_ms=0))
+
+    @rule(work=submitted, data=st.data())
+    def confirm(self, work: Workload, data: st.DataObject) -> None:
+        run = self.state.runs.get(work.name)
+        if run is not None:
+            pods = data.draw(st.lists(st.sampled_from(sorted(run.pods)), unique=True, min_size=1))
+            self.apply(WorkloadConfirmed(workload=work.name, pods=tuple(pods), at_ms=1))
 
     @rule(work=submitted, data=st.data())
     def depart(self, work: Workload, data: st.DataObject) -> None:
@@ -186,7 +196,7 @@ class ClusterHistory(RuleBasedStateMachine):
     @rule(
         work=submitted,
         data=st.data(),
-        kind=st.sampled_from([WorkloadStopped, WorkloadLeaving, WorkloadDisplaced]),
+        kind=st.sampled_from([WorkloadStopped, WorkloadLeaving, WorkloadStays, WorkloadDisplaced]),
     )
     def take_places(self, work: Workload, data: st.DataObject, kind: Callable[..., Event]) -> None:
         run = self.state.runs.get(work.name)

@@ -49,7 +49,7 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True):
 def elastic_holding(view: ElasticJobView) -> Holding | None:
     """Return what a workload holds as the plan finds it; None if it has no place."""
     run = view.state.runs.get(view.workload.name)
-    pods = [pod for pod, placed in run.pods.items() if placed.phase == "running"] if run else []
+    pods = [pod for pod, placed in run.pods.items() if placed.is_running()] if run else []
     if not pods:
         return None
     desk = Desk(view.state, view.settings, view.now_ms)

@@ -59,6 +59,28 @@ class WorkloadStarted(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     at_ms: int
 
 
+class WorkloadBinding(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods were given places, and the cluster was asked to bind them there.
+
+    They count as running from now on. Either the cluster confirms it, or they are reported stopped
+    because it failed; until ``until_ms`` one of the two is expected.
+    """
+
+    workload: WorkloadName
+    placements: tuple[Placement, ...]
+    flavors: tuple[dict[str, str], ...] = ()
+    at_ms: int
+    until_ms: int | None = None
+
+
+class WorkloadConfirmed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The cluster shows pods that were binding on the nodes that they were given."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+    at_ms: int
+
+
 class WorkloadReserved(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Pods are to run where others are leaving. Their queue is charged from now on.
 
@@ -69,10 +91,18 @@ class WorkloadReserved(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     placements: tuple[Placement, ...]
     flavors: tuple[dict[str, str], ...] = ()
     at_ms: int
+    until_ms: int | None = None
 
 
 class WorkloadLeaving(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Pods were told to stop. They hold their node until they have stopped."""
+
+    workload: WorkloadName
+    pods: tuple[PodId, ...]
+
+
+class WorkloadStays(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Pods that were told to stop run on: the order was refused, or taken back."""
 
     workload: WorkloadName
     pods: tuple[PodId, ...]
@@ -165,8 +195,11 @@ Event: TypeAlias = (
     | WorkloadChanged
     | MemoryChanged
     | WorkloadStarted
+    | WorkloadBinding
+    | WorkloadConfirmed
     | WorkloadReserved
     | WorkloadLeaving
+    | WorkloadStays
     | WorkloadStopped
     | WorkloadDisplaced
     | WorkloadDeparted

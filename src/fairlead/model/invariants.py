@@ -116,7 +116,7 @@ def _include(use: NodeUse, amounts: Amounts, placed: Placed) -> None:
         use.devices.setdefault(device, [0, 0, 0])
         for device in (placed.share.devices if placed.share else ())
     ]
-    if placed.phase in ("running", "leaving"):
+    if placed.phase != "reserved":
         _increase(use.held, amounts)
         for entry in entries:
             entry[0] += part_e9

@@ -8,17 +8,27 @@ from fairlead.model.axes import Amounts
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.workload import PodId, PodSets
 
-Phase: TypeAlias = Literal["running", "leaving", "reserved"]
-"""Leaving: told to stop, and still holding its node. Reserved: to run where others are leaving."""
+Phase: TypeAlias = Literal["binding", "running", "leaving", "reserved"]
+"""Binding: given its node, which the cluster has not confirmed yet. Leaving: told to stop, and
+still holding its node. Reserved: to run where others are leaving."""
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where a pod runs and since when; one with a reservation has not started."""
+    """Where a pod runs and since when; one with a reservation has not started.
+
+    ``until_ms`` is when a place that is binding or reserved is to be looked into, because neither
+    a success nor a failure was reported.
+    """
 
     node: str | None
     started_ms: int
     phase: Phase = "running"
     share: DeviceShare | None = None
+    until_ms: int | None = None
+
+    def is_running(self) -> bool:
+        """Return whether the pod has its place and keeps it, be it that this is not confirmed."""
+        return self.phase in ("running", "binding")
 
 
 class Run(msgspec.Struct, kw_only=True):

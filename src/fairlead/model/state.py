@@ -70,8 +70,11 @@ class ClusterState:
             ev.WorkloadChanged: self._workload_changed,
             ev.MemoryChanged: self._memory_changed,
             ev.WorkloadStarted: partial(self._place, "running"),
+            ev.WorkloadBinding: partial(self._place, "binding"),
+            ev.WorkloadConfirmed: self._workload_confirmed,
             ev.WorkloadReserved: partial(self._place, "reserved"),
             ev.WorkloadLeaving: self._workload_leaving,
+            ev.WorkloadStays: self._workload_stays,
             ev.WorkloadStopped: self._workload_stopped,
             ev.WorkloadDisplaced: self._workload_displaced,
             ev.WorkloadDeparted: self._workload_departed,
@@ -178,7 +181,11 @@ class ClusterState:
         self._memory_books.change(self._known(event.workload), event.memory)
         self._journal.touch(self.touched, event.workload)
 
-    def _place(self, phase: Phase, event: ev.WorkloadStarted | ev.WorkloadReserved) -> None:
+    def _place(
+        self,
+        phase: Phase,
+        event: ev.WorkloadStarted | ev.WorkloadBinding | ev.WorkloadReserved,
+    ) -> None:
         workload = self._known(event.workload)
         run = self.runs.get(workload.name)
         pods = [placement.pod for placement in event.placements]
@@ -196,9 +203,10 @@ class ClusterState:
             )
             self._journal.put(self.runs, workload.name, run)
         set_index = workload.pod_sets.set_index
+        until_ms = None if isinstance(event, ev.WorkloadStarted) else event.until_ms
         for placement in event.placements:
             pod = placement.pod
-            placed = Placed(placement.node, event.at_ms, phase, placement.share)
+            placed = Placed(placement.node, event.at_ms, phase, placement.share, until_ms)
             self._journal.put(run.pods, pod, placed)
             if phase == "reserved":
                 self._journal.put(run.reserved, pod, None)
@@ -215,22 +223,48 @@ class ClusterState:
         if not self._has_waiting_pod(workload):
             self._waiting.drop(workload.queue, workload.name)  # as it was while these had no place
 
+    def _workload_confirmed(self, event: ev.WorkloadConfirmed) -> None:
+        workload = self._known(event.workload)
+        run = self._running(workload, event.pods)
+        if any(run.pods[pod].phase != "binding" for pod in event.pods):
+            raise StateError(f"a pod of {workload.name} was confirmed that is not binding")
+        for pod in event.pods:
+            placed = run.pods[pod]
+            running = Placed(placed.node, event.at_ms, "running", placed.share)
+            self._journal.put(run.pods, pod, running)
+        self._journal.touch(self.touched, workload.name)
+
     def _workload_leaving(self, event: ev.WorkloadLeaving) -> None:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
-        if any(run.pods[pod].phase != "running" for pod in event.pods):
+        if not all(run.pods[pod].is_running() for pod in event.pods):
             raise StateError(f"a pod of {workload.name} was told to stop twice, or before it ran")
-        for pod in event.pods:
-            key, requests = (workload.name, pod), workload.pod_sets.of(pod).requests
-            placed = run.pods[pod]
-            leaving = Placed(placed.node, placed.started_ms, "leaving", placed.share)
-            self._journal.put(run.pods, pod, leaving)
-            self.books.release(key, requests, placed)
-            self.books.book(key, requests, leaving)
-        moved = cost(run, event.pods, count_by_set(workload, event.pods))
+        moved = self._change_phase(workload, run, event.pods, "leaving")
         self._add_allocated(workload, _negative(moved))
         self._add_leaving(workload, moved)
+
+    def _workload_stays(self, event: ev.WorkloadStays) -> None:
+        workload = self._known(event.workload)
+        run = self._running(workload, event.pods)
+        if any(run.pods[pod].phase != "leaving" for pod in event.pods):
+            raise StateError(f"a pod of {workload.name} was to stay that is not leaving")
+        moved = self._change_phase(workload, run, event.pods, "running")
+        self._add_leaving(workload, _negative(moved))
+        self._add_allocated(workload, moved)
+
+    def _change_phase(
+        self, workload: Workload, run: Run, pods: Sequence[PodId], phase: Phase
+    ) -> Amounts:
+        """Let *pods* be in another phase where they are; returns what they cost their queue."""
+        for pod in pods:
+            key, requests = (workload.name, pod), workload.pod_sets.of(pod).requests
+            placed = run.pods[pod]
+            changed = Placed(placed.node, placed.started_ms, phase, placed.share)
+            self._journal.put(run.pods, pod, changed)
+            self.books.release(key, requests, placed)
+            self.books.book(key, requests, changed)
         self._journal.touch(self.touched, workload.name)
+        return cost(run, pods, count_by_set(workload, pods))
 
     def _workload_stopped(self, event: ev.WorkloadStopped) -> None:
         workload = self._known(event.workload)

@@ -19,7 +19,7 @@ def readiness(state: ClusterState, workload: Workload) -> Readiness:
     """Return what is to be tried of *workload*. Cost: a look at each of its pods."""
     run = state.runs.get(workload.name)
     placed = run.pods if run else {}
-    staying = sum(1 for each in placed.values() if each.phase == "running")
+    staying = sum(1 for each in placed.values() if each.is_running())
     waiting = [pod for pod in workload.pods() if pod not in placed]
     return Readiness(
         pods=tuple([pod for pod in waiting if not workload.pod_sets.of(pod).gated]),

@@ -133,10 +133,10 @@ class CycleRecord:
         if before is None:
             if now is None:
                 return None
-            return "start" if now.phase == "running" else "reserve"
+            return "start" if now.is_running() else "reserve"
         if now is None:
             return "evict"
-        return "move" if now.phase == "reserved" and before.phase == "running" else None
+        return "move" if now.phase == "reserved" and before.is_running() else None
 
     def _place(self, pod: PodKey) -> Placed | None:
         run = self._state.runs.get(pod[0])

@@ -115,8 +115,9 @@ class Gang:
             return False
         for at in self._needed(self._counts(run)):
             group = self.groups[at]
-            phases = [run.pods[pod].phase for pod in group.pods if pod in run.pods]
-            if "reserved" in phases and phases.count("running") < group.minimum:
+            placed = [run.pods[pod] for pod in group.pods if pod in run.pods]
+            is_reserved = any(each.phase == "reserved" for each in placed)
+            if is_reserved and sum([each.is_running() for each in placed]) < group.minimum:
                 return True
         return False
 

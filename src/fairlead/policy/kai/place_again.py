@@ -111,7 +111,7 @@ class PlaceAgain:
         before = self._places.get((job, pod))
         if before is None and job != self._claimant:
             self.joined.add((job, pod))
-        if before is not None and before.phase == "running" and is_same(before, place):
+        if before is not None and before.is_running() and is_same(before, place):
             self._state.apply(
                 WorkloadStarted(workload=job, placements=(place,), at_ms=before.started_ms)
             )
