@@ -49,9 +49,9 @@ POD = numbered_pod("main", 0)
 def facts(state: ClusterState) -> dict[str, object]:
     """Everything a state knows, for comparison."""
     known: dict[str, object] = {}
-    for part in (state, state._tree, state.books):
+    for part in (state, state._tree, state.books, state._work):
         known |= {name: value for name, value in vars(part).items() if name not in _MACHINERY}
-    for lists in ("_queued", "_waiting"):
+    for lists in ("queued", "waiting"):
         known[lists] = vars(known[lists])["_by_queue"]
     return deepcopy(known)
 
@@ -59,16 +59,8 @@ def facts(state: ClusterState) -> dict[str, object]:
 # The logs of changes are among it: undoing is a change as well.
 _LOGS = ("changes", "touched", "layout", "_layout", "moment")
 _FOUND_ANEW = ("_ways_up", "_ways_found", "_charges")
-_MACHINERY = (
-    "_journal",
-    "_handlers",
-    "axes",
-    "_tree",
-    "books",
-    "_memory_books",
-    *_LOGS,
-    *_FOUND_ANEW,
-)
+_PARTS = ("_tree", "books", "_nodes", "_work", "_memory_books")
+_MACHINERY = ("_journal", "_handlers", "axes", "_axes", *_PARTS, *_LOGS, *_FOUND_ANEW)
 
 
 def a_team() -> ClusterState:

@@ -12,29 +12,19 @@ nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from operator import add, neg
-from typing import Any, Final
+from operator import add
+from typing import Any
 
 from fairlead.errors import StateError
 from fairlead.model import events as ev
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.change_log import ChangeLog
-from fairlead.model.device_share import DeviceShare, counted_by_parts
 from fairlead.model.journal import Journal, Mark
-from fairlead.model.known_charges import KnownCharges
-from fairlead.model.memory_books import MemoryBooks
-from fairlead.model.node_books import NodeBooks, PodKey
-from fairlead.model.pod_sums import asked_for, cost, count_by_set
-from fairlead.model.queue_lists import QueueLists
+from fairlead.model.node_books import NodeBooks
 from fairlead.model.queue_sums import QueueSums
 from fairlead.model.queue_tree import QueueTree
-from fairlead.model.run import Phase, Placed, Run
-from fairlead.model.workload import PodId, PodSet, Workload
-
-MOST_TOUCHED: Final = 4096
-"""How many changes of workloads are remembered for who follows a state: many more than a cycle."""
+from fairlead.model.workload_books import WorkloadBooks
 
 
 class ClusterState:
@@ -45,41 +35,27 @@ class ClusterState:
         self.resources = tuple(resources)
         self.axes = axes
         self.catalogue = Catalogue()
-        self.workloads: dict[WorkloadName, Workload] = {}
-        self.runs: dict[WorkloadName, Run] = {}
         self.usage: dict[QueueName, tuple[int, ...]] = {}
-        self.repelling: dict[WorkloadName, None] = {}  # who keeps others away from where it is
         self.moment = 0  # grows with every change, and with every undoing of some
-        self.touched = ChangeLog[WorkloadName](most=MOST_TOUCHED)
         self.layout = ChangeLog[str]()  # of what seldom changes: the queues, the catalogue
-        self._charges = KnownCharges(self.resources, axes)
         self._journal = Journal()
-        self._memory_books = MemoryBooks(self._journal)
-        self.memories = self._memory_books.memories
-        self.promised = self._memory_books.promised
-        self._queued = QueueLists(self._journal)
-        self._waiting = QueueLists(self._journal)
         self._tree = QueueTree(self._journal, len(axes), self.layout)
         self.queues = self._tree.queues
         self.sums = self._tree.sums
         self.books = NodeBooks(self._journal, self.resources)
         self.nodes = self.books.nodes
         self.capacity = self.books.capacity
+        self._work = work = WorkloadBooks(
+            self._journal, self.resources, axes, self._tree, self.books
+        )
+        self.workloads = work.workloads
+        self.runs = work.runs
+        self.memories = work.memories
+        self.promised = work.promised
+        self.repelling = work.repelling
+        self.touched = work.touched
         self._handlers: dict[type, Callable[[Any], None]] = {
-            ev.WorkloadAdded: self._workload_added,
-            ev.WorkloadChanged: self._workload_changed,
-            ev.MemoryChanged: self._memory_changed,
-            ev.WorkloadStarted: partial(self._place, "running"),
-            ev.WorkloadBinding: partial(self._place, "binding"),
-            ev.WorkloadConfirmed: self._workload_confirmed,
-            ev.WorkloadReserved: partial(self._place, "reserved"),
-            ev.WorkloadLeaving: self._workload_leaving,
-            ev.WorkloadStays: self._workload_stays,
-            ev.WorkloadStopped: self._workload_stopped,
-            ev.WorkloadDisplaced: self._workload_displaced,
-            ev.WorkloadDeparted: self._workload_departed,
-            ev.WorkloadFinished: self._workload_gone,
-            ev.WorkloadRemoved: self._workload_gone,
+            **work.handlers(),
             ev.NodeAdded: lambda event: self.books.add(event.node),
             ev.NodeChanged: lambda event: self.books.change(event.node),
             ev.NodeRemoved: lambda event: self.books.remove(event.node),
@@ -103,19 +79,19 @@ class ClusterState:
 
     def queued(self, queue: QueueName) -> list[WorkloadName]:
         """Return the workloads, waiting or running, submitted to *queue*, by name."""
-        return sorted(self._queued.of(queue))
+        return sorted(self._work.queued.of(queue))
 
     def waiting(self, queue: QueueName) -> list[WorkloadName]:
         """Return the workloads of *queue* of which some pod has no place, by name."""
-        return sorted(self._waiting.of(queue))
+        return sorted(self._work.waiting.of(queue))
 
     def waited_for(self) -> list[QueueName]:
         """Return the queues, known or not, for which workloads wait, by name."""
-        return sorted(self._waiting.queues())
+        return sorted(self._work.waiting.queues())
 
     def has_waiting(self) -> bool:
         """Return whether a pod of any workload has no place."""
-        return any(True for _ in self._waiting.queues())
+        return any(True for _ in self._work.waiting.queues())
 
     def requested(self, queue: QueueName) -> Amounts:
         """Return what is allocated to *queue* or waits in it, on the quota axes."""
@@ -153,162 +129,11 @@ class ClusterState:
         self.moment += 1
         self._handlers[type(event)](event)
 
-    def _workload_added(self, event: ev.WorkloadAdded) -> None:
-        workload = event.workload
-        if workload.name in self.workloads:
-            raise StateError(f"workload {workload.name} was added before")
-        self._check_shape(workload)
-        self._enqueue(workload)
-        self._add_pending(workload, [each.count for each in workload.pod_sets])
-
-    def _workload_changed(self, event: ev.WorkloadChanged) -> None:
-        new = event.workload
-        old = self._known(new.name)
-        self._check_shape(new)
-        run = self.runs.get(new.name)
-        self._tree.add_sums(old.queue, self._sums_of(old).negative())
-        self._dequeue(old)
-        for pod in old.pods() if self.books.has_departures() else ():
-            still_there = pod in new.pod_sets.set_index
-            (self.books.change_departing if still_there else self.books.depart)((old.name, pod))
-        if run:
-            self._carry_over(old, new, run)
-        self._enqueue(new)
-        self._tree.add_sums(new.queue, self._sums_of(new))
-        self._memory_books.workload_changed(new)
-
-    def _memory_changed(self, event: ev.MemoryChanged) -> None:
-        self._memory_books.change(self._known(event.workload), event.memory)
-        self._journal.touch(self.touched, event.workload)
-
-    def _place(
-        self,
-        phase: Phase,
-        event: ev.WorkloadStarted | ev.WorkloadBinding | ev.WorkloadReserved,
-    ) -> None:
-        workload = self._known(event.workload)
-        run = self.runs.get(workload.name)
-        pods = [placement.pod for placement in event.placements]
-        self._check_start(workload, run, pods, event.flavors)
-        if run is None:
-            flavors = event.flavors or ({},) * len(workload.pod_sets)
-            charges = self._charges.of(workload.pod_sets, flavors)
-            run = Run(
-                pods={},
-                pod_sets=workload.pod_sets,
-                reserved={},
-                charges=charges,
-                own_charges={},
-                flavors=flavors,
-            )
-            self._journal.put(self.runs, workload.name, run)
-        set_index = workload.pod_sets.set_index
-        until_ms = None if isinstance(event, ev.WorkloadStarted) else event.until_ms
-        for placement in event.placements:
-            pod = placement.pod
-            placed = Placed(placement.node, event.at_ms, phase, placement.share, until_ms)
-            self._journal.put(run.pods, pod, placed)
-            if phase == "reserved":
-                self._journal.put(run.reserved, pod, None)
-            asked = workload.pod_sets[set_index[pod]]
-            if placement.share is not None:
-                own = self._own_charge(asked, placement.share, run.flavors[set_index[pod]])
-                if own is not None:
-                    self._journal.put(run.own_charges, pod, own)
-            self.books.book((workload.name, pod), asked.requests, placed)
-        counts = count_by_set(workload, pods)
-        self._add_allocated(workload, cost(run, pods, counts))
-        self._add_pending(workload, [-count for count in counts])
-        self._journal.touch(self.touched, workload.name)
-        if not self._has_waiting_pod(workload):
-            self._waiting.drop(workload.queue, workload.name)  # as it was while these had no place
-
-    def _workload_confirmed(self, event: ev.WorkloadConfirmed) -> None:
-        workload = self._known(event.workload)
-        run = self._running(workload, event.pods)
-        if any(run.pods[pod].phase != "binding" for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was confirmed that is not binding")
-        for pod in event.pods:
-            placed = run.pods[pod]
-            running = Placed(placed.node, event.at_ms, "running", placed.share)
-            self._journal.put(run.pods, pod, running)
-        self._journal.touch(self.touched, workload.name)
-
-    def _workload_leaving(self, event: ev.WorkloadLeaving) -> None:
-        workload = self._known(event.workload)
-        run = self._running(workload, event.pods)
-        if not all(run.pods[pod].is_running() for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was told to stop twice, or before it ran")
-        moved = self._change_phase(workload, run, event.pods, "leaving")
-        self._add_allocated(workload, _negative(moved))
-        self._add_leaving(workload, moved)
-
-    def _workload_stays(self, event: ev.WorkloadStays) -> None:
-        workload = self._known(event.workload)
-        run = self._running(workload, event.pods)
-        if any(run.pods[pod].phase != "leaving" for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was to stay that is not leaving")
-        moved = self._change_phase(workload, run, event.pods, "running")
-        self._add_leaving(workload, _negative(moved))
-        self._add_allocated(workload, moved)
-
-    def _change_phase(
-        self, workload: Workload, run: Run, pods: Sequence[PodId], phase: Phase
-    ) -> Amounts:
-        """Let *pods* be in another phase where they are; returns what they cost their queue."""
-        for pod in pods:
-            key, requests = (workload.name, pod), workload.pod_sets.of(pod).requests
-            placed = run.pods[pod]
-            changed = Placed(placed.node, placed.started_ms, phase, placed.share)
-            self._journal.put(run.pods, pod, changed)
-            self.books.release(key, requests, placed)
-            self.books.book(key, requests, changed)
-        self._journal.touch(self.touched, workload.name)
-        return cost(run, pods, count_by_set(workload, pods))
-
-    def _workload_stopped(self, event: ev.WorkloadStopped) -> None:
-        workload = self._known(event.workload)
-        run = self._running(workload, event.pods)
-        self._release(workload, run, event.pods, self.books.release)
-        self._add_pending(workload, count_by_set(workload, event.pods))
-        self._note_waiting(workload)
-
-    def _workload_displaced(self, event: ev.WorkloadDisplaced) -> None:
-        workload = self._known(event.workload)
-        run = self._running(workload, event.pods)
-        if any(run.pods[pod].phase == "leaving" for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was displaced that is leaving")
-        self._release(workload, run, event.pods, self.books.displace)
-        self._add_pending(workload, count_by_set(workload, event.pods))
-        self._note_waiting(workload)
-
-    def _workload_departed(self, event: ev.WorkloadDeparted) -> None:
-        keys = [(event.workload, pod) for pod in event.pods]
-        if not all(map(self.books.is_departing, keys)):
-            raise StateError(f"a pod of {event.workload} departed that was not displaced")
-        for key in keys:
-            self.books.depart(key)
-
-    def _workload_gone(self, event: ev.WorkloadFinished | ev.WorkloadRemoved) -> None:
-        workload = self._known(event.workload)
-        run = self.runs.get(workload.name)
-        placed = tuple(run.pods) if run else ()
-        if run:
-            self._release(workload, run, placed, self.books.release)
-        for pod in workload.pods() if self.books.has_departures() else ():
-            self.books.depart((workload.name, pod))
-        if len(placed) < workload.pod_count():
-            running = count_by_set(workload, placed)
-            waited = [n - s.count for s, n in zip(workload.pod_sets, running, strict=True)]
-            self._add_pending(workload, waited)
-        self._memory_books.forget(workload.name)
-        self._dequeue(workload)
-
     def _queue_changed(self, event: ev.QueueChanged) -> None:
         own = QueueSums.zero(len(self.axes), len(self.resources))
         if event.queue.name not in self.queues:
-            for name in self._queued.of(event.queue.name):
-                own.include(self._sums_of(self.workloads[name]))
+            for name in self._work.queued.of(event.queue.name):
+                own.include(self._work.sums_of(self.workloads[name]))
         self._tree.change(event.queue, own)
 
     def _queue_removed(self, event: ev.QueueRemoved) -> None:
@@ -322,184 +147,3 @@ class ClusterState:
     def _catalogue_changed(self, event: ev.CatalogueChanged) -> None:
         self._journal.put(vars(self), "catalogue", event.catalogue)
         self._journal.touch(self.layout, "catalogue")
-
-    def _known(self, name: WorkloadName) -> Workload:
-        workload = self.workloads.get(name)
-        if workload is None:
-            raise StateError(f"workload {name} is not known")
-        return workload
-
-    def _running(self, workload: Workload, pods: Sequence[PodId]) -> Run:
-        run = self.runs.get(workload.name)
-        if run is None or len(set(pods)) != len(pods) or not all(pod in run.pods for pod in pods):
-            raise StateError(f"a pod of {workload.name} was to stop that does not run")
-        return run
-
-    def _check_shape(self, workload: Workload) -> None:
-        sets = workload.pod_sets
-        for each in sets:
-            if len(each.requests) != len(self.resources):
-                raise StateError(f"workload {workload.name} needs one request per resource")
-        if len(sets.set_index) != workload.pod_count():
-            raise StateError(f"workload {workload.name} has two pods with one id")
-
-    def _check_start(
-        self,
-        workload: Workload,
-        run: Run | None,
-        pods: Sequence[PodId],
-        flavors: tuple[dict[str, str], ...],
-    ) -> None:
-        if not pods:
-            raise StateError(f"{workload.name} was started without a pod")
-        running = run.pods if run else {}
-        for pod in pods:
-            if pod in running:
-                raise StateError(f"a pod of {workload.name} was started twice")
-            if pod not in workload.pod_sets.set_index:
-                raise StateError(f"a pod of {workload.name} was started that it does not have")
-        if len(pods) > 1 and len(set(pods)) != len(pods):
-            raise StateError(f"a pod of {workload.name} was started twice")
-        if flavors and len(flavors) != len(workload.pod_sets):
-            raise StateError(f"{workload.name} needs flavors for each of its pod sets")
-        if flavors and run and flavors != run.flavors:
-            raise StateError(f"{workload.name} runs already with other flavors")
-
-    def _enqueue(self, workload: Workload) -> None:
-        self._journal.put(self.workloads, workload.name, workload)
-        for each in workload.pod_sets:
-            if each.constraints.pod_anti_affinity:
-                self._journal.put(self.repelling, workload.name, None)
-                break
-        self._queued.put(workload.queue, workload.name)
-        self._journal.touch(self.touched, workload.name)
-        if self._has_waiting_pod(workload):
-            self._waiting.put(workload.queue, workload.name)
-
-    def _dequeue(self, workload: Workload) -> None:
-        self._queued.drop(workload.queue, workload.name)
-        if self._waiting.has(workload.queue, workload.name):
-            self._waiting.drop(workload.queue, workload.name)
-        if workload.name in self.repelling:
-            self._journal.drop(self.repelling, workload.name)
-        self._journal.drop(self.workloads, workload.name)
-        self._journal.touch(self.touched, workload.name)
-
-    def _note_waiting(self, workload: Workload) -> None:
-        """List the workload among those that wait for as long as some pod has no place."""
-        self._journal.touch(self.touched, workload.name)
-        waits = self._has_waiting_pod(workload)
-        if waits != self._waiting.has(workload.queue, workload.name):
-            change = self._waiting.put if waits else self._waiting.drop
-            change(workload.queue, workload.name)
-
-    def _has_waiting_pod(self, workload: Workload) -> bool:
-        run = self.runs.get(workload.name)
-        return (len(run.pods) if run else 0) < workload.pod_count()
-
-    def _own_charge(
-        self, asked: PodSet, share: DeviceShare | None, flavors: dict[str, str]
-    ) -> Amounts | None:
-        """Return what a pod costs at its place; None if it costs the same everywhere."""
-        wanted, gpu = asked.gpu_share, self.books.shared_gpu
-        if share is None or wanted is None or wanted.memory_mib is None or gpu is None:
-            return None
-        counted = counted_by_parts(asked.requests, gpu, share)
-        return self.axes.charge(self.resources, counted, flavors)
-
-    def _carry_over(self, old: Workload, new: Workload, run: Run) -> None:
-        """Keep the places of pods that *new* still has, with what they cost now; end the others.
-
-        A set that keeps its name keeps its flavors.
-        """
-        by_name = {each.name: given for each, given in zip(old.pod_sets, run.flavors, strict=True)}
-        flavors = tuple([by_name.get(each.name, {}) for each in new.pod_sets])
-        set_index = new.pod_sets.set_index
-        changed = Run(
-            pods={pod: placed for pod, placed in run.pods.items() if pod in set_index},
-            pod_sets=new.pod_sets,
-            reserved={pod: None for pod in run.reserved if pod in set_index},
-            charges=self._charges.of(new.pod_sets, flavors),
-            own_charges={},
-            flavors=flavors,
-        )
-        for pod, placed in changed.pods.items():
-            at = set_index[pod]
-            own = self._own_charge(new.pod_sets[at], placed.share, flavors[at])
-            if own is not None:
-                changed.own_charges[pod] = own
-        if changed.pods:
-            self._journal.put(self.runs, new.name, changed)
-        else:
-            self._journal.drop(self.runs, new.name)
-        for pod, placed in run.pods.items():
-            self.books.release((new.name, pod), old.pod_sets.of(pod).requests, placed)
-        for pod, placed in changed.pods.items():
-            self.books.book((new.name, pod), new.pod_sets.of(pod).requests, placed)
-
-    def _release(
-        self,
-        workload: Workload,
-        run: Run,
-        pods: Sequence[PodId],
-        take_off: Callable[[PodKey, Amounts, Placed], None],
-    ) -> None:
-        """Take the places of *pods* away; the caller says how, and whether they wait again."""
-        leaving = [pod for pod in pods if run.pods[pod].phase == "leaving"]
-        staying = [pod for pod in pods if run.pods[pod].phase != "leaving"] if leaving else pods
-        if staying:
-            given_up = cost(run, staying, count_by_set(workload, staying))
-            self._add_allocated(workload, _negative(given_up))
-        if leaving:
-            given_up = cost(run, leaving, count_by_set(workload, leaving))
-            self._add_leaving(workload, _negative(given_up))
-        for pod in pods:
-            requests = workload.pod_sets.of(pod).requests
-            take_off((workload.name, pod), requests, run.pods[pod])
-            self._journal.drop(run.pods, pod)
-            if pod in run.reserved:
-                self._journal.drop(run.reserved, pod)
-            if pod in run.own_charges:
-                self._journal.drop(run.own_charges, pod)
-        if not run.pods:
-            self._journal.drop(self.runs, workload.name)
-
-    def _add_allocated(self, workload: Workload, amounts: Amounts) -> None:
-        for sums in self._tree.sums_upward(workload.queue):
-            self._journal.add(sums.allocated, amounts)
-            if not workload.preemptible:
-                self._journal.add(sums.non_preemptible, amounts)
-
-    def _add_leaving(self, workload: Workload, amounts: Amounts) -> None:
-        for sums in self._tree.sums_upward(workload.queue):
-            self._journal.add(sums.leaving, amounts)
-
-    def _add_pending(self, workload: Workload, counts: Sequence[int]) -> None:
-        """Let so many pods more of each set wait, or fewer."""
-        amounts = asked_for(workload, counts)
-        if amounts is not None:
-            for sums in self._tree.sums_upward(workload.queue):
-                self._journal.add(sums.pending, amounts)
-
-    def _sums_of(self, workload: Workload) -> QueueSums:
-        run = self.runs.get(workload.name)
-        placed = run.pods if run else {}
-        away = [pod for pod, at in placed.items() if at.phase == "leaving"]
-        stay = [pod for pod, at in placed.items() if at.phase != "leaving"]
-        leaving = count_by_set(workload, away)
-        staying = count_by_set(workload, stay)
-        waiting = [
-            pod_set.count - stays - leaves
-            for pod_set, stays, leaves in zip(workload.pod_sets, staying, leaving, strict=True)
-        ]
-        allocated = list(cost(run, stay, staying)) if run else list(self.axes.zero)
-        return QueueSums(
-            allocated=allocated,
-            non_preemptible=list(self.axes.zero) if workload.preemptible else list(allocated),
-            leaving=list(cost(run, away, leaving)) if run else list(self.axes.zero),
-            pending=list(asked_for(workload, waiting) or (0,) * len(self.resources)),
-        )
-
-
-def _negative(amounts: Amounts) -> Amounts:
-    return tuple(map(neg, amounts))
