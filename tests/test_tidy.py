@@ -224,3 +224,37 @@ def test_pure_packages_are_pure() -> None:
 )
 def test_an_impurity_is_found_where_it_is(source: str, found: list[str]) -> None:
     assert impurities(source) == found
+
+
+def fixed_examples(source: str) -> list[int]:
+    """Lines where a law gets a number of examples that no profile scales."""
+    return [
+        node.value.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.keyword)
+        and node.arg == "max_examples"
+        and isinstance(node.value, ast.Constant)
+    ]
+
+
+def test_profiles_scale_the_examples_of_every_law() -> None:
+    found = {
+        str(file.relative_to(ROOT)): fixed_examples(file.read_text(encoding="utf-8"))
+        for file in python_files("tests")
+    }
+    assert {name for name, lines in found.items() if lines} == {
+        "tests/conftest.py",  # the profiles
+        "tests/scale_examples.py",  # a limit that is no effort
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("@settings(max_examples=60)\ndef test(): ...", [1]),
+        ("Test.settings = settings(\n    deadline=None,\n    max_examples=60,\n)", [3]),
+        ("@settings(max_examples=scale_examples(60))\ndef test(): ...", []),
+    ],
+)
+def test_a_fixed_number_of_examples_is_found_where_it_is(source: str, found: list[int]) -> None:
+    assert fixed_examples(source) == found

@@ -22,6 +22,7 @@ from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from tests.model.worlds import queue
 from tests.policy.kai.test_gang import job
+from tests.scale_examples import scale_examples
 
 Q = QueueName("q")
 GROUPS = ["-", "a=1,b=2", "a=1,b=-,c=0", "x/a=1,x/b=2,c=1", "x/a=1,x/c=1,b=2,y=1"]
@@ -103,7 +104,7 @@ CHOICE_CHANGES = (
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @example([CHOICE_CHANGES], set(), ["start"] * 6)
 @given(given_jobs, st.sets(st.integers(0, 3), max_size=1), turns)
 def test_every_turn_is_that_of_asking_anew(

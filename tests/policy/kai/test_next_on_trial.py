@@ -17,6 +17,7 @@ from fairlead.policy.kai.look_ahead import _Ahead, look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.test_claims_laws import busy_worlds
 from tests.policy.kai.test_second_cycle import NOW_MS, job, world
+from tests.scale_examples import scale_examples
 
 OWN = KaiSettings()
 
@@ -59,7 +60,7 @@ def test_who_leaves_a_closed_node_claims_next() -> None:
     assert not [each for each in decisions if isinstance(each, Start)]
 
 
-@settings(max_examples=80)
+@settings(max_examples=scale_examples(80))
 @given(state=busy_worlds())
 def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:
     found = look_ahead(state, OWN, NOW_MS, tells_why=False)

@@ -15,6 +15,7 @@ from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.shares import KaiShares
 from tests.policy.kai.random_worlds import build, worlds
+from tests.scale_examples import scale_examples
 
 Claims = Mapping[WorkloadName, tuple[PodId, ...]]
 Turn = tuple[QueueName, WorkloadName | None, tuple[PodId, ...]]
@@ -54,7 +55,7 @@ def branch(
     return jobs, before[1].branch(jobs.next_request, queues)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(events=worlds(), data=st.data())
 def test_a_branch_is_what_lining_up_anew_gives_and_leaves_its_origin_alone(
     events: list[Event], data: st.DataObject

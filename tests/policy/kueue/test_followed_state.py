@@ -27,6 +27,7 @@ from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominat
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster
 from tests.policy.kueue.random_plan_world import Row
+from tests.scale_examples import scale_examples
 
 STEPS = 20
 RUN_TIMES_MS = (0, 0, 1, 1500)  # steps of the histories are up to a second apart
@@ -239,35 +240,35 @@ in_both_modes = pytest.mark.parametrize("faithful", [False, True], ids=["ours", 
 
 
 @in_both_modes
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=scale_examples(20), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_one_that_follows_a_state_decides_as_a_fresh_one(faithful: bool, seed: int) -> None:
     live(seed, faithful=faithful)
 
 
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_so_it_does_where_several_preempt_at_once(faithful: bool, seed: int) -> None:
     live(seed, LargerHistory, faithful=faithful)
 
 
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_so_it_does_where_some_take_their_time_to_leave(faithful: bool, seed: int) -> None:
     live(seed, SlowHistory, faithful=faithful)
 
 
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_so_it_does_where_many_may_not_ask_yet(faithful: bool, seed: int) -> None:
     live(seed, PatientHistory, faithful=faithful)
 
 
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 @example(seed=377)  # one comes to lack what it counted on as its own
 @example(seed=868)

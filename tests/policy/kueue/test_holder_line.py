@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.holder_line import Asking, line_up
+from tests.scale_examples import scale_examples
 
 
 def holders() -> st.SearchStrategy[Holder]:
@@ -45,7 +46,7 @@ def is_asked(holder: Holder, asking: Asking) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=scale_examples(300), deadline=None)
 @given(st.lists(holders(), unique_by=lambda each: each.name), st.data())
 def test_a_line_lets_those_be_asked_whom_the_rule_lets_be_asked_one_by_one(
     known: list[Holder], data: st.DataObject
