@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from tests.shared_folder import shared_file
 
 # No profile judges by time: the machines that run the tests are shared and noisy. A profile's
-# max_examples scales those of every law (tests/scale_examples.py): of 100, a third.
+# max_examples scales those of every law (tests/scale_examples.py): with 33, to a third.
 settings.register_profile(
     "dev",
     max_examples=33,

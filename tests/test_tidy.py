@@ -21,6 +21,7 @@ PURE = ("model", "fairness", "placement", "policy", "usage")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+|opt)/")
 REGISTRY_HOST = re.compile(r"\b(?:pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org)")
 UNFINISHED = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K])\b")
+FIXED_EXAMPLES = re.compile(r"\bmax_examples=\d")
 EMPTY_NAME = re.compile(r"(?:^|_)(?:utils?|helpers?|common|misc|managers?)(?:_|$)")
 
 
@@ -83,6 +84,13 @@ def test_nothing_is_left_for_later_in_a_comment() -> None:
     assert all_matching(UNFINISHED) == []
 
 
+def test_profiles_scale_the_examples_of_every_law() -> None:
+    assert {place.split(":")[0] for place in all_matching(FIXED_EXAMPLES)} == {
+        "tests/conftest.py",  # the profiles
+        "tests/scale_examples.py",  # a limit that is no effort
+    }
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "is_match"),
     [
@@ -96,6 +104,8 @@ def test_nothing_is_left_for_later_in_a_comment() -> None:
         (UNFINISHED, "# TO" + "DO: later", True),
         (UNFINISHED, "# FIX" + "ME", True),
         (UNFINISHED, "method", False),
+        (FIXED_EXAMPLES, "@settings(max_examples=" + "60)", True),
+        (FIXED_EXAMPLES, "@settings(max_examples=scale_examples(60))", False),
         (EMPTY_NAME, "queue_utils", True),
         (EMPTY_NAME, "common", True),
         (EMPTY_NAME, "commons_tragedy", False),
@@ -175,6 +185,7 @@ def test_every_dependency_is_pinned() -> None:
     assert [name for name in dependencies() if f"\n{name}==" not in pins] == []
 
 
+@cache
 def impure_modules() -> frozenset[str]:
     """What the contract of import-linter forbids, so that there is one list only."""
     contracts = project()["tool"]["importlinter"]["contracts"]
@@ -224,37 +235,3 @@ def test_pure_packages_are_pure() -> None:
 )
 def test_an_impurity_is_found_where_it_is(source: str, found: list[str]) -> None:
     assert impurities(source) == found
-
-
-def fixed_examples(source: str) -> list[int]:
-    """Lines where a law gets a number of examples that no profile scales."""
-    return [
-        node.value.lineno
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.keyword)
-        and node.arg == "max_examples"
-        and isinstance(node.value, ast.Constant)
-    ]
-
-
-def test_profiles_scale_the_examples_of_every_law() -> None:
-    found = {
-        str(file.relative_to(ROOT)): fixed_examples(file.read_text(encoding="utf-8"))
-        for file in python_files("tests")
-    }
-    assert {name for name, lines in found.items() if lines} == {
-        "tests/conftest.py",  # the profiles
-        "tests/scale_examples.py",  # a limit that is no effort
-    }
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("@settings(max_examples=60)\ndef test(): ...", [1]),
-        ("Test.settings = settings(\n    deadline=None,\n    max_examples=60,\n)", [3]),
-        ("@settings(max_examples=scale_examples(60))\ndef test(): ...", []),
-    ],
-)
-def test_a_fixed_number_of_examples_is_found_where_it_is(source: str, found: list[int]) -> None:
-    assert fixed_examples(source) == found
