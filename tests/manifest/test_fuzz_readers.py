@@ -134,6 +134,7 @@ def test_unbroken_manifests_load_without_an_error(family: PolicyName) -> None:
     check_invariants(result.assembled.state)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(150), deadline=None)
 @given(data=st.data(), family=names, strict=st.booleans(), is_told=st.booleans())
 def test_broken_manifests_give_findings_and_nothing_else(
@@ -161,6 +162,7 @@ def is_number(value: Any) -> bool:
 EXTREMES = [10**18, -(10**18), 1e-18, "1e30", "1e27", "1e-18", 10**19, "1e31", 1e-300, 10**318]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(150), deadline=None)
 @given(data=st.data(), family=names)
 def test_numbers_however_large_or_small_are_refused_or_counted(

@@ -70,6 +70,7 @@ def plain_reason(state: ClusterState, workload: Workload, node: Node) -> str:
     return "have room" if is_now else "have room once others have left"
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(100))
 @given(worlds, rules, st.lists(steps, max_size=25))
 def test_the_search_equals_looking_at_every_node_after_every_step(

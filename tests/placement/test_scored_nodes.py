@@ -403,6 +403,7 @@ def plain_order(state: ClusterState, asked: PodSet, scoring: Scoring) -> list[st
     return [name for _, _, name in sorted(found)]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(150))
 @given(worlds, scorings, st.sampled_from([1, 2, 64]), st.lists(happenings, max_size=30))
 def test_the_order_equals_scoring_every_node_anew_whatever_happened(

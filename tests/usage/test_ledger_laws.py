@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import floor
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -189,6 +190,7 @@ def test_the_order_among_different_queues_does_not_matter(
     assert usage == other_usage
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(150))
 @given(
     old=journals(most_step_ms=25, kinds=[*COMMON, "granted", "forgiven", "removed"]),

@@ -21,7 +21,7 @@ from tests.policy.elastic_quota.random_world import (
 )
 from tests.scale_examples import scale_examples
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.exhaustive
 
 
 @hypothesis_settings(max_examples=scale_examples(150))

@@ -339,6 +339,7 @@ class Crowd:
         return changed
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(15))
 @given(seed=st.integers(0, 10**6), chosen=st.sampled_from([OURS, PROTECTS_MIN, ONE_NODE]))
 def test_a_crowd_is_served_as_if_everybody_were_asked_every_time(

@@ -18,8 +18,6 @@ from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
 from tests.scale_examples import scale_examples
 
-pytestmark = pytest.mark.one_python
-
 MOST_CANDIDATES = 8
 
 

@@ -1,5 +1,6 @@
 """Laws of plans under ElasticQuotas, on random clusters and in every mode."""
 
+import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ def test_no_decision_breaks_a_rule(events: list[Event], settings: ElasticQuotaSe
     checked_plan(build(events), settings)
 
 
+@pytest.mark.exhaustive
 @hypothesis_settings(max_examples=scale_examples(60))
 @given(events=worlds(), settings=random_settings)
 def test_a_policy_that_planned_before_plans_the_same(

@@ -36,8 +36,6 @@ from tests.policy.elastic_quota.random_world import (
 from tests.policy.elastic_quota.test_fast_search import waiting
 from tests.scale_examples import scale_examples
 
-pytestmark = pytest.mark.one_python
-
 Askers = Sequence[Asker]
 across = st.sampled_from([OURS, PROTECTS_MIN, FAITHFUL_ACROSS])
 
@@ -171,6 +169,7 @@ def test_several_nodes_are_no_worse_than_one(
             assert is_enough(desk, [asker], asker.charge, together.nodes, together.victims)
 
 
+@pytest.mark.exhaustive
 @hypothesis_settings(max_examples=scale_examples(80))
 @given(events=worlds(plain=True), settings=across, exact=st.sampled_from([12, 2, 0]))
 def test_where_other_nodes_are_not_looked_at_they_would_not_help(

@@ -2,6 +2,7 @@
 
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -141,6 +142,7 @@ def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
         assert left >= state.workloads[name].min_count
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_tries_that_are_not_made_would_have_failed(
@@ -151,6 +153,7 @@ def test_tries_that_are_not_made_would_have_failed(
         assert cycle(state, chosen) == decisions
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(60))
 @given(state=st.builds(build, worlds()), chosen=all_settings)
 def test_gangs_that_are_not_placed_one_by_one_would_not_have_fitted(

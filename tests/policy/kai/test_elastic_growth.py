@@ -3,6 +3,7 @@
 from collections.abc import Set
 
 import msgspec
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -104,6 +105,7 @@ CHOICE_CHANGES = (
 )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(200))
 @example([CHOICE_CHANGES], set(), ["start"] * 6)
 @given(given_jobs, st.sets(st.integers(0, 3), max_size=1), turns)

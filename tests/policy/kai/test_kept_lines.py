@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -112,6 +113,7 @@ def anybody(_: Candidate) -> bool:
     return True
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(100))
 @given(state=empty_worlds(), history=steps)
 def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: list[Step]) -> None:

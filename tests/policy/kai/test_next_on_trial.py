@@ -5,6 +5,7 @@ It decides there what it would after the plan was taken back and carried out.
 
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
@@ -60,6 +61,7 @@ def test_who_leaves_a_closed_node_claims_next() -> None:
     assert not [each for each in decisions if isinstance(each, Start)]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(80))
 @given(state=busy_worlds())
 def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def branch(
     return jobs, before[1].branch(jobs.next_request, queues)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(60))
 @given(events=worlds(), data=st.data())
 def test_a_branch_is_what_lining_up_anew_gives_and_leaves_its_origin_alone(

@@ -48,7 +48,7 @@ from tests.policy.kai.test_claims_laws import (
 )
 from tests.scale_examples import scale_examples
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.exhaustive
 
 APP = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("x",)),))
 APPS = PodTerm(topology_key="host", selector=APP, namespaces=("",))

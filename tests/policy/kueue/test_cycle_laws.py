@@ -5,6 +5,7 @@ from random import Random
 from unittest import mock
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def anew(snapshot: Snapshot, world: TargetWorld) -> Snapshot:
     return Snapshot(tree, snapshot.parents, snapshot.rules, holders)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(300))
 @given(crowded_worlds())
 def test_a_cycle_comes_to_the_same_if_every_search_starts_from_nothing(
@@ -140,6 +142,7 @@ def _quota_node(
     )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(200))
 @given(st.integers(0, 2**32))
 def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed: int) -> None:
@@ -173,6 +176,7 @@ def test_in_a_crowd_too_a_search_equals_the_plain_one(seed: int) -> None:
     assert [(each.holder.name, each.reason) for each in found] == plain_fair_targets(world)
 
 
+@pytest.mark.exhaustive
 @given(crowded_worlds())
 def test_what_one_snapshot_learns_does_not_reach_its_copy(
     worlds: tuple[TargetWorld, CycleWorld],

@@ -239,6 +239,7 @@ def live(
 in_both_modes = pytest.mark.parametrize("faithful", [False, True], ids=["ours", "faithful"])
 
 
+@pytest.mark.exhaustive
 @in_both_modes
 @settings(max_examples=scale_examples(20), deadline=None)
 @given(seed=st.integers(0, 2**40))
@@ -246,6 +247,7 @@ def test_one_that_follows_a_state_decides_as_a_fresh_one(faithful: bool, seed: i
     live(seed, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
 @settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
@@ -253,6 +255,7 @@ def test_so_it_does_where_several_preempt_at_once(faithful: bool, seed: int) -> 
     live(seed, LargerHistory, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
 @settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
@@ -260,6 +263,7 @@ def test_so_it_does_where_some_take_their_time_to_leave(faithful: bool, seed: in
     live(seed, SlowHistory, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
 @settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
@@ -267,6 +271,7 @@ def test_so_it_does_where_many_may_not_ask_yet(faithful: bool, seed: int) -> Non
     live(seed, PatientHistory, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
 @settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
@@ -283,6 +288,7 @@ def test_the_histories_are_full_of_changes_and_of_workloads_that_wait(faithful: 
     assert sum(len(state.workloads) - len(state.runs) for _, state in lives) > STEPS
 
 
+@pytest.mark.exhaustive
 def test_many_of_those_who_may_not_ask_yet_would_have_asked() -> None:
     def evictions(kind: type[History]) -> int:
         return sum(live(seed, kind)[0] for seed in range(20))

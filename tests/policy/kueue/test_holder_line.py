@@ -1,5 +1,6 @@
 """A line of holders answers whom of them a claim may ask, however it came to be."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -46,6 +47,7 @@ def is_asked(holder: Holder, asking: Asking) -> bool:
     )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(300), deadline=None)
 @given(st.lists(holders(), unique_by=lambda each: each.name), st.data())
 def test_a_line_lets_those_be_asked_whom_the_rule_lets_be_asked_one_by_one(

@@ -9,6 +9,8 @@ from fairlead.policy.kueue.fair_search import FairSearch
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
 from tests.scale_examples import ONE_IS_ENOUGH, scale_examples
 
+pytestmark = pytest.mark.exhaustive
+
 
 def foreseen(world: TargetWorld, *, is_likely: bool = False) -> FailedSearch | None:
     """Return how the search for the claimant of *world* ends, if that is plain."""

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator
 from random import Random
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -155,6 +156,7 @@ def changes(planned: Plan) -> list[str]:
     return [each.partition(" until ")[0] for each in told_of]
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(40))
 @given(crowded_worlds())
 def test_those_of_one_shape_would_have_the_same_and_take_it_from_the_same(world: PlanWorld) -> None:
@@ -178,6 +180,7 @@ def test_those_of_one_shape_would_have_the_same_and_take_it_from_the_same(world:
                     assert is_same or (by_age and first.can_proceed())
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(40))
 @given(crowded_worlds())
 def test_in_one_line_stepping_aside_together_changes_nothing_but_reasons(world: PlanWorld) -> None:

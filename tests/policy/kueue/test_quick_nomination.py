@@ -1,5 +1,6 @@
 """A head that is nominated quickly needs what one needs that is nominated in full."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def compare_again(snapshot: Snapshot, history: History, found: list[Nomination])
             assert told(again) == told(expected)
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(10), deadline=None)
 @given(st.integers(0, 2**40))
 def test_a_quick_nomination_is_the_full_one_but_for_its_height(seed: int) -> None:

@@ -123,6 +123,7 @@ def test_a_side_gives(table: str, tree: str, side: str) -> None:
     assert gifts.given(QueueName(side), rank, MUCH) == int(row["given"])
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(400), deadline=None)
 @given(target_worlds())
 def test_a_search_in_vain_takes_from_a_side_what_it_gives(world: TargetWorld) -> None:
@@ -134,6 +135,7 @@ def test_a_search_in_vain_takes_from_a_side_what_it_gives(world: TargetWorld) ->
             assert there == known if is_exact and has_both else there <= known, side
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_cohort", [False, True])
 def test_there_are_sides_of_which_just_what_they_give_is_taken(is_cohort: bool) -> None:
     def is_one(world: TargetWorld) -> bool:

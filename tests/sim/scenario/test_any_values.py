@@ -41,6 +41,7 @@ near = st.sampled_from(
 )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=scale_examples(100), deadline=None)
 @given(which=st.integers(0, len(FILES) - 1), changes=st.data())
 def test_any_value_anywhere_is_read_or_refused(
