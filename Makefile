@@ -2,21 +2,27 @@
 #
 #   PYTHON=python3.12   the Python to make the environment with (else the newest on the PATH)
 #   VENV=.venv          where the environment is
-#   ARGS='-k tidy'      more arguments for test, bench, bench-sim and soak
+#   ARGS='-k tidy'      more arguments for test, test-exhaustive, bench, bench-sim and soak
+#   JOBS=1              how many processes run the tests (else one per core, at most 8)
 #   POINTS=1000         how often soak kills a writer of the record of use
 
 PYTHON ?=
 VENV ?= .venv
 ARGS ?=
+JOBS ?= logical
+
+# The tests start Python many times: without compiled files each start takes three times as long.
+export PYTHONDONTWRITEBYTECODE :=
 
 python := $(VENV)/bin/python
 installed := $(VENV)/.installed
+pytest := $(python) -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check format docs bench bench-sim soak clean
+.PHONY: help setup run test test-exhaustive test-all check format docs bench bench-sim soak clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(installed) ## make the environment, nothing else
 	@echo "$(VENV) is ready"
@@ -24,8 +30,11 @@ setup: $(installed) ## make the environment, nothing else
 run: $(installed) ## show what Fairlead says about the worked examples
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" examples/run.sh
 
-test: $(installed) ## run the tests
-	@$(python) -m pytest $(ARGS)
+test: $(installed) ## run the tests, without those of the next line
+	@$(pytest) -m 'not exhaustive' $(ARGS)
+
+test-exhaustive: $(installed) ## compare shortcuts with the plain way, and fuzz for long
+	@$(pytest) -m exhaustive $(ARGS)
 
 test-all: ## run the tests with every supported Python of this machine
 	@tools/find_pythons.sh --everywhere | while read -r version path; do \

@@ -21,6 +21,7 @@ PURE = ("model", "fairness", "placement", "policy", "usage")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+|opt)/")
 REGISTRY_HOST = re.compile(r"\b(?:pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org)")
 UNFINISHED = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K])\b")
+FIXED_EXAMPLES = re.compile(r"\bmax_examples=\d")
 EMPTY_NAME = re.compile(r"(?:^|_)(?:utils?|helpers?|common|misc|managers?)(?:_|$)")
 
 
@@ -83,6 +84,13 @@ def test_nothing_is_left_for_later_in_a_comment() -> None:
     assert all_matching(UNFINISHED) == []
 
 
+def test_profiles_scale_the_examples_of_every_law() -> None:
+    assert {place.split(":")[0] for place in all_matching(FIXED_EXAMPLES)} == {
+        "tests/conftest.py",  # the profiles
+        "tests/scale_examples.py",  # a limit that is no effort
+    }
+
+
 @pytest.mark.parametrize(
     ("pattern", "text", "is_match"),
     [
@@ -96,6 +104,8 @@ def test_nothing_is_left_for_later_in_a_comment() -> None:
         (UNFINISHED, "# TO" + "DO: later", True),
         (UNFINISHED, "# FIX" + "ME", True),
         (UNFINISHED, "method", False),
+        (FIXED_EXAMPLES, "@settings(max_examples=" + "60)", True),
+        (FIXED_EXAMPLES, "@settings(max_examples=scale_examples(60))", False),
         (EMPTY_NAME, "queue_utils", True),
         (EMPTY_NAME, "common", True),
         (EMPTY_NAME, "commons_tragedy", False),
@@ -175,6 +185,7 @@ def test_every_dependency_is_pinned() -> None:
     assert [name for name in dependencies() if f"\n{name}==" not in pins] == []
 
 
+@cache
 def impure_modules() -> frozenset[str]:
     """What the contract of import-linter forbids, so that there is one list only."""
     contracts = project()["tool"]["importlinter"]["contracts"]

@@ -14,6 +14,7 @@ from fairlead.usage.entries import Capacity, Entry, Forgiven, Gap, Guarantee, He
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
 from tests.cli.run_cli import Ran, run_cli
+from tests.scale_examples import scale_examples
 from tests.store.entry_lists import BEGIN_MS, RESOURCES, entry_lists
 
 NOW_MS = BEGIN_MS + 13 * 10**7
@@ -28,7 +29,7 @@ def imported(store: Path, text: Path) -> Ran:
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 @settings(
-    max_examples=15,
+    max_examples=scale_examples(15),
     deadline=None,
     # Every example makes files of its own names.
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -66,7 +67,9 @@ LEVELS = st.lists(
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=scale_examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(known=entry_lists() | LEVELS, told=entry_lists() | LEVELS, kept=st.integers(0, 12))
 def test_a_record_answers_the_same_whether_all_or_only_the_unknown_is_written(

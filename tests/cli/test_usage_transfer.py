@@ -12,6 +12,7 @@ from fairlead.usage.entries import Capacity, Entry
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
 from tests.cli.run_cli import Ran, run_cli
+from tests.scale_examples import scale_examples
 from tests.shared_folder import ROOT
 from tests.store.entry_lists import BEGIN_MS, RESOURCES, entry_lists
 
@@ -37,7 +38,7 @@ def entries_of(store: Path) -> list[Entry]:
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 @settings(
-    max_examples=15,
+    max_examples=scale_examples(15),
     deadline=None,
     # Every example makes files of its own names.
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -44,7 +44,6 @@ def test_every_recorded_answer_that_is_built_is_ours(name: str, kinds: dict[str,
     assert Counter(outcome.kind for outcome in outcomes) == kinds
 
 
-@pytest.mark.one_python
 def test_every_recorded_cycle_is_ours_where_it_is_to_be_compared() -> None:
     """Apart are what the vectors mark as odd, as varying or as kept with wrong books."""
     outcomes = check_file(VECTORS / "kai-cycle-public.json")

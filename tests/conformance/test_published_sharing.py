@@ -4,13 +4,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.conformance.outcome import Outcome
 from tests.conformance.vector_file import check_file
 from tests.shared_folder import shared_file
-
-pytestmark = pytest.mark.one_python
 
 PUBLISHED = Path(__file__).parent.parent / "vectors" / "published-results.json"
 SIMULATED = {"turns", "steady", "burst"}

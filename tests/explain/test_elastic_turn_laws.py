@@ -14,6 +14,7 @@ from fairlead.model.plan import Comparison, Evict, Reserve, Start, Wait
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import NOW_MS, build, random_settings, worlds
+from tests.scale_examples import scale_examples
 
 RULES = {"OverMax": "max", "PoolExhausted": "pool"}
 
@@ -62,7 +63,7 @@ def check_victims(view: ElasticJobView, seeks: Reserve, turn: ElasticTurn) -> No
         assert leaving == {each.key for each in best.victims if not each.is_leaving}
 
 
-@hypothesis_settings(max_examples=60)
+@hypothesis_settings(max_examples=scale_examples(60))
 @given(events=worlds(), settings=random_settings)
 def test_numbers_are_those_of_the_plan(events: list[Event], settings: ElasticQuotaSettings) -> None:
     state = build(events)

@@ -14,6 +14,7 @@ from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from fairlead.policy.kueue.wait_reasons import EXCEEDS_MAX_QUOTA
 from tests.policy.kueue.plan_world import NOW_MS, cluster
+from tests.scale_examples import scale_examples
 
 QUEUES = """
     name parent quota borrow lend weight within reclaim borrowWithin strategy
@@ -53,7 +54,7 @@ def clusters(draw: st.DrawFn) -> ClusterState:
     return cluster(QUEUES.format(*map(draw, drawn)), "\n".join(lines))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(state=clusters(), rules=RULES)
 def test_every_workload_is_explained_by_what_is_decided_about_it(
     state: ClusterState, rules: KueueSettings
@@ -68,7 +69,7 @@ def test_every_workload_is_explained_by_what_is_decided_about_it(
         assert (explained.data["quota"] is None) == (job not in state.runs)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(state=clusters(), rules=RULES)
 def test_the_numbers_are_those_of_the_moment_that_decided(
     state: ClusterState, rules: KueueSettings
@@ -96,7 +97,7 @@ def test_the_numbers_are_those_of_the_moment_that_decided(
                     assert (path.ends_at, number) == (told.queue, told.right.amount)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=scale_examples(30), deadline=None)
 @given(state=clusters(), rules=RULES)
 def test_places_count_all_who_are_before(state: ClusterState, rules: KueueSettings) -> None:
     for job in state.workloads:

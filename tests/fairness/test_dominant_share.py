@@ -156,6 +156,7 @@ def test_shares_follow_usage_and_come_back_after_a_trial(
     assert tree.dominant_shares() == before
 
 
+@pytest.mark.exhaustive
 @given(world=quota_worlds(), data=st.data())
 def test_a_remembered_rank_is_never_out_of_date(world: QuotaWorld, data: st.DataObject) -> None:
     """After any charges, taken back or not, whichever ranks were asked for in between."""

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def with_row(queue: ShareQueue, field: str, row: tuple[int, ...] | None) -> Shar
     return msgspec.structs.replace(queue, claims=claims)
 
 
+@pytest.mark.exhaustive
 @given(queues=trees(), first=totals, data=st.data())
 def test_after_every_change_all_shares_are_those_of_a_new_division(
     queues: list[ShareQueue], first: tuple[int, ...], data: st.DataObject
@@ -52,6 +54,7 @@ def test_after_every_change_all_shares_are_those_of_a_new_division(
         before = after
 
 
+@pytest.mark.exhaustive
 @given(queues=trees(), total=totals, data=st.data())
 def test_so_it_is_where_past_use_counts(
     queues: list[ShareQueue], total: tuple[int, ...], data: st.DataObject

@@ -23,6 +23,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares
+from tests.scale_examples import scale_examples
 from tests.shared_folder import ROOT
 
 EXAMPLE = ROOT / "examples" / "kueue"
@@ -470,7 +471,7 @@ def facts(state: ClusterState) -> object:
     )
 
 
-@settings(max_examples=15)
+@settings(max_examples=scale_examples(15))
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_reading_changes_nothing(random: Random) -> None:
     documents = example()

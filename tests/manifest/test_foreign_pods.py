@@ -21,6 +21,7 @@ from fairlead.placement.host_ports import port_room
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.manifest.kai_world import ONE_CORE, pod, queue, sound, stream
 from tests.placement.affinity_world import node, pairs, state_of, terms, workload
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 SOURCE = read_bytes(b"{kind: Pod}", "pod.yaml", Findings())[0].source
@@ -133,7 +134,7 @@ def answers(ours: list[Workload], asked: list[PodConstraints], state: ClusterSta
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scale_examples(200), deadline=None)
 @given(st.lists(facts, min_size=1, max_size=3), st.lists(facts, max_size=4))
 def test_leaving_out_the_rest_changes_no_answer(
     own: list[dict[str, str]], others: list[dict[str, str]]

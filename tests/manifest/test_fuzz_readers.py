@@ -22,6 +22,7 @@ from fairlead.manifest.assembled import Assembled, PolicyName
 from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.model.invariants import check_invariants
 from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects
+from tests.scale_examples import scale_examples
 
 FAMILIES: dict[PolicyName, tuple[str, ...]] = {
     "elastic-quota": (CORE, PODS, ELASTIC),
@@ -133,7 +134,8 @@ def test_unbroken_manifests_load_without_an_error(family: PolicyName) -> None:
     check_invariants(result.assembled.state)
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(150), deadline=None)
 @given(data=st.data(), family=names, strict=st.booleans(), is_told=st.booleans())
 def test_broken_manifests_give_findings_and_nothing_else(
     data: st.DataObject, family: PolicyName, strict: bool, is_told: bool
@@ -160,7 +162,8 @@ def is_number(value: Any) -> bool:
 EXTREMES = [10**18, -(10**18), 1e-18, "1e30", "1e27", "1e-18", 10**19, "1e31", 1e-300, 10**318]
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(150), deadline=None)
 @given(data=st.data(), family=names)
 def test_numbers_however_large_or_small_are_refused_or_counted(
     data: st.DataObject, family: PolicyName
@@ -175,7 +178,7 @@ def test_numbers_however_large_or_small_are_refused_or_counted(
         answer_everything(result.assembled)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(data=st.data(), family=names)
 def test_the_order_of_objects_means_nothing(data: st.DataObject, family: PolicyName) -> None:
     documents = data.draw(broken(family))
@@ -192,7 +195,7 @@ def _kinds_of(result: LoadResult) -> list[tuple[str, str]]:
     return sorted((each.severity, each.code) for each in result.findings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(documents=st.lists(values, max_size=4), policy=st.none() | names)
 def test_values_that_are_no_manifests_at_all(
     documents: list[Any], policy: PolicyName | None
@@ -200,7 +203,7 @@ def test_values_that_are_no_manifests_at_all(
     load_objects(documents, policy, strict=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=scale_examples(100), deadline=None)
 @given(data=st.binary(max_size=200))
 def test_only_a_manifest_error_is_ever_raised(data: bytes) -> None:
     with suppress(ManifestError):

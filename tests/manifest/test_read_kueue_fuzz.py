@@ -12,6 +12,7 @@ from fairlead.manifest.text.documents import Document
 from fairlead.manifest.text.path import Path
 from fairlead.manifest.text.values import REFUSED, Value
 from tests.manifest.test_assemble_kueue import assemble, documents_of, example
+from tests.scale_examples import scale_examples
 
 # What the example has no use for: fields without effect, what happened before, our own options.
 REST = """
@@ -111,7 +112,7 @@ def replaced(document: Document, path: Path, value: Value) -> Document:
     return Document(source=document.source, value=copy)
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(changes=st.lists(st.tuples(st.sampled_from(PLACES), junk), min_size=1, max_size=3))
 def test_junk_in_any_place_never_escapes(changes: list[tuple[tuple[int, Path], Value]]) -> None:
     """`assemble` also checks that the result is None exactly if something is an error."""

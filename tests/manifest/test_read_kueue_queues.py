@@ -489,9 +489,7 @@ def test_a_resource_flavor_is_read_and_may_be_empty() -> None:
     assert remarks(findings) == []
 
 
-@pytest.mark.parametrize(
-    "reader", [read_cluster_queue, read_cohort, read_flavor, read_local_queue], ids=str
-)
+@pytest.mark.parametrize("reader", [read_cluster_queue, read_cohort, read_flavor, read_local_queue])
 @pytest.mark.parametrize("name", ["", "name: a/b"])
 def test_an_object_without_a_usable_name_is_no_object(reader: object, name: str) -> None:
     cursor, findings = cursor_of(f"metadata: {{{name}}}\nspec: {{clusterQueue: q}}")

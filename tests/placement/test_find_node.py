@@ -38,6 +38,7 @@ from tests.placement.search_world import (
     rules,
     steps,
 )
+from tests.scale_examples import scale_examples
 
 
 def finder_of(world: SearchWorld, chosen: Rules) -> NodeFinder:
@@ -69,7 +70,8 @@ def plain_reason(state: ClusterState, workload: Workload, node: Node) -> str:
     return "have room" if is_now else "have room once others have left"
 
 
-@settings(max_examples=100)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(100))
 @given(worlds, rules, st.lists(steps, max_size=25))
 def test_the_search_equals_looking_at_every_node_after_every_step(
     world: SearchWorld, chosen: Rules, given_steps: list[Step]
@@ -88,7 +90,7 @@ def test_the_search_equals_looking_at_every_node_after_every_step(
     check_invariants(world.state)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(worlds, rules, st.lists(steps, max_size=15))
 def test_the_tallies_count_every_node_once_and_say_why(
     world: SearchWorld, chosen: Rules, given_steps: list[Step]
@@ -125,7 +127,7 @@ def overdrafts(room: PlainRoom) -> Counter[str]:
     return found
 
 
-@settings(max_examples=100)
+@settings(max_examples=scale_examples(100))
 @given(worlds, rules, st.lists(steps, max_size=25))
 def test_a_pod_that_takes_the_place_found_overcommits_nothing(
     world: SearchWorld, chosen: Rules, given_steps: list[Step]

@@ -31,6 +31,7 @@ from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_world import foreign, node, state_of, workload
 from tests.placement.reference_pod_affinity import is_allowed
+from tests.scale_examples import scale_examples
 
 NAMES = ["n1", "n2", "n3"]
 PODS = ["p", "q", "r", "s"]
@@ -175,6 +176,10 @@ class ForgetfulMachine(AffinityMachine):
 
 
 TestAffinity = AffinityMachine.TestCase
-TestAffinity.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestAffinity.settings = settings(
+    max_examples=scale_examples(60), stateful_step_count=25, deadline=None
+)
 TestForgetting = ForgetfulMachine.TestCase
-TestForgetting.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestForgetting.settings = settings(
+    max_examples=scale_examples(30), stateful_step_count=20, deadline=None
+)

@@ -39,6 +39,7 @@ from fairlead.placement.scored_nodes import KINDS_REMEMBERED, ScoredNodes
 from tests.placement.plain_search import PlainRoom
 from tests.placement.search_world import PODS, VERBS, SearchWorld, Step, rarely
 from tests.placement.search_world import RESOURCES as SEARCHED
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "pods")
@@ -411,7 +412,8 @@ def plain_order(state: ClusterState, asked: PodSet, scoring: Scoring) -> list[st
     return [name for _, _, name in sorted(found)]
 
 
-@settings(max_examples=150)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(150))
 @given(worlds, scorings, st.sampled_from([1, 2, 64]), st.lists(happenings, max_size=30))
 def test_the_order_equals_scoring_every_node_anew_whatever_happened(
     world: SearchWorld, scoring: Scoring, remembered: int, given_steps: list[Step]

@@ -9,6 +9,7 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from tests.placement.plain_search import Rules
 from tests.placement.search_world import SearchWorld, Step, nodes, pod_sets, rules, steps
+from tests.scale_examples import scale_examples
 
 worlds = st.builds(
     SearchWorld,
@@ -17,7 +18,7 @@ worlds = st.builds(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=scale_examples(40))
 @given(worlds, rules, st.lists(steps, max_size=10))
 def test_the_tallies_count_the_standings(
     world: SearchWorld, chosen: Rules, given_steps: list[Step]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fairlead.sim.results.about import EVICTIONS_FILE, JOBS_FILE, SUMMARY_FILE
 from fairlead.sim.run_variant import Patient, RunOrder, run_variant
+from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read
 
 
@@ -23,7 +24,7 @@ class StopsAfter(Patient):
         return self._left >= 0
 
 
-@settings(max_examples=25)
+@settings(max_examples=scale_examples(25))
 @given(documents(), st.sampled_from(POLICIES), st.integers(0, 40))
 def test_a_run_that_is_stopped_has_the_numbers_of_one_that_ends_there(
     document: Document, policy: str, times: int

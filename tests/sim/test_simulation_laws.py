@@ -19,12 +19,13 @@ from fairlead.sim.happenings import (
 from fairlead.sim.job import Job
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.scenario.prepare import Prepared
+from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import MOST_SECONDS, POLICIES, START_MS, Document, documents, run
 
 GPU = "nvidia.com/gpu"
 END_MS = START_MS + MOST_SECONDS * 1000
 policies = st.sampled_from(POLICIES)
-some = settings(max_examples=25)
+some = settings(max_examples=scale_examples(25))
 
 
 def held_by_hand(seen: list[Happening]) -> dict[str, int]:

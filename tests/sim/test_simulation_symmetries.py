@@ -24,10 +24,11 @@ from fairlead.model.workload import PodId
 from fairlead.policy.make_policy import Policy
 from fairlead.sim.happenings import Finished, Happening, Stopped, Submitted
 from fairlead.sim.scenario.prepare import prepare
+from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, START_MS, Document, documents, read, run
 
 policies = st.sampled_from(POLICIES)
-some = settings(max_examples=25)
+some = settings(max_examples=scale_examples(25))
 DURATION = re.compile(r"(\d+)s")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.shared_folder import ROOT
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.exhaustive
 
 
 def test_50_kills_lose_nothing_that_was_safe() -> None:

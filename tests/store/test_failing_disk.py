@@ -214,6 +214,7 @@ def test_a_file_that_was_cut_off_is_told(path: Path) -> None:
         read_all(path)
 
 
+@pytest.mark.exhaustive
 def test_no_flipped_byte_changes_what_is_read_without_being_told(path: Path) -> None:
     """100 copies with one bit changed each, all over the file, of which most is in use.
 

@@ -38,7 +38,7 @@ from tests.store.usage_entries import (
     renamed,
 )
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.exhaustive
 
 RULES = UsageRules(window=Tumbling(1_000 * DAY))  # exact, from a snapshot as from the entries
 NOW = START + 60 * HOUR

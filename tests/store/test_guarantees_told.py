@@ -15,6 +15,7 @@ from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held, Removed, Renamed
 from fairlead.usage.settings import StoreSource, UsageRules
 from fairlead.usage.window import Sliding, Tumbling
+from tests.scale_examples import scale_examples
 
 HOUR = 3_600_000
 START = 1_767_225_600_000
@@ -283,7 +284,7 @@ changes = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=scale_examples(25), deadline=None)
 @given(steps=st.lists(st.tuples(st.integers(0, 20), changes), min_size=1, max_size=8))
 def test_who_follows_a_file_is_told_what_who_begins_with_it_is(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, Entry]]

@@ -12,6 +12,7 @@ from fairlead.store.prometheus.answer import Samples
 from fairlead.store.prometheus.changes import Change, SeriesChanges, base_units, largest
 from fairlead.store.prometheus.level_sweep import LevelSweep, Subject, Told
 from fairlead.usage.entries import Capacity, Entry, Guarantee, Held
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 STEP = 10
@@ -89,7 +90,7 @@ all_series = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(series=all_series, cuts=st.sets(st.integers(0, COUNT - 2)))
 def test_entries_say_what_the_plain_rule_says_however_often_is_fetched(
     series: dict[tuple[int, str], Column], cuts: set[int]

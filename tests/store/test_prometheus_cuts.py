@@ -17,6 +17,7 @@ from fairlead.store.prometheus.history import PrometheusHistory
 from fairlead.usage.queue_use import Charge, QueueUse, Usage
 from fairlead.usage.settings import PrometheusSource, UsageRules
 from fairlead.usage.window import Tumbling
+from tests.scale_examples import scale_examples
 
 MINUTE = 60_000
 START = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -142,7 +143,7 @@ all_told = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(
     told=all_told,
     cuts=st.sets(st.integers(0, COUNT - 2)),

@@ -18,6 +18,7 @@ from fairlead.usage.entries import Capacity, Gap, Granted, Held, Removed
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
 from tests.model.worlds import started
+from tests.scale_examples import scale_examples
 from tests.store.recorded_world import (
     DAY,
     JOB,
@@ -231,7 +232,7 @@ def test_in_another_file_a_gap_begins_where_that_one_ended(path: Path) -> None:
     assert written(path)[1:] == [Gap(at_ms=at(1), since_ms=at(-10))]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=scale_examples(30))
 @given(
     looks=st.lists(
         st.tuples(st.sampled_from(["job", "work", ""]), st.booleans(), st.booleans()), max_size=12

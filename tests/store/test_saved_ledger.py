@@ -13,6 +13,7 @@ from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding, Tumbling
+from tests.scale_examples import scale_examples
 from tests.store.small_store import RULES, a_store
 from tests.store.usage_entries import (
     DAY,
@@ -41,7 +42,7 @@ def is_saved(store: UsageStore) -> bool:
     return bool(store._connection.execute("SELECT 1 FROM snapshot").fetchall())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=scale_examples(60))
 @given(history=histories(), cut=st.integers(0, 30), rules=st.sampled_from(RULES))
 def test_a_snapshot_and_what_came_after_it_is_all_that_there_is(
     history: list[Entry], cut: int, rules: UsageRules
@@ -199,7 +200,7 @@ def test_a_queue_that_is_gone_is_forgotten_when_its_past_has_faded() -> None:
                 assert again.ledger(rules, now_ms).usage(now_ms).queues.keys() == known
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=scale_examples(40))
 @given(history=histories(), since_ms=st.integers(START, START + 3 * DAY))
 def test_checkpoints_change_nothing_of_what_is_read(history: list[Entry], since_ms: int) -> None:
     """With one after every append, or with none, reading from a moment gives the same."""
@@ -228,7 +229,7 @@ def test_the_same_gap_before_and_after_a_checkpoint_is_one() -> None:
         assert gpu_hours(store, WEEK, START + 100 * HOUR) == 2 * (30 + 51)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=scale_examples(40))
 @given(history=histories(), others=st.lists(st.booleans(), max_size=30))
 def test_a_ledger_that_follows_says_what_one_from_the_file_says(
     history: list[Entry], others: list[bool]

@@ -10,6 +10,7 @@ from fairlead.usage.entries import Entry, Gap, Granted, Held
 from fairlead.usage.queue_use import Usage
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Tumbling
+from tests.scale_examples import scale_examples
 from tests.store.small_store import a_store, ledger_of
 from tests.store.usage_entries import (
     DAY,
@@ -129,7 +130,7 @@ def test_a_past_that_is_added_later_is_rolled_up_later() -> None:
         assert used == pytest.approx(1_000 * 72 * HOUR + 2_000 * 37 * DAY, abs=3 * DAY, rel=0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=scale_examples(60))
 @given(
     history=histories(), days=st.lists(st.integers(1, 20), min_size=1, max_size=4), data=st.data()
 )

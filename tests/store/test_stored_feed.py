@@ -19,6 +19,7 @@ from fairlead.usage.entries import Capacity, Entry, Forgiven, Granted, Held, Rem
 from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import OnStale, StoreSource, UsageRules
 from fairlead.usage.window import Sliding, Tumbling
+from tests.scale_examples import scale_examples
 from tests.store.small_store import RULES as ALL_RULES
 from tests.store.small_store import a_store, ledger_of
 from tests.store.usage_entries import DAY, histories
@@ -147,7 +148,7 @@ def some(parts: dict[Key, tuple[int, ...]]) -> dict[Key, tuple[int, ...]]:
     return {name: each for name, each in parts.items() if any(each)}
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(entries=histories(), which=st.sampled_from(ALL_RULES), later_ms=st.integers(0, DAY))
 def test_what_goes_on_as_before_is_what_a_ledger_says_that_took_all(
     entries: list[Entry], which: UsageRules, later_ms: int
@@ -169,7 +170,7 @@ def test_what_goes_on_as_before_is_what_a_ledger_says_that_took_all(
             assert some(ledger.usage(as_of_ms).users) == some(whole.usage(now_ms).users)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(entries=histories(), until_ms=st.integers(0, 20 * DAY))
 def test_one_pass_gives_the_ledgers_that_two_would(entries: list[Entry], until_ms: int) -> None:
     fading = UsageRules(window=Sliding(5 * DAY), half_life_ms=DAY)

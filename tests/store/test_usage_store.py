@@ -13,6 +13,7 @@ from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.window import Sliding
+from tests.scale_examples import scale_examples
 from tests.store.small_store import RULES, a_store, ledger_of
 from tests.store.usage_entries import (
     DAY,
@@ -162,7 +163,7 @@ def test_reading_from_the_middle_of_a_gap_tells_the_rest_of_it() -> None:
         assert list(store.entries(START + 3 * HOUR)) == [held(3, 1, 1), gap(3, 5)]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=scale_examples(40))
 @given(history=histories(), cuts=st.lists(st.integers(0, 40), max_size=3))
 def test_however_a_history_is_cut_into_appends_it_reads_the_same(
     history: list[Entry], cuts: list[int]
@@ -175,7 +176,7 @@ def test_however_a_history_is_cut_into_appends_it_reads_the_same(
         store.check()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=scale_examples(60))
 @given(history=histories(), rules=st.sampled_from(RULES), later_ms=st.sampled_from([0, HOUR, DAY]))
 def test_the_ledger_of_a_window_says_what_one_that_took_everything_says(
     history: list[Entry], rules: UsageRules, later_ms: int

@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import floor
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.timeline import BUCKETS
 from fairlead.usage.window import Sliding, Tumbling, Window, begins_at
+from tests.scale_examples import scale_examples
 from tests.usage.journals import COMMON, RESOURCES, journals
 from tests.usage.plain_sums import Changes, integral, sampled
 
@@ -108,7 +110,7 @@ def test_elsewhere_it_is_off_by_no_more_than_the_use_of_one_bucket(
         assert is_near(got, exact)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(
     changes=histories(),
     after_ms=later,
@@ -131,7 +133,7 @@ def test_the_sampled_way_is_the_sum_over_samples(
     assert is_near(used(window, changes, now_ms, half_life_ms, resolution_ms), exact)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(changes=histories(), after_ms=later, half_life_ms=half_lives)
 def test_the_exact_way_is_the_limit_of_the_sampled_one(
     changes: Changes, after_ms: int, half_life_ms: int | None
@@ -188,7 +190,8 @@ def test_the_order_among_different_queues_does_not_matter(
     assert usage == other_usage
 
 
-@settings(max_examples=150)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(150))
 @given(
     old=journals(most_step_ms=25, kinds=[*COMMON, "granted", "forgiven", "removed"]),
     half_life_ms=st.none() | st.integers(50, 40_000),
@@ -229,7 +232,7 @@ def test_who_asks_often_gets_the_answers_of_who_asks_once(
             assert often.normalised(now_ms, charge=charge) == parts
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(
     entries=journals(unit=2**60),
     huge=st.sampled_from([1, 2**20, 2**300]),

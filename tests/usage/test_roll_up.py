@@ -22,6 +22,7 @@ from fairlead.usage.ledger import Ledger
 from fairlead.usage.queue_use import QueueUse, Usage
 from fairlead.usage.roll_up import rolled_up
 from fairlead.usage.window import Tumbling
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 from tests.usage.journals import COMMON, RESOURCES, journals
 
@@ -218,7 +219,7 @@ def _assert_within(got: tuple[int, ...], true: tuple[int, ...], bound: int) -> N
         assert abs(one - other) <= bound
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(
     entries=journals(most_step_ms=60, longest=80),
     begin=st.integers(0, 12),
@@ -271,7 +272,7 @@ def test_what_did_not_fit_above_a_guarantee_is_told_where_it_fits() -> None:
     assert abs(above - 10 * 100 - 10 * 150) <= BUCKET // 2 + BUCKET
 
 
-@settings(max_examples=100)
+@settings(max_examples=scale_examples(100))
 @given(entries=journals(most_step_ms=60), cuts=st.tuples(*[st.integers(0, 2500)] * 2))
 def test_rolling_up_what_is_rolled_up_changes_nothing(
     entries: list[Entry], cuts: tuple[int, int]
@@ -288,7 +289,7 @@ def _in_one_order(entries: list[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.at_ms, str(entry)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=scale_examples(100))
 @given(
     entries=journals(most_step_ms=60, kinds=[*COMMON, "renamed", "removed", "gap"]),
     begin=st.integers(0, 1500),
@@ -312,7 +313,7 @@ def test_a_window_that_begins_within_a_bucket_is_off_by_no_more_than_what_that_b
             assert abs(got.all[place] - use.all[place]) <= bucket + USERS * BUCKET
 
 
-@settings(max_examples=100)
+@settings(max_examples=scale_examples(100))
 @given(
     entries=journals(unit=10**9, most_step_ms=60, kinds=COMMON),
     half_life_ms=st.integers(20, 2000),

@@ -13,6 +13,7 @@ from fairlead.usage.ledger import Ledger
 from fairlead.usage.settings import UsageRules
 from fairlead.usage.snapshot import restored, snapshot
 from fairlead.usage.window import Cron, Sliding, Tumbling
+from tests.scale_examples import scale_examples
 from tests.usage.journals import QUEUES, RESOURCES, journals
 
 A = QueueName("a")
@@ -51,7 +52,7 @@ def answers(ledger: Ledger, now_ms: int) -> list[object]:
     ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(
     entries=journals(unit=2**60),
     rules=st.sampled_from(RULES),

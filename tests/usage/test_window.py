@@ -17,6 +17,7 @@ from fairlead.usage.window import (
     begins_at,
     check_window,
 )
+from tests.scale_examples import scale_examples
 
 HOUR = 3_600_000
 
@@ -85,7 +86,7 @@ minutes = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(minute=minutes, every=st.sampled_from([5, 15, 30]))
 def test_firings_on_every_clock_time_are_those_of_a_plain_search(minute: int, every: int) -> None:
     """Every so many minutes of an hour, on any clock time: no turn of a doubled hour is missed."""
@@ -100,7 +101,7 @@ def test_firings_on_every_clock_time_are_those_of_a_plain_search(minute: int, ev
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scale_examples(60), deadline=None)
 @given(earlier=minutes, later=minutes, hour=st.integers(0, 23))
 def test_a_later_window_never_begins_earlier(earlier: int, later: int, hour: int) -> None:
     earlier, later = sorted([earlier, later])
@@ -168,7 +169,7 @@ def test_a_time_zone_is_told_apart_from_an_expression() -> None:
 fields = st.text(alphabet="0123456789*/,-#LWMON?", min_size=1, max_size=5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scale_examples(200), deadline=None)
 @given(written=st.lists(fields, min_size=5, max_size=5))
 def test_whatever_is_written_begins_a_window_or_is_refused(written: list[str]) -> None:
     """Nothing else is raised."""

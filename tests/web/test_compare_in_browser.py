@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from fairlead.explain.measure_text import change_text, measure_text
 from fairlead.sim.report.compare_sides import compare
@@ -12,9 +11,6 @@ from fairlead.sim.report.sides import sides_of
 from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import small_run, write_result
 from tests.web.browser import opened_browser
-
-pytestmark = pytest.mark.one_python
-
 
 VALUES = [
     sign * digits * 10.0**power

@@ -13,8 +13,6 @@ from fairlead.web.page.write_page import write_page
 from tests.sim.report.small_results import JOBS, STORY, small_run, write_result
 from tests.web.browser import Page, opened_browser
 
-pytestmark = pytest.mark.one_python
-
 HOSTILE = "</script><img/src=x/onerror=alert(1)>"
 HISTORY = HistoryMark(begins_ms=-90 * 60_000, entries=3, sha256="0123456789abcdef")
 MONDAY_MS = 1_767_571_200_000  # 2026-01-05T00:00:00Z

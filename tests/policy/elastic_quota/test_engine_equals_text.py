@@ -11,6 +11,7 @@ from tests.conformance.elastic_engine import engine_answer
 from tests.policy.elastic_quota.plain_rule import plain_answer
 from tests.policy.elastic_quota.random_case import Json, cases
 from tests.policy.elastic_quota.random_world import ONE_NODE, quirks
+from tests.scale_examples import scale_examples
 
 some_settings = st.sampled_from([FAITHFUL, ONE_NODE, replace(ONE_NODE, protect_min=True)])
 any_settings = st.builds(
@@ -30,7 +31,7 @@ def in_any_order(answer: CaseAnswer) -> dict[str, object]:
     return found
 
 
-@hypothesis_settings(max_examples=120)
+@hypothesis_settings(max_examples=scale_examples(120))
 @given(case=cases(), settings=some_settings | any_settings)
 def test_the_engine_answers_as_the_text(case: Json, settings: ElasticQuotaSettings) -> None:
     plain = in_any_order(plain_answer(case, settings))

@@ -19,11 +19,12 @@ from tests.policy.elastic_quota.random_world import (
     random_settings,
     worlds,
 )
+from tests.scale_examples import scale_examples
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.exhaustive
 
 
-@hypothesis_settings(max_examples=150)
+@hypothesis_settings(max_examples=scale_examples(150))
 @given(events=worlds(), settings=random_settings)
 def test_the_best_node_is_the_least_harmful_of_all(
     events: list[Event], settings: ElasticQuotaSettings
@@ -31,7 +32,7 @@ def test_the_best_node_is_the_least_harmful_of_all(
     check_every_claim(build(events), settings)
 
 
-@hypothesis_settings(max_examples=120)
+@hypothesis_settings(max_examples=scale_examples(120))
 @given(events=worlds(plain=True, most=14), settings=modes)
 def test_the_best_node_is_the_least_harmful_in_a_crowd(
     events: list[Event], settings: ElasticQuotaSettings

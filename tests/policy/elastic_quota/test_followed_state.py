@@ -36,6 +36,7 @@ from tests.policy.elastic_quota.random_world import (
     PROTECTS_MIN,
     build,
 )
+from tests.scale_examples import scale_examples
 
 
 def node(name: str, cpu: int) -> Event:
@@ -340,7 +341,8 @@ class Crowd:
         return changed
 
 
-@settings(max_examples=15)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(15))
 @given(seed=st.integers(0, 10**6), chosen=st.sampled_from([OURS, PROTECTS_MIN, ONE_NODE]))
 def test_a_crowd_is_served_as_if_everybody_were_asked_every_time(
     seed: int, chosen: ElasticQuotaSettings

@@ -42,6 +42,7 @@ from tests.policy.elastic_quota.random_world import (
     workloads,
     worlds,
 )
+from tests.scale_examples import scale_examples
 
 
 class PlannedHistory(RuleBasedStateMachine):
@@ -144,4 +145,6 @@ class PlannedHistory(RuleBasedStateMachine):
 
 
 TestPlannedHistory = PlannedHistory.TestCase
-TestPlannedHistory.settings = hypothesis_settings(max_examples=120, stateful_step_count=15)
+TestPlannedHistory.settings = hypothesis_settings(
+    max_examples=scale_examples(120), stateful_step_count=15
+)

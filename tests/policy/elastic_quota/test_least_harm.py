@@ -16,8 +16,7 @@ from fairlead.policy.elastic_quota.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
-
-pytestmark = pytest.mark.one_python
+from tests.scale_examples import scale_examples
 
 MOST_CANDIDATES = 8
 
@@ -69,7 +68,7 @@ def found_by(desk: Desk) -> JointOutcome | None:
 
 
 @given(world=worlds(), protect_min=st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=scale_examples(400))
 def test_who_is_refused_is_so_at_any_time(world: World, protect_min: bool) -> None:
     """Lost work decides only between ways that there are."""
     desk = desk_of(world, protect_min=protect_min)
@@ -78,7 +77,7 @@ def test_who_is_refused_is_so_at_any_time(world: World, protect_min: bool) -> No
 
 
 @given(world=worlds(), protect_min=st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=scale_examples(400))
 def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> None:
     plain = PlainJoint(world)
     found = found_by(desk_of(world, protect_min=protect_min))
@@ -93,7 +92,7 @@ def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> No
 
 
 @given(world=worlds(), protect_min=st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 def test_what_one_node_can_do_all_can_do_with_no_more_harm(world: World, protect_min: bool) -> None:
     """Where both find a way for one pod, the joint search does no more harm."""
     world = world._replace(gang=world.gang[:1])

@@ -11,6 +11,7 @@ from fairlead.policy.elastic_quota.place_search import (
     PlaceSearch,
     PodToPut,
 )
+from tests.scale_examples import scale_examples
 
 NODES = ("n1", "n2", "n3")
 
@@ -42,7 +43,7 @@ rooms = st.fixed_dictionaries({name: st.integers(0, 6) for name in NODES})
 
 
 @given(pods=gangs(), room=rooms, beside=st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=scale_examples(400))
 def test_a_way_is_found_where_there_is_one(
     pods: list[PodToPut], room: dict[str, int], beside: bool
 ) -> None:

@@ -24,6 +24,7 @@ from tests.policy.elastic_quota.random_world import (
     worlds,
 )
 from tests.policy.elastic_quota.test_refused_pods import node, pod
+from tests.scale_examples import scale_examples
 
 ROUNDS = 30
 fixed = st.sampled_from([OURS, PROTECTS_MIN, ONE_NODE])
@@ -42,7 +43,7 @@ def rounds_until_quiet(state: ClusterState, settings: ElasticQuotaSettings) -> i
     raise AssertionError(f"still busy after {ROUNDS} rounds: {plan.decisions}")
 
 
-@hypothesis_settings(max_examples=40)
+@hypothesis_settings(max_examples=scale_examples(40))
 @given(events=worlds(), settings=fixed)
 def test_plans_end_where_nothing_else_happens(
     events: list[Event], settings: ElasticQuotaSettings

@@ -34,8 +34,7 @@ from tests.policy.elastic_quota.random_world import (
     worlds,
 )
 from tests.policy.elastic_quota.test_fast_search import waiting
-
-pytestmark = pytest.mark.one_python
+from tests.scale_examples import scale_examples
 
 Askers = Sequence[Asker]
 across = st.sampled_from([OURS, PROTECTS_MIN, FAITHFUL_ACROSS])
@@ -100,7 +99,7 @@ def _on(desk: Desk, holder: Holder, node: str) -> bool:
     return desk.state.runs[name].pods[pod].node == node
 
 
-@hypothesis_settings(max_examples=80)
+@hypothesis_settings(max_examples=scale_examples(80))
 @given(events=worlds(plain=True), settings=modes)
 def test_nobody_leaves_in_vain(events: list[Event], settings: ElasticQuotaSettings) -> None:
     """Whoever stays after all makes the claim impossible on the places that it got."""
@@ -149,7 +148,7 @@ def check_minimal(
         assert not is_enough(desk, askers, charge, nodes, rest), f"{each.title} leaves in vain"
 
 
-@hypothesis_settings(max_examples=80)
+@hypothesis_settings(max_examples=scale_examples(80))
 @given(events=worlds(plain=True), settings=st.sampled_from([OURS, PROTECTS_MIN]))
 def test_several_nodes_are_no_worse_than_one(
     events: list[Event], settings: ElasticQuotaSettings
@@ -170,7 +169,8 @@ def test_several_nodes_are_no_worse_than_one(
             assert is_enough(desk, [asker], asker.charge, together.nodes, together.victims)
 
 
-@hypothesis_settings(max_examples=80)
+@pytest.mark.exhaustive
+@hypothesis_settings(max_examples=scale_examples(80))
 @given(events=worlds(plain=True), settings=across, exact=st.sampled_from([12, 2, 0]))
 def test_where_other_nodes_are_not_looked_at_they_would_not_help(
     events: list[Event], settings: ElasticQuotaSettings, exact: int
@@ -199,7 +199,7 @@ def claims(
             yield desk, asker, Claim(desk, asker, refusal)
 
 
-@hypothesis_settings(max_examples=80)
+@hypothesis_settings(max_examples=scale_examples(80))
 @given(events=worlds(), protect_min=st.booleans())
 def test_what_one_node_serves_is_decided_as_if_there_were_no_other_way(
     events: list[Event], protect_min: bool

@@ -1,5 +1,6 @@
 """Laws of giving idle room away: only those meet for whom there may be room."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -72,6 +73,7 @@ def test_a_job_without_room_that_comes_next_is_passed_over_too() -> None:
     )
 
 
+@pytest.mark.exhaustive
 @given(events=worlds(), more=st.sampled_from([(), (("allocate", 1),), (("allocate", 2),)]))
 def test_turns_go_as_if_each_were_the_first(
     events: list[Event], more: tuple[tuple[str, int], ...]

@@ -17,6 +17,7 @@ from fairlead.policy.kai.claims import Claim
 from fairlead.policy.kai.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.test_claims_laws import NOW_MS, all_settings, busy_worlds, cycle
+from tests.scale_examples import scale_examples
 
 RECLAIMED = ("ReclaimedByFairShare", "ReclaimedByQuota")
 TO_GAIN = {"Reclaims": "reclaim", "Preempts": "preempt", "Consolidates": "consolidation"}
@@ -61,7 +62,7 @@ def evictions(decisions: list[Decision]) -> Iterator[Evict]:
     return (each for each in decisions if isinstance(each, Evict))
 
 
-@settings(max_examples=80)
+@settings(max_examples=scale_examples(80))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_whoever_loses_to_another_queue_is_over_what_it_may_hold_just_before(
     state: ClusterState, chosen: KaiSettings
@@ -80,7 +81,7 @@ def test_whoever_loses_to_another_queue_is_over_what_it_may_hold_just_before(
         holdings.follow(each)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_every_number_that_is_told_bears_out_what_was_done(
     state: ClusterState, chosen: KaiSettings
@@ -94,7 +95,7 @@ def test_every_number_that_is_told_bears_out_what_was_done(
             assert all(compared.holds() for compared in reason.comparisons)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_the_sides_are_the_queues_below_the_lowest_that_both_are_in(
     state: ClusterState, chosen: KaiSettings
@@ -111,7 +112,7 @@ def test_the_sides_are_the_queues_below_the_lowest_that_both_are_in(
         assert gains.queue != loses.queue
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_a_victim_is_told_of_the_action_in_which_its_beneficiary_claimed(
     state: ClusterState, chosen: KaiSettings
@@ -129,7 +130,7 @@ def test_a_victim_is_told_of_the_action_in_which_its_beneficiary_claimed(
             assert each.reason.code in codes[gained[each.beneficiary]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_who_may_not_claim_is_told_why_and_who_may_is_not(
     state: ClusterState, chosen: KaiSettings
@@ -144,7 +145,7 @@ def test_who_may_not_claim_is_told_why_and_who_may_is_not(
                 assert claim.is_admitted() == (why_not_admitted(claim) is None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_whoever_waits_for_room_is_told_of_every_action_in_which_it_could_claim(
     state: ClusterState, chosen: KaiSettings

@@ -2,6 +2,7 @@
 
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from fairlead.policy.kai.room_bound import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from tests.model.test_state import facts
 from tests.policy.kai.random_worlds import build, gpus, queues, worlds
+from tests.scale_examples import scale_examples
 
 START_MS = 0
 NOW_MS = 100_000
@@ -98,7 +100,7 @@ def cycle(state: ClusterState, chosen: KaiSettings) -> list[Decision]:
     return decisions
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_nobody_loses_a_place_but_for_somebody_who_gets_one(
     state: ClusterState, chosen: KaiSettings
@@ -113,7 +115,7 @@ def test_nobody_loses_a_place_but_for_somebody_who_gets_one(
             assert state.workloads[each.workload].preemptible
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_the_changes_are_the_plan_without_its_waits(
     state: ClusterState, chosen: KaiSettings
@@ -125,7 +127,7 @@ def test_the_changes_are_the_plan_without_its_waits(
     assert list(KaiPolicy(chosen).changes(state, NOW_MS)) == expected
 
 
-@settings(max_examples=50)
+@settings(max_examples=scale_examples(50))
 @given(state=busy_worlds())
 def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
     """All of them started 100 s ago, and may run for 200."""
@@ -140,7 +142,8 @@ def test_whoever_is_protected_keeps_what_it_needs(state: ClusterState) -> None:
         assert left >= state.workloads[name].min_count
 
 
-@settings(max_examples=60)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_tries_that_are_not_made_would_have_failed(
     state: ClusterState, chosen: KaiSettings
@@ -150,7 +153,8 @@ def test_tries_that_are_not_made_would_have_failed(
         assert cycle(state, chosen) == decisions
 
 
-@settings(max_examples=60)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(60))
 @given(state=st.builds(build, worlds()), chosen=all_settings)
 def test_gangs_that_are_not_placed_one_by_one_would_not_have_fitted(
     state: ClusterState, chosen: KaiSettings
@@ -162,7 +166,7 @@ def test_gangs_that_are_not_placed_one_by_one_would_not_have_fitted(
         assert KaiPolicy(faithful).changes(state, NOW_MS) == changes
 
 
-@settings(max_examples=50)
+@settings(max_examples=scale_examples(50))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_what_is_promised_fits_once_everybody_has_left(
     state: ClusterState, chosen: KaiSettings

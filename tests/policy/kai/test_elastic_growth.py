@@ -3,6 +3,7 @@
 from collections.abc import Set
 
 import msgspec
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.pending_jobs import PendingJobs
 from tests.model.worlds import queue
 from tests.policy.kai.test_gang import job
+from tests.scale_examples import scale_examples
 
 Q = QueueName("q")
 GROUPS = ["-", "a=1,b=2", "a=1,b=-,c=0", "x/a=1,x/b=2,c=1", "x/a=1,x/c=1,b=2,y=1"]
@@ -104,7 +106,8 @@ CHOICE_CHANGES = (
 )
 
 
-@settings(max_examples=200)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(200))
 @example([CHOICE_CHANGES], set(), ["start"] * 6)
 @given(given_jobs, st.sets(st.integers(0, 3), max_size=1), turns)
 def test_every_turn_is_that_of_asking_anew(

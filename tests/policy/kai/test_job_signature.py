@@ -28,6 +28,7 @@ from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
 from tests.model.worlds import queue, state_with
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 HOST = "kubernetes.io/hostname"
@@ -408,7 +409,7 @@ def shared_nodes(draw: st.DrawFn) -> tuple[ClusterState, list[WorkloadName]]:
     return state, waiting
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(world=shared_nodes())
 def test_whoever_is_skipped_would_have_found_no_node(
     world: tuple[ClusterState, list[WorkloadName]],
@@ -424,7 +425,7 @@ def test_whoever_is_skipped_would_have_found_no_node(
             failed.note_failure(name, (numbered_pod("main", 0),))
 
 
-@settings(max_examples=100)
+@settings(max_examples=scale_examples(100))
 @given(world=shared_nodes(), faithful=st.booleans(), across_queues=st.booleans())
 def test_the_twin_of_one_that_failed_is_always_skipped(
     world: tuple[ClusterState, list[WorkloadName]], faithful: bool, across_queues: bool
@@ -440,7 +441,7 @@ def test_the_twin_of_one_that_failed_is_always_skipped(
 gangs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=3)
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(asks=st.lists(gangs, min_size=2, max_size=6))
 def test_kais_answer_is_that_of_its_rule_told_plainly(asks: list[list[tuple[int, int]]]) -> None:
     """One representative for as many pods; who has no pod that is smaller is not easier."""

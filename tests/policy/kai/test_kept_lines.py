@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -38,6 +39,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine
 from fairlead.policy.kai.victim_pool import Candidate
 from tests.policy.kai.random_worlds import build, gpus, queues
+from tests.scale_examples import scale_examples
 
 TEAMS = [f"t{department}{team}" for department in "ab" for team in "123"]
 NODES = ("n", "m")
@@ -111,7 +113,8 @@ def anybody(_: Candidate) -> bool:
     return True
 
 
-@settings(max_examples=100)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(100))
 @given(state=empty_worlds(), history=steps)
 def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: list[Step]) -> None:
     followed = FollowedState(state, KaiSettings())

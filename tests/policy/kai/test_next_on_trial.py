@@ -5,6 +5,7 @@ It decides there what it would after the plan was taken back and carried out.
 
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from fairlead.policy.kai.look_ahead import _Ahead, look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.test_claims_laws import busy_worlds
 from tests.policy.kai.test_second_cycle import NOW_MS, job, world
+from tests.scale_examples import scale_examples
 
 OWN = KaiSettings()
 
@@ -58,7 +60,8 @@ def test_who_leaves_a_closed_node_claims_next() -> None:
     assert not [each for each in decisions if isinstance(each, Start)]
 
 
-@settings(max_examples=80)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(80))
 @given(state=busy_worlds())
 def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:
     found = look_ahead(state, OWN, NOW_MS, tells_why=False)

@@ -15,8 +15,6 @@ from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, worlds
 
-pytestmark = pytest.mark.one_python
-
 settings = st.builds(
     KaiSettings,
     gpu_placement=st.sampled_from(["binpack", "spread"]),
@@ -96,6 +94,7 @@ def test_without_usage_the_strength_of_usage_changes_nothing(
     assert KaiPolicy(KaiSettings(k=k)).plan(build(of_nobody), 0) == plain
 
 
+@pytest.mark.exhaustive
 @given(events=worlds(), given_settings=settings)
 def test_a_policy_that_has_planned_before_plans_as_a_new_one(
     events: list[Event], given_settings: KaiSettings

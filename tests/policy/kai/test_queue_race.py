@@ -17,6 +17,7 @@ from fairlead.policy.kai.queue_order import QueueNumbers, precedes, queue_number
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.shares import KaiShares
 from tests.model.worlds import node, queue, state_with, workload
+from tests.scale_examples import scale_examples
 
 
 class Race:
@@ -128,7 +129,7 @@ def jobs(draw: st.DrawFn, name: str, queue_name: str) -> Workload:
     return replace(whole, min_count=draw(st.integers(1, pods)), priority=draw(st.integers(0, 1)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(worlds(), st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=12))
 def test_the_leader_is_that_of_the_brackets_played_anew(
     state: ClusterState, turns: list[tuple[bool, int]]
@@ -145,7 +146,7 @@ def test_the_leader_is_that_of_the_brackets_played_anew(
     race.leader()
 
 
-@settings(max_examples=30)
+@settings(max_examples=scale_examples(30))
 @given(worlds())
 def test_every_job_that_is_ready_has_its_turn(state: ClusterState) -> None:
     race = Race(state)

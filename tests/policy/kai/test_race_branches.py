@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from fairlead.policy.kai.queue_order import QueueNumbers, queue_numbers
 from fairlead.policy.kai.queue_race import QueueRace, RaceCourse
 from fairlead.policy.kai.shares import KaiShares
 from tests.policy.kai.random_worlds import build, worlds
+from tests.scale_examples import scale_examples
 
 Claims = Mapping[WorkloadName, tuple[PodId, ...]]
 Turn = tuple[QueueName, WorkloadName | None, tuple[PodId, ...]]
@@ -54,7 +56,8 @@ def branch(
     return jobs, before[1].branch(jobs.next_request, queues)
 
 
-@settings(max_examples=60)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(60))
 @given(events=worlds(), data=st.data())
 def test_a_branch_is_what_lining_up_anew_gives_and_leaves_its_origin_alone(
     events: list[Event], data: st.DataObject

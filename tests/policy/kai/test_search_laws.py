@@ -48,8 +48,9 @@ from tests.policy.kai.test_claims_laws import (
     contended_queues,
     cycle,
 )
+from tests.scale_examples import scale_examples
 
-pytestmark = pytest.mark.one_python
+pytestmark = pytest.mark.exhaustive
 
 APP = LabelSelector(requirements=(LabelRequirement(key="app", operator="In", values=("x",)),))
 APPS = PodTerm(topology_key="host", selector=APP, namespaces=("",))
@@ -247,7 +248,7 @@ def from_scratch(state: ClusterState, chosen: KaiSettings) -> tuple[list[Decisio
         return cycle(state, chosen), heard
 
 
-@settings(max_examples=120)
+@settings(max_examples=scale_examples(120))
 @given(state=contended_worlds() | strewn_worlds(), chosen=all_settings)
 def test_a_search_that_remembers_finds_what_one_from_scratch_does(
     state: ClusterState, chosen: KaiSettings
@@ -305,7 +306,7 @@ def start_whole(state: ClusterState, name: str, queue: str, gpu: int, nodes: Seq
     state.apply(WorkloadStarted(workload=job.name, placements=places, at_ms=START_MS))
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(
     state=fragmented_worlds() | strewn_worlds(),
     most=st.sampled_from([None, 2, 4]),
@@ -322,7 +323,7 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(
     state=contended_worlds() | strewn_worlds() | strewn_worlds(due_at_most=9), chosen=all_settings
 )
@@ -339,7 +340,7 @@ def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[Group]) ->
     return [0] * len(balance.sizes)
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(state=contended_worlds() | strewn_worlds(idle=6) | fragmented_worlds(), chosen=all_settings)
 def test_a_try_that_is_left_out_for_want_of_places_would_have_failed(
     state: ClusterState, chosen: KaiSettings
@@ -352,7 +353,7 @@ def test_a_try_that_is_left_out_for_want_of_places_would_have_failed(
 crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fragmented_worlds()
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(state=crowded_worlds, chosen=all_settings, few=st.integers(0, 2))
 def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
     state: ClusterState, chosen: KaiSettings, few: int
@@ -364,7 +365,7 @@ def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(state=crowded_worlds, chosen=all_settings)
 def test_a_reclaim_that_is_not_searched_for_would_have_failed(
     state: ClusterState, chosen: KaiSettings
@@ -387,7 +388,7 @@ def backlogs(draw: st.DrawFn) -> ClusterState:
     return state
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(state=backlogs(), chosen=all_settings)
 def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings
@@ -397,7 +398,7 @@ def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
         assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(state=backlogs(), chosen=all_settings)
 def test_reclaims_that_are_not_even_lined_up_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings

@@ -43,6 +43,7 @@ from tests.conformance import kai_cycle
 from tests.model.test_state import facts
 from tests.policy.kai.random_worlds import GPU, build
 from tests.policy.kai.test_claims_laws import busy_worlds
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 NOW_MS = 100_000
@@ -264,7 +265,7 @@ all_settings = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_no_plan_takes_back_what_the_one_before_started(
     state: ClusterState, chosen: KaiSettings
@@ -274,7 +275,7 @@ def test_no_plan_takes_back_what_the_one_before_started(
         assert not taken(after) & placed(before, Start)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(state=busy_worlds(), chosen=all_settings)
 def test_no_plan_takes_back_what_was_promised_by_the_one_before(
     state: ClusterState, chosen: KaiSettings
@@ -284,7 +285,7 @@ def test_no_plan_takes_back_what_was_promised_by_the_one_before(
         assert not taken(after) & (placed(before, Start) | placed(before, Reserve))
 
 
-@settings(max_examples=40)
+@settings(max_examples=scale_examples(40))
 @given(state=busy_worlds(), chosen=all_settings, most_rounds=st.sampled_from([1, 2, 10]))
 def test_looking_ahead_changes_nothing_and_can_be_followed(
     state: ClusterState, chosen: KaiSettings, most_rounds: int

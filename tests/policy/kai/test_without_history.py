@@ -16,6 +16,7 @@ from fairlead.policy.make_policy import make_policy
 from fairlead.usage.settings import StoreSource, UsageRules, UsageSettings
 from tests.examples.kai_world import FOLDER, NOW_MS, WORLDS
 from tests.policy.kai.random_worlds import build, worlds
+from tests.scale_examples import scale_examples
 
 USAGE = UsageSettings(rules=UsageRules(half_life_ms=3_600_000), source=StoreSource(path="past.db"))
 
@@ -25,7 +26,7 @@ def plan_of(events: list[Event], kai: KaiSettings) -> str:
     return repr(make_policy(kai).plan(build(events), NOW_MS))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=scale_examples(30), deadline=None)
 @given(worlds(), st.fractions(0, 100), st.booleans())
 def test_settings_alone_change_no_plan(events: list[Event], k: Fraction, is_faithful: bool) -> None:
     plain = KaiSettings(faithful=is_faithful)

@@ -19,6 +19,7 @@ from fairlead.policy.kueue.target import Target
 from tests.policy.kueue.target_world import TargetWorld
 from tests.policy.kueue.test_option_laws import option_crowds, option_worlds
 from tests.policy.kueue.test_search_options import HELD, LENT_HELD, LENT_TREE, TREE, names, story
+from tests.scale_examples import scale_examples
 
 CPU = Axis("cpu")
 NOW_MS = 100
@@ -241,7 +242,7 @@ def test_an_option_that_does_not_matter_is_not_told() -> None:
     assert why(story("a 7 0", may_share=False)).code == "TooLittleToTake"
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(st.one_of(option_worlds, option_crowds), st.booleans())
 def test_of_every_claim_that_fails_something_true_is_told(
     world: TargetWorld, is_fair: bool
@@ -255,7 +256,7 @@ def test_of_every_claim_that_fails_something_true_is_told(
     assert is_fair or not is_by_shares
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(st.one_of(option_worlds, option_crowds), st.booleans())
 def test_a_diagnosis_leaves_everything_as_it_was(world: TargetWorld, is_fair: bool) -> None:
     asked = world if is_fair else classical(world)

@@ -21,6 +21,7 @@ from tests.policy.kueue.cycle_world import (
     read_world,
     told,
 )
+from tests.scale_examples import scale_examples
 
 QUEUES = "name parent weight within reclaim red/cpu\n"
 HELD = "name queue priority since uses\n"
@@ -361,8 +362,8 @@ def assert_within_limits(queue: str, before: ReferenceTree, after: ReferenceTree
         assert_within_limits(node.parent, before, after)
 
 
-many = settings(max_examples=300)
-some = settings(max_examples=100)
+many = settings(max_examples=scale_examples(300))
+some = settings(max_examples=scale_examples(100))
 
 
 @many

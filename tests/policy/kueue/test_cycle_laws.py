@@ -5,6 +5,7 @@ from random import Random
 from unittest import mock
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ from tests.conformance.kueue_need import lacking_axes
 from tests.policy.kueue.cycle_world import FUNGIBILITIES, GATES, CycleWorld
 from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import RULES, TargetWorld, story_world, target_worlds
+from tests.scale_examples import scale_examples
 
 GROUPS = {
     ("cpu",): ResourceGroup(resources=("cpu",), flavors=("red",)),
@@ -71,7 +73,8 @@ def anew(snapshot: Snapshot, world: TargetWorld) -> Snapshot:
     return Snapshot(tree, snapshot.parents, snapshot.rules, holders)
 
 
-@settings(max_examples=300)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(300))
 @given(crowded_worlds())
 def test_a_cycle_comes_to_the_same_if_every_search_starts_from_nothing(
     worlds: tuple[TargetWorld, CycleWorld],
@@ -139,7 +142,8 @@ def _quota_node(
     )
 
 
-@settings(max_examples=200)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(200))
 @given(st.integers(0, 2**32))
 def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed: int) -> None:
     """Between the searches workloads leave for good, others come, and some come only on trial."""
@@ -163,7 +167,7 @@ def test_a_search_finds_what_it_would_have_found_had_there_been_none_before(seed
         assert found == fair_targets(anew(snapshot, world), claimant, world.settings)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(st.integers(0, 2**32))
 def test_in_a_crowd_too_a_search_equals_the_plain_one(seed: int) -> None:
     """Several victims are taken from several cohorts, which changes the way to the next queue."""
@@ -172,6 +176,7 @@ def test_in_a_crowd_too_a_search_equals_the_plain_one(seed: int) -> None:
     assert [(each.holder.name, each.reason) for each in found] == plain_fair_targets(world)
 
 
+@pytest.mark.exhaustive
 @given(crowded_worlds())
 def test_what_one_snapshot_learns_does_not_reach_its_copy(
     worlds: tuple[TargetWorld, CycleWorld],

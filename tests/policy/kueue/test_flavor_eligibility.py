@@ -23,6 +23,7 @@ from fairlead.policy.kueue.flavor_eligibility import (
     eligible_flavors,
 )
 from tests.policy.kueue.cycle_world import demand, flavors_of, read_world
+from tests.scale_examples import scale_examples
 
 SPOT = Taint(key="spot", value="yes", effect="NoSchedule")
 FLAVORS = {
@@ -289,7 +290,7 @@ CONSTRAINTS = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=scale_examples(300))
 @given(st.lists(st.tuples(LABELS, TAINTS), min_size=1, max_size=3), CONSTRAINTS)
 def test_where_all_keys_count_a_flavor_is_judged_as_a_node_would_be(
     made: list[tuple[dict[str, str], tuple[Taint, ...]]], constraints: PodConstraints

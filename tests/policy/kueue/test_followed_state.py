@@ -27,6 +27,7 @@ from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominat
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
 from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster, with_memory
 from tests.policy.kueue.random_plan_world import Row
+from tests.scale_examples import scale_examples
 
 STEPS = 20
 RUN_TIMES_MS = (0, 0, 1, 1500)  # steps of the histories are up to a second apart
@@ -235,36 +236,41 @@ def live(
 in_both_modes = pytest.mark.parametrize("faithful", [False, True], ids=["ours", "faithful"])
 
 
+@pytest.mark.exhaustive
 @in_both_modes
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=scale_examples(20), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_one_that_follows_a_state_decides_as_a_fresh_one(faithful: bool, seed: int) -> None:
     live(seed, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_so_it_does_where_several_preempt_at_once(faithful: bool, seed: int) -> None:
     live(seed, LargerHistory, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_so_it_does_where_some_take_their_time_to_leave(faithful: bool, seed: int) -> None:
     live(seed, SlowHistory, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 def test_so_it_does_where_many_may_not_ask_yet(faithful: bool, seed: int) -> None:
     live(seed, PatientHistory, faithful=faithful)
 
 
+@pytest.mark.exhaustive
 @in_both_modes
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=scale_examples(15), deadline=None)
 @given(seed=st.integers(0, 2**40))
 @example(seed=377)  # one comes to lack what it counted on as its own
 @example(seed=868)
@@ -279,6 +285,7 @@ def test_the_histories_are_full_of_changes_and_of_workloads_that_wait(faithful: 
     assert sum(len(state.workloads) - len(state.runs) for _, state in lives) > STEPS
 
 
+@pytest.mark.exhaustive
 def test_many_of_those_who_may_not_ask_yet_would_have_asked() -> None:
     def evictions(kind: type[History]) -> int:
         return sum(live(seed, kind)[0] for seed in range(20))

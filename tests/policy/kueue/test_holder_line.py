@@ -1,5 +1,6 @@
 """A line of holders answers whom of them a claim may ask, however it came to be."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -7,6 +8,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kueue.holder import Holder
 from fairlead.policy.kueue.holder_line import Asking, line_up
+from tests.scale_examples import scale_examples
 
 
 def holders() -> st.SearchStrategy[Holder]:
@@ -45,7 +47,8 @@ def is_asked(holder: Holder, asking: Asking) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(300), deadline=None)
 @given(st.lists(holders(), unique_by=lambda each: each.name), st.data())
 def test_a_line_lets_those_be_asked_whom_the_rule_lets_be_asked_one_by_one(
     known: list[Holder], data: st.DataObject

@@ -1,14 +1,15 @@
 """No claim gets more than the bound says, and many are known to be in vain by it."""
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from fairlead.policy.kueue.failed_search import FailedSearch, failure_in_sight
 from fairlead.policy.kueue.fair_search import FairSearch
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
+from tests.scale_examples import ONE_IS_ENOUGH, scale_examples
 
-ONE_IS_ENOUGH = settings(max_examples=20_000, deadline=None, phases=[Phase.generate])
+pytestmark = pytest.mark.exhaustive
 
 
 def foreseen(world: TargetWorld, *, is_likely: bool = False) -> FailedSearch | None:
@@ -29,7 +30,7 @@ def searched(world: TargetWorld) -> tuple[bool, FairSearch]:
     return search.run(), search
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=scale_examples(400), deadline=None)
 @given(target_worlds(), st.booleans())
 def test_a_search_that_is_plainly_in_vain_finds_too_few(world: TargetWorld, likely: bool) -> None:
     """And ends as was told, with as little room and no side asked that was not to be."""

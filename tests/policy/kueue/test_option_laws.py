@@ -16,8 +16,9 @@ from tests.policy.kueue.plain_classical import plain_classical_targets
 from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
 from tests.policy.kueue.test_cycle_laws import crowd
+from tests.scale_examples import scale_examples
 
-many = settings(max_examples=200)
+many = settings(max_examples=scale_examples(200))
 
 
 def with_options(world: TargetWorld, chance: Random) -> TargetWorld:
@@ -67,7 +68,7 @@ def test_the_fair_search_equals_the_plain_one(world: TargetWorld) -> None:
     assert names_and_reasons(fair(world)) == plain_fair_targets(world)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(option_crowds)
 def test_in_a_crowd_too_the_fair_search_equals_the_plain_one(world: TargetWorld) -> None:
     assert names_and_reasons(fair(world)) == plain_fair_targets(world)

@@ -22,6 +22,7 @@ from tests.policy.kueue.cycle_world import (
     read_world,
     told,
 )
+from tests.scale_examples import scale_examples
 
 QUEUES = "name within reclaim parent red/cpu blue/cpu\n"
 HELD = "name queue priority uses\n"
@@ -243,7 +244,7 @@ def test_the_search_equals_trying_one_cut_after_the_other(demands: list[Demand],
     assert counts_within(room, *demands) == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=scale_examples(200))
 @given(cycle_worlds())
 def test_only_who_could_not_proceed_in_full_proceeds_in_part(world: CycleWorld) -> None:
     with_gate = replace(world, settings=replace(world.settings, feature_gates=()))

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator
 from random import Random
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from fairlead.policy.kueue.snapshots import snapshots
 from fairlead.policy.kueue.tree_rounds import TreeRounds
 from tests.policy.kueue.plan_world import FAIR, NOW_MS, cluster, plan, told
 from tests.policy.kueue.random_plan_world import PlanWorld, follow, random_plan_world
+from tests.scale_examples import scale_examples
 
 BEST_EFFORT = ClusterQueue()
 STRICT = ClusterQueue(queueing_strategy="StrictFIFO")
@@ -154,7 +156,8 @@ def changes(planned: Plan) -> list[str]:
     return [each.partition(" until ")[0] for each in told_of]
 
 
-@settings(max_examples=40)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(40))
 @given(crowded_worlds())
 def test_those_of_one_shape_would_have_the_same_and_take_it_from_the_same(world: PlanWorld) -> None:
     for state, _ in follow(world, most=3):
@@ -177,7 +180,8 @@ def test_those_of_one_shape_would_have_the_same_and_take_it_from_the_same(world:
                     assert is_same or (by_age and first.can_proceed())
 
 
-@settings(max_examples=40)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(40))
 @given(crowded_worlds())
 def test_in_one_line_stepping_aside_together_changes_nothing_but_reasons(world: PlanWorld) -> None:
     """Who steps aside with others would have done so in its own turn, or stands behind a head.
@@ -218,7 +222,7 @@ def until_quiet(rounds: TreeRounds) -> Iterator[Turn]:
             is_quiet &= queue.head() is before
 
 
-@settings(max_examples=40)
+@settings(max_examples=scale_examples(40))
 @given(crowded_worlds())
 def test_what_a_plan_does_is_how_the_cycles_begin_that_go_on_until_nothing_happens(
     world: PlanWorld,

@@ -19,8 +19,9 @@ from fairlead.policy.kueue.policy import KueuePolicy
 from tests.policy.kueue.plain_quota import PlainQuota, used_by_queue
 from tests.policy.kueue.plan_world import NOW_MS, told
 from tests.policy.kueue.random_plan_world import PlanWorld, follow, plan_worlds
+from tests.scale_examples import scale_examples
 
-FEW = settings(max_examples=30)
+FEW = settings(max_examples=scale_examples(30))
 
 
 def facts(state: ClusterState) -> list[object]:
@@ -91,7 +92,7 @@ def column(used: Mapping[QueueName, Amounts | list[int]], axis: int) -> dict[Que
     return {queue: row[axis] for queue, row in used.items()}
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_no_admission_breaks_a_borrowing_or_a_lending_limit(world: PlanWorld) -> None:
     """Nor takes more than there is. Who was told to leave before it does not count any more.
@@ -202,7 +203,7 @@ def translated(planned: Plan, names: Mapping[str, str]) -> Iterator[str]:
         yield from told(Plan(taken_ms=0, decisions=(changed,)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_whoever_waits_gets_one_answer(world: PlanWorld) -> None:
     """It starts, has a promise, or waits; who starts may be told to leave later in the plan."""
@@ -226,7 +227,7 @@ def reasons(planned: Plan) -> Iterator[Reason]:
             yield from (claim.reason for claim in each.claims)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_the_numbers_that_are_told_stand_in_the_relation_that_is_told(world: PlanWorld) -> None:
     for _, planned in follow(world):
@@ -236,7 +237,7 @@ def test_the_numbers_that_are_told_stand_in_the_relation_that_is_told(world: Pla
                 assert compared.holds(), reason
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_nobody_is_told_to_leave_for_nothing(world: PlanWorld) -> None:
     """Who has others leave has a place or a promise in the end.
@@ -254,7 +255,7 @@ def test_nobody_is_told_to_leave_for_nothing(world: PlanWorld) -> None:
                     assert answer.reason.comparisons or answer.reason.names or answer.claims
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(plan_worlds())
 def test_in_our_own_mode_nobody_starts_and_is_told_to_leave_in_one_plan(world: PlanWorld) -> None:
     for _, planned in follow(world._replace(settings=replace(world.settings, faithful=False))):
@@ -263,7 +264,7 @@ def test_in_our_own_mode_nobody_starts_and_is_told_to_leave_in_one_plan(world: P
         assert not started & told
 
 
-@settings(max_examples=80)
+@settings(max_examples=scale_examples(80))
 @given(plan_worlds(has_options=False))
 def test_no_victim_is_needless(world: PlanWorld) -> None:
     """If one of those for whom somebody waits stayed, there would be no room for it.

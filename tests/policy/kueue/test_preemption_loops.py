@@ -25,6 +25,7 @@ from tests.policy.kueue.loops.random_world import random_world
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import plan
 from tests.policy.kueue.test_give_way import claims
+from tests.scale_examples import scale_examples
 from tests.text_table import rows
 
 FAIR = KueueSettings(fair_sharing=True)
@@ -194,7 +195,7 @@ def test_without_fair_sharing_there_are_loops_too() -> None:
         assert (calm.loops_from, running(calm)) == (None, ["w3"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(st.integers(0, 2**32).map(random_world))
 def test_with_the_option_plans_come_to_rest(found: SmallWorld) -> None:
     assert follow(found, NO_LOOPS).loops_from is None
@@ -217,7 +218,7 @@ def weakness(evicted: Evict) -> int:
     return 1 if evicted.by_own_quota else 2
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(st.integers(0, 2**32).map(random_world))
 def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWorld) -> None:
     edges: list[tuple[str, str, int]] = []
@@ -230,7 +231,7 @@ def test_no_eviction_closes_a_circle_among_earlier_ones_as_strong(found: SmallWo
 
 
 @where_promises_are_kept
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(found=st.integers(0, 2**32).map(random_world))
 def test_who_has_a_promise_keeps_it_until_it_starts(found: SmallWorld, mode: Mode) -> None:
     """The same flavors for the same pods, and nobody else is told to leave for it meanwhile.
@@ -262,7 +263,7 @@ def leaving_in_each(world: SmallWorld, course: Course) -> list[set[str]]:
 
 
 @where_promises_are_kept
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(found=st.integers(0, 2**32).map(random_world))
 def test_who_preempted_starts_as_soon_as_nobody_is_leaving_any_more(
     found: SmallWorld, mode: Mode
@@ -277,7 +278,7 @@ def test_who_preempted_starts_as_soon_as_nobody_is_leaving_any_more(
 
 
 @where_promises_are_kept
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(found=st.integers(0, 2**32).map(random_world))
 def test_a_workload_preempts_at_most_once_more_often_than_it_is_evicted(
     found: SmallWorld, mode: Mode

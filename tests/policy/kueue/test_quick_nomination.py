@@ -1,5 +1,6 @@
 """A head that is nominated quickly needs what one needs that is nominated in full."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from fairlead.policy.kueue.quick_nomination import QuickNominator
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.snapshots import snapshots
 from tests.policy.kueue.test_followed_state import STEPS, History
+from tests.scale_examples import scale_examples
 
 
 def told(nomination: Nomination) -> tuple[object, ...]:
@@ -53,7 +55,8 @@ def compare_again(snapshot: Snapshot, history: History, found: list[Nomination])
             assert told(again) == told(expected)
 
 
-@settings(max_examples=10, deadline=None)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(10), deadline=None)
 @given(st.integers(0, 2**40))
 def test_a_quick_nomination_is_the_full_one_but_for_its_height(seed: int) -> None:
     history = History(seed, faithful=False)

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import find, given, settings
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
@@ -16,6 +16,7 @@ from fairlead.policy.kueue.side_gifts import SideGifts
 from fairlead.policy.kueue.snapshot import Snapshot
 from fairlead.policy.kueue.standing_order import MOST_GIFTS
 from tests.policy.kueue.target_world import TargetWorld, story_world, target_worlds
+from tests.scale_examples import ONE_IS_ENOUGH, scale_examples
 from tests.text_table import rows
 
 FLAT = """
@@ -57,7 +58,6 @@ STORIES = {
 }
 ANYBODY = Asking("Any", 0, frozenset({0}))
 MUCH = 10**9  # more than anybody gives
-ONE_IS_ENOUGH = settings(max_examples=5000, deadline=None, phases=[Phase.generate])
 
 
 def world_of(tree: str, claim: str, held: str) -> TargetWorld:
@@ -123,7 +123,8 @@ def test_a_side_gives(table: str, tree: str, side: str) -> None:
     assert gifts.given(QueueName(side), rank, MUCH) == int(row["given"])
 
 
-@settings(max_examples=400, deadline=None)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(400), deadline=None)
 @given(target_worlds())
 def test_a_search_in_vain_takes_from_a_side_what_it_gives(world: TargetWorld) -> None:
     """Of most sides just that, with both strategies; and of no side more."""
@@ -134,6 +135,7 @@ def test_a_search_in_vain_takes_from_a_side_what_it_gives(world: TargetWorld) ->
             assert there == known if is_exact and has_both else there <= known, side
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_cohort", [False, True])
 def test_there_are_sides_of_which_just_what_they_give_is_taken(is_cohort: bool) -> None:
     def is_one(world: TargetWorld) -> bool:

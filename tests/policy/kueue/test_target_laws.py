@@ -16,14 +16,15 @@ from tests.policy.kueue.plain_classical import plain_classical_targets
 from tests.policy.kueue.plain_fair import plain_fair_targets
 from tests.policy.kueue.plain_world import PlainWorld
 from tests.policy.kueue.target_world import TargetWorld, target_worlds
+from tests.scale_examples import scale_examples
 
 Search = Callable[[Snapshot, Claimant, TargetWorld], list[Target]]
 SEARCHES: dict[str, Search] = {
     "fair": lambda snapshot, claimant, world: fair_targets(snapshot, claimant, world.settings),
     "classical": lambda snapshot, claimant, _: classical_targets(snapshot, claimant),
 }
-many = settings(max_examples=250)
-some = settings(max_examples=60)
+many = settings(max_examples=scale_examples(250))
+some = settings(max_examples=scale_examples(60))
 both = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES.keys())
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from decimal import Decimal
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.happenings import CapacityChanged, Happening
 from fairlead.sim.measures.follow_entitlement import EntitlementFollower
 from fairlead.sim.scenario.prepare import prepare
+from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read
 from tests.sim.small_cluster import DEVICE, GPU, RESOURCES, cluster, job, queue
 
@@ -90,7 +92,8 @@ def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_
     assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (4 * DEVICE,)
 
 
-@settings(max_examples=25)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(25))
 @given(documents(), st.sampled_from(POLICIES))
 def test_what_is_followed_is_what_a_new_division_of_the_state_gives(
     document: Document, policy: str

@@ -15,6 +15,7 @@ from fairlead.sim.job import Job
 from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.series import QueueSeries
 from fairlead.sim.measures.summary import JobMeasures, QueueMeasures, Summary, ToFairness
+from tests.scale_examples import scale_examples
 from tests.sim.measures.histories import (
     CAUSES,
     LEAVES,
@@ -129,7 +130,7 @@ def test_queues_are_compared_with_what_is_due_as_millisecond_by_millisecond(
 
 
 @given(histories)
-@settings(max_examples=40)
+@settings(max_examples=scale_examples(40))
 def test_the_time_to_fairness_is_that_of_looking_at_every_millisecond(
     history: RandomHistory,
 ) -> None:

@@ -19,11 +19,12 @@ from fairlead.sim.measures.summary import Summary
 from fairlead.sim.results.stored_run import StoredRun
 from fairlead.sim.run_variant import RunOrder, run_variant
 from tests.cli.simulated import write_scenario
+from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read
 from tests.sim.results.small_runs import contents
 
 
-@settings(max_examples=8)
+@settings(max_examples=scale_examples(8))
 @given(document=documents(), policy=st.sampled_from(POLICIES))
 def test_what_is_read_back_is_what_was_measured(document: Document, policy: str) -> None:
     """Summary and series are equal, and the jobs hold together what their queues do."""

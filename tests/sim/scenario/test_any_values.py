@@ -13,6 +13,7 @@ from fairlead.manifest.text.documents import read_documents
 from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.read_scenario import read_scenario
 from tests.manifest.value_strategies import as_json, values
+from tests.scale_examples import scale_examples
 from tests.shared_folder import ROOT
 
 FILES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
@@ -40,7 +41,8 @@ near = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.exhaustive
+@settings(max_examples=scale_examples(100), deadline=None)
 @given(which=st.integers(0, len(FILES) - 1), changes=st.data())
 def test_any_value_anywhere_is_read_or_refused(
     which: int, changes: st.DataObject, tmp_path_factory: pytest.TempPathFactory

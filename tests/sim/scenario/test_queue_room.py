@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fairlead.errors import Finding
 from fairlead.sim.happenings import Started
+from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, result_of, run
 from tests.sim.scenario.scenario_files import NODES, indented, read, told
 
@@ -142,7 +143,7 @@ def lonely_jobs(draw: st.DrawFn) -> Document:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(lonely_jobs(), st.sampled_from(POLICIES))
 def test_a_job_that_is_alone_starts_exactly_if_nothing_is_told(
     document: Document, policy: str

@@ -11,6 +11,7 @@ from fairlead.sim.traces.row_reader import TraceKind
 from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.traces.trace_error import TraceError
 from fairlead.sim.traces.trace_rules import TraceRules
+from tests.scale_examples import scale_examples
 from tests.sim.traces.trace_files import OWN_HEAD, jobs_of
 
 HEADS = (
@@ -28,7 +29,7 @@ ROWS = (
 PIECES = st.sampled_from((*ROWS, ",", "|", '"', "9" * 19, "1e99", "-1", "\r", "\x00", "é", "٣"))
 
 
-@settings(max_examples=150)
+@settings(max_examples=scale_examples(150))
 @given(
     head=st.sampled_from(HEADS),
     pieces=st.lists(PIECES, max_size=8),

@@ -15,6 +15,7 @@ from fairlead.sim.traces.tally import TraceTally
 from fairlead.sim.traces.trace_error import TraceError
 from fairlead.sim.traces.trace_job import CPU, GPU
 from fairlead.sim.traces.trace_rules import MissingAmounts, TraceRules
+from tests.scale_examples import scale_examples
 from tests.sim.traces.trace_files import jobs_of, own_csv, written
 
 DAY = """
@@ -180,7 +181,7 @@ def test_rules_that_no_trace_can_meet_are_refused(
 SCALES = st.fractions(min_value=Fraction(1, 50), max_value=50, max_denominator=60)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(
     submits=st.lists(st.integers(0, 60), min_size=1, max_size=12),
     cut=st.tuples(st.integers(0, 70), st.integers(1, 70)),

@@ -16,6 +16,7 @@ from fairlead.sim.work.number import Exponential
 from fairlead.sim.work.rate import PerHour
 from fairlead.sim.work.source import make_source
 from fairlead.sim.work.work_error import WorkError
+from tests.scale_examples import scale_examples
 
 SHAPE = JobShape(requests={"gpu": 1}, run_ms=Exponential(mean=1_000))
 A = ArrivingWork(name="a", queue="q", shapes=(SHAPE,), arrivals=At(submit_ms=(0, 10, 10)))
@@ -40,7 +41,7 @@ def test_at_one_time_the_earlier_source_comes_first() -> None:
     ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=scale_examples(30))
 @given(
     rates=st.lists(st.integers(1, 100), min_size=1, max_size=5),
     seed=st.integers(0, 1_000),
@@ -63,7 +64,7 @@ def test_merging_equals_sorting_all(rates: list[int], seed: int) -> None:
     assert list(merged(sources)) == plain
 
 
-@settings(max_examples=30)
+@settings(max_examples=scale_examples(30))
 @given(mean=st.integers(1, 10**9), rate=st.integers(1, 1_000), name=st.text(min_size=1))
 def test_another_source_and_its_settings_change_nothing_about_this_one(
     mean: int, rate: int, name: str

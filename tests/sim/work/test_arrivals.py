@@ -13,6 +13,7 @@ from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform
 from fairlead.sim.work.rate import PerHour
 from fairlead.sim.work.week_pattern import DAY_MS, HOUR_MS, WEEK_MS, WeekPattern
+from tests.scale_examples import scale_examples
 
 SHAPES = (JobShape(requests={"gpu": 1}, run_ms=1_000),)
 
@@ -67,7 +68,7 @@ def busyness(pattern: WeekPattern, at_ms: int) -> int | Decimal:
     return pattern.by_weekday[day] * pattern.by_hour[in_day_ms // HOUR_MS]
 
 
-@settings(max_examples=40)
+@settings(max_examples=scale_examples(40))
 @given(span=spans, rate=hourly, pattern=patterns, seed=st.integers())
 def test_chance_keeps_order_its_span_and_silent_hours(
     span: tuple[int, int], rate: PerHour, pattern: WeekPattern, seed: int
@@ -80,7 +81,7 @@ def test_chance_keeps_order_its_span_and_silent_hours(
     assert all(busyness(pattern, at_ms) > 0 for at_ms in found)
 
 
-@settings(max_examples=40)
+@settings(max_examples=scale_examples(40))
 @given(
     rate=hourly,
     low=st.integers(1, 5),

@@ -10,6 +10,7 @@ from fairlead.sim.work.description import Backlog
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import Uniform
 from fairlead.sim.work.source import BacklogSource, WorkSource, make_source
+from tests.scale_examples import scale_examples
 
 SHAPE = JobShape(requests={"gpu": 1}, run_ms=Uniform(at_least=1, at_most=100))
 WAITING = Backlog(name="backlog", queue="q", shapes=(SHAPE,), jobs=3)
@@ -124,7 +125,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(wanted=st.integers(1, 4), actions=actions)
 def test_as_many_wait_as_wanted_and_the_evicted_besides(
     wanted: int, actions: list[tuple[str, int]]
@@ -135,7 +136,7 @@ def test_as_many_wait_as_wanted_and_the_evicted_besides(
         assert len(desk.waiting) == wanted + len(desk.evicted)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(wanted=st.integers(1, 4), actions=actions)
 def test_as_many_are_alive_as_wanted(wanted: int, actions: list[tuple[str, int]]) -> None:
     desk = Desk(make_source(msgspec.structs.replace(ALIVE, jobs=wanted), seed=1))

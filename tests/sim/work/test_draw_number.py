@@ -21,6 +21,7 @@ from fairlead.sim.work.number import (
     Uniform,
     Weibull,
 )
+from tests.scale_examples import scale_examples
 
 HALF = Decimal("0.5")
 
@@ -142,7 +143,7 @@ def test_the_first_draws_are_these_on_every_machine(number: Number, expected: li
     assert draws(number, 4, seed=2026) == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(
     low=st.integers(0, 10_000),
     width=st.integers(0, 10_000),

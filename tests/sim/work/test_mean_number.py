@@ -22,6 +22,7 @@ from fairlead.sim.work.number import (
     Uniform,
     Weibull,
 )
+from tests.scale_examples import scale_examples
 
 HOUR = 3_600_000
 
@@ -131,7 +132,7 @@ def test_the_mean_of_many_draws_is_the_promised_one(number: Number) -> None:
 real = st.decimals("1E-30", 10**9, places=30)
 
 
-@settings(max_examples=60)
+@settings(max_examples=scale_examples(60))
 @given(
     low=st.integers(1, 10**6),
     width=st.integers(0, 10**12),

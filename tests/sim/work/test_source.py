@@ -23,6 +23,7 @@ from fairlead.sim.work.number import Empirical, Exponential, LogNormal, Uniform
 from fairlead.sim.work.rate import Load, PerHour
 from fairlead.sim.work.source import make_source
 from fairlead.sim.work.week_pattern import WeekPattern
+from tests.scale_examples import scale_examples
 
 HOUR = 3_600_000
 
@@ -200,7 +201,7 @@ def test_there_are_at_most_so_many_jobs() -> None:
     assert first(simple(jobs_at_most=0), 100) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=scale_examples(25))
 @given(seed=st.integers(), name=st.text(min_size=1, max_size=8))
 def test_the_same_seed_gives_the_same_jobs_and_another_gives_others(seed: int, name: str) -> None:
     work = msgspec.structs.replace(TRAINING, name=name)

@@ -15,6 +15,7 @@ from fairlead.sim.work.week_pattern import (
     WeekPattern,
     WeekTable,
 )
+from tests.scale_examples import scale_examples
 
 OFFICE = WeekPattern(
     by_hour=tuple(int(8 <= hour < 18) for hour in range(24)),
@@ -74,7 +75,7 @@ patterns = st.builds(
 rates = st.fractions(Fraction(1, 1_000), 10_000, max_denominator=1_000)
 
 
-@settings(max_examples=50)
+@settings(max_examples=scale_examples(50))
 @given(per_hour=rates, pattern=patterns, at_ms=st.integers(0, 2 * WEEK_MS))
 def test_the_table_equals_a_walk_through_the_hours(
     per_hour: Fraction, pattern: WeekPattern, at_ms: int
@@ -83,7 +84,7 @@ def test_the_table_equals_a_walk_through_the_hours(
     assert expected(table, at_ms) == walked(per_hour, pattern, at_ms)
 
 
-@settings(max_examples=50)
+@settings(max_examples=scale_examples(50))
 @given(per_hour=rates, pattern=patterns, arrivals=st.fractions(0, 10**6))
 def test_a_time_is_the_one_at_which_so_many_are_expected(
     per_hour: Fraction, pattern: WeekPattern, arrivals: Fraction

@@ -71,7 +71,7 @@ def test_the_worlds_of_chance_have_everything_in_them() -> None:
     }
 
 
-@pytest.mark.one_python
+@pytest.mark.exhaustive
 def test_keeping_the_room_ends_most_loops_and_the_option_the_others() -> None:
     some = range(2400, 2900)  # 2582 goes on for ever also if the room is kept
     faithful, own, none = (explore("random", some, mode=mode).loops for mode in MODES)
@@ -115,7 +115,7 @@ def test_who_takes_its_time_to_leave_stays_for_as_many_plans() -> None:
     assert starts == [[2], [4]]
 
 
-@pytest.mark.one_python
+@pytest.mark.exhaustive
 def test_two_processes_find_what_one_finds() -> None:
     numbers = range(700)
     alone = sum(explore_all("random", numbers, mode=FAITHFUL, jobs=1), start=Found())
