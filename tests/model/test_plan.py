@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import Placement, QueueChanged, WorkloadAdded
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import (
     Comparison,

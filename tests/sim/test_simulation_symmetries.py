@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
     MemoryChanged,
@@ -17,6 +16,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
 from fairlead.model.state import ClusterState

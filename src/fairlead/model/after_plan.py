@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadRemoved, WorkloadStarted, WorkloadStopped
+from fairlead.model.executor import apply
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState

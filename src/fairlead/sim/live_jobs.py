@@ -10,10 +10,11 @@ from typing import TypeAlias
 import msgspec
 
 from fairlead.errors import SimulationError
-from fairlead.model.apply import apply_decision, forget_promises
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
+from fairlead.model.executor import apply_decision
 from fairlead.model.plan import Decision, Evict, Move, Start
+from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.sim.as_workload import WorkloadMaker

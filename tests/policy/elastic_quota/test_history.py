@@ -9,7 +9,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msgspec.structs import replace
 
 from fairlead.model.after_plan import carry_out
-from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     CatalogueChanged,
@@ -24,6 +23,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState

@@ -1,8 +1,8 @@
 """What must hold of every plan, checked on the state it was made for."""
 
-from fairlead.model.apply import apply
 from fairlead.model.device_share import WHOLE_DEVICE_E9
 from fairlead.model.events import WorkloadReserved
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
@@ -23,6 +22,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
 from fairlead.model.queue_sums import QueueSums

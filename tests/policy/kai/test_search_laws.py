@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.executor import apply
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm

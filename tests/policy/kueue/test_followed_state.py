@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
     WorkloadChanged,
@@ -17,7 +16,9 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
+from fairlead.model.executor import apply
 from fairlead.model.plan import Evict, Plan, Wait
+from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload
 from fairlead.policy.kueue.flavor_assignment import Waiting

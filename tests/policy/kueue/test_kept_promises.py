@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueChanged, WorkloadStopped
+from fairlead.model.executor import apply
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSets
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings

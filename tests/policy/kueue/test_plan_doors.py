@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply
 from fairlead.model.axes import WorkloadName
 from fairlead.model.catalogue import ResourceFlavor
 from fairlead.model.events import QueueRemoved
+from fairlead.model.executor import apply
 from fairlead.model.plan import Evict
 from fairlead.model.queue import cohort_queue
 from fairlead.model.selector import LabelRequirement, LabelSelector

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fairlead.model.apply import apply, forget_promises
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Comparison, Evict, Plan, Reason, Reserve, Start, Wait
+from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
 from tests.policy.kueue.plain_quota import PlainQuota, used_by_queue

@@ -1,0 +1,298 @@
+"""Carries decisions out on a state, and takes in what became of each of them.
+
+A decision is assumed to succeed as soon as it is made, so that the next plan counts on it: pods
+that start are *binding*, pods that give way are *leaving*. Each pod then has an order whose outcome
+is awaited. A failure undoes the assumption and is remembered for a while, so that the same is not
+tried again at once. Facts of the cluster may come before an outcome, after it or in its place: what
+a fact has settled, an outcome does not change any more.
+
+The simulator, every "what if" and a live cluster carry plans out through here. What an order is on
+a cluster (a Binding, an Eviction, a patch of a Workload) is the cluster's own matter, and so is how
+outcomes are learnt.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.back_off import BackOff
+from fairlead.model.events import (
+    MemoryChanged,
+    Placement,
+    WorkloadBinding,
+    WorkloadConfirmed,
+    WorkloadLeaving,
+    WorkloadStarted,
+    WorkloadStays,
+    WorkloadStopped,
+)
+from fairlead.model.holds import Holds
+from fairlead.model.node_books import PodKey
+from fairlead.model.order import Order, PromisedPlace
+from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
+from fairlead.model.remember import remember_decision
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId
+
+PATIENCE_MS = 30_000
+"""How long the outcome of an order is awaited before it is looked into."""
+
+
+def apply(state: ClusterState, plan: Plan) -> None:
+    """Change *state* as *plan* says, as a cluster that never fails would.
+
+    Evicted pods are leaving; they stop when their time is up.
+    """
+    for decision in plan.decisions:
+        apply_decision(state, decision, plan.taken_ms)
+    for memory in plan.memories:
+        state.apply(memory)
+
+
+def apply_decision(state: ClusterState, decision: Decision, now_ms: int) -> None:
+    """Change *state* as one decision of a plan of *now_ms* says, as if nothing could fail.
+
+    Law: it is `Executor.order` with a success at once, of which the cluster shows the effect.
+    """
+    match decision:
+        case Start():
+            start(state, decision.workload, decision.placements, decision.flavors, now_ms)
+        case Evict():
+            state.apply(WorkloadLeaving(workload=decision.workload, pods=decision.pods))
+        case Move():
+            pods = tuple([origin.pod for origin in decision.origins])
+            promised = promised_places(state, decision)
+            flavors = state.runs[decision.workload].flavors
+            state.apply(WorkloadStopped(workload=decision.workload, pods=pods))
+            places = redeem(state, decision.workload, promised, pods)
+            start(state, decision.workload, places, flavors, now_ms)
+        case Reserve() | Wait():
+            pass  # places are neither given nor taken
+        case _:
+            assert_never(decision)
+    remember_decision(state, decision, now_ms)
+
+
+def start(
+    state: ClusterState,
+    workload: WorkloadName,
+    placements: tuple[Placement, ...],
+    flavors: tuple[dict[str, str], ...],
+    now_ms: int,
+) -> None:
+    """Let pods run from *now_ms* on."""
+    state.apply(
+        WorkloadStarted(workload=workload, placements=placements, flavors=flavors, at_ms=now_ms)
+    )
+
+
+def promised_places(state: ClusterState, move: Move) -> tuple[PromisedPlace, ...]:
+    """Return where the next pods of a workload are to start for those that *move*."""
+    pod_sets = state.workloads[move.workload].pod_sets
+    return tuple(
+        [
+            PromisedPlace(pod_sets.of(place.pod).name, place.node, place.share)
+            for place in move.placements
+        ]
+    )
+
+
+def redeem(
+    state: ClusterState,
+    workload: WorkloadName,
+    promised: Sequence[PromisedPlace],
+    returned: Iterable[PodId] = (),
+) -> tuple[Placement, ...]:
+    """Return the waiting pods of *workload* with the places *promised* to its next pods.
+
+    Of each pod set those that *returned* come first, then the others in their order. A place for
+    which no pod waits is left out.
+    """
+    pod_sets, run = state.workloads[workload].pod_sets, state.runs.get(workload)
+    placed = run.pods if run else {}
+    waiting: dict[str, list[PodId]] = {}
+    for pod in dict.fromkeys([*returned, *pod_sets.ids]):
+        if pod not in placed and pod in pod_sets.set_index:
+            waiting.setdefault(pod_sets.of(pod).name, []).append(pod)
+    found = []
+    for place in promised:
+        pods = waiting.get(place.pod_set)
+        if pods:
+            found.append(Placement(pods.pop(0), place.node, place.share))
+    return tuple(found)
+
+
+class Executor:
+    """Gives out orders for decisions about one state, and takes in their outcomes."""
+
+    def __init__(self, state: ClusterState, *, patience_ms: int = PATIENCE_MS) -> None:
+        """Begin without orders; after *patience_ms* a missing outcome is to be looked into."""
+        self._state = state
+        self._patience_ms = patience_ms
+        self._back_off = BackOff()
+        self._awaited: dict[PodKey, Order] = {}
+        self._given = 0
+
+    def order(self, decision: Decision, now_ms: int) -> Order | None:
+        """Assume that *decision* succeeds; return what the cluster is to do for it, if anything."""
+        match decision:
+            case Start():
+                order = self._order_to_bind(decision, now_ms)
+            case Evict() | Move():
+                order = self._order_to_evict(decision, now_ms)
+            case Reserve() | Wait():
+                remember_decision(self._state, decision, now_ms)
+                return None
+            case _:
+                assert_never(decision)
+        for pod in order.pods():
+            self._awaited[order.workload, pod] = order
+        return order
+
+    def succeeded(self, order: Order, pods: Iterable[PodId] | None = None) -> None:
+        """Take in that the cluster did as *order* says, with all of its pods or with some.
+
+        Pods that were bound stay binding until a fact shows where they are.
+        """
+        for pod in order.pods() if pods is None else pods:
+            self._awaited.pop((order.workload, pod), None)
+        if order.verb == "bind":
+            self._back_off.bind_succeeded(order.workload)
+
+    def confirmed(
+        self, order: Order, now_ms: int, pods: Iterable[PodId] | None = None
+    ) -> tuple[PodId, ...]:
+        """Take in that pods were bound and run since *now_ms*; return those that were binding."""
+        open_pods = [each.pod for each in self._open(order, pods)]
+        self.succeeded(order, pods)
+        if open_pods:
+            event = WorkloadConfirmed(workload=order.workload, pods=tuple(open_pods), at_ms=now_ms)
+            self._state.apply(event)
+        return tuple(open_pods)
+
+    def failed(
+        self,
+        order: Order,
+        now_ms: int,
+        pods: Iterable[PodId] | None = None,
+        *,
+        retry_after_ms: int = 0,
+    ) -> tuple[PodId, ...]:
+        """Undo *order* for all of its pods or for some, and return those that it is undone for.
+
+        A pod of which a fact has told otherwise in the meantime is left as it is.
+        """
+        undone = self._open(order, pods)
+        for pod in order.pods() if pods is None else pods:
+            self._awaited.pop((order.workload, pod), None)
+        if undone and order.verb == "bind":
+            self._undo_bind(order, undone, now_ms)
+        elif undone:
+            self._undo_eviction(order, undone, now_ms, retry_after_ms)
+        return tuple([each.pod for each in undone])
+
+    def overdue(self, now_ms: int) -> list[Order]:
+        """Return the orders of which an outcome is missing after its time, in their order.
+
+        Law: none of them is settled by a fact. Cost: each pod of which an outcome is awaited.
+        """
+        found: dict[int, Order] = {}
+        for (_, pod), order in list(self._awaited.items()):
+            if not self._open(order, (pod,)):
+                del self._awaited[order.workload, pod]
+            elif order.until_ms <= now_ms:
+                found[order.number] = order
+        return [found[number] for number in sorted(found)]
+
+    def holds(self, now_ms: int) -> Holds:
+        """Return what the next plan is not to try: what failed lately, and pods that are binding.
+
+        A pod is not told to leave before it is known where it is.
+        """
+        self._back_off.forget_gone(self._state.workloads)
+        held = self._back_off.holds(now_ms)
+        binding = [key for key, order in self._awaited.items() if order.verb == "bind"]
+        return replace(held, victims=held.victims.union(binding)) if binding else held
+
+    def next_release_ms(self, now_ms: int) -> int | None:
+        """Return when the next pause after a failure ends; None: there is none."""
+        return self._back_off.next_ms(now_ms)
+
+    def _order_to_bind(self, decision: Start, now_ms: int) -> Order:
+        order = self._new(decision, now_ms)
+        self._state.apply(
+            WorkloadBinding(
+                workload=decision.workload,
+                placements=decision.placements,
+                flavors=decision.flavors,
+                at_ms=now_ms,
+                until_ms=order.until_ms,
+            )
+        )
+        remember_decision(self._state, decision, now_ms)
+        return order
+
+    def _order_to_evict(self, decision: Evict | Move, now_ms: int) -> Order:
+        state, name = self._state, decision.workload
+        before = state.memories.get(name)
+        order = self._new(decision, now_ms)
+        state.apply(WorkloadLeaving(workload=name, pods=order.pods()))
+        remember_decision(state, decision, now_ms)
+        return replace(order, memory_before=before, memory_after=state.memories.get(name))
+
+    def _new(self, decision: Start | Evict | Move, now_ms: int) -> Order:
+        self._given += 1
+        promised: tuple[PromisedPlace, ...] = ()
+        match decision:
+            case Start():
+                placements = decision.placements
+            case Evict():
+                places = self._state.runs[decision.workload].pods
+                placements = tuple(
+                    [Placement(pod, places[pod].node, places[pod].share) for pod in decision.pods]
+                )
+            case Move():
+                placements = decision.origins
+                promised = promised_places(self._state, decision)
+            case _:
+                assert_never(decision)
+        return Order(
+            number=self._given,
+            verb="bind" if isinstance(decision, Start) else "evict",
+            decision=decision,
+            placements=placements,
+            promised=promised,
+            until_ms=now_ms + self._patience_ms,
+        )
+
+    def _open(self, order: Order, pods: Iterable[PodId] | None) -> list[Placement]:
+        """Return the places of those of *pods* that are still as *order* left them."""
+        wanted = None if pods is None else set(pods)
+        run = self._state.runs.get(order.workload)
+        phase = "binding" if order.verb == "bind" else "leaving"
+        found = []
+        for place in order.placements:
+            placed = run.pods.get(place.pod) if run else None
+            is_meant = wanted is None or place.pod in wanted
+            if is_meant and placed is not None and placed.phase == phase:
+                found += [place] if placed.node == place.node else []
+        return found
+
+    def _undo_bind(self, order: Order, undone: Sequence[Placement], now_ms: int) -> None:
+        pods = tuple([each.pod for each in undone])
+        self._state.apply(WorkloadStopped(workload=order.workload, pods=pods))
+        for node in dict.fromkeys([each.node for each in undone]):
+            self._back_off.bind_failed(order.workload, node, now_ms)
+
+    def _undo_eviction(
+        self, order: Order, undone: Sequence[Placement], now_ms: int, retry_after_ms: int
+    ) -> None:
+        name, pods = order.workload, tuple([each.pod for each in undone])
+        self._state.apply(WorkloadStays(workload=name, pods=pods))
+        is_whole = len(undone) == len(order.placements)  # then it did not give way at all
+        if is_whole and self._state.memories.get(name) == order.memory_after:
+            self._state.apply(MemoryChanged(name, order.memory_before))
+        for pod in pods:
+            self._back_off.eviction_failed((name, pod), now_ms, retry_after_ms)

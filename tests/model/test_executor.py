@@ -1,0 +1,302 @@
+"""Orders for decisions, their outcomes, and facts that come in between."""
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.back_off import FIRST_PAUSE_MS, LEAST_VICTIM_PAUSE_MS, MOST_NODES
+from fairlead.model.events import (
+    MemoryChanged,
+    Placement,
+    WorkloadChanged,
+    WorkloadConfirmed,
+    WorkloadRemoved,
+    WorkloadStopped,
+)
+from fairlead.model.executor import Executor, apply, redeem
+from fairlead.model.holds import NOTHING_HELD
+from fairlead.model.invariants import check_invariants
+from fairlead.model.memory import KueueMemory
+from fairlead.model.order import Order, PromisedPlace
+from fairlead.model.plan import Evict, Move, Plan, Reason, Start, Wait
+from fairlead.model.run import Placed
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import KueueWorkload, PodId, PodSet, PodSets, Workload, numbered_pod
+from tests.model.test_state import facts
+from tests.model.worlds import node, queue, state_with
+from tests.scale_examples import scale_examples
+
+JOB, TEAM, TOP = WorkloadName("job"), QueueName("team"), WorkloadName("top")
+PODS = tuple(numbered_pod("main", number) for number in range(3))
+WHY = Reason(code="any")
+PATIENCE_MS = 30_000
+
+
+def a_cluster(pods: int = 2) -> ClusterState:
+    asked = PodSet(name="main", count=pods, min_count=1, requests=(1000, 0))
+    job = Workload(name=JOB, queue=TEAM, pod_sets=PodSets((asked,)), min_count=1)
+    return state_with(queue("team"), node("n1"), node("n2"), job)
+
+
+def start(*nodes: str) -> Start:
+    places = tuple(Placement(pod, name) for pod, name in zip(PODS, nodes, strict=False))
+    return Start(workload=JOB, placements=places, charged=(TEAM,), reason=WHY)
+
+
+def evict(*pods: PodId) -> Evict:
+    return Evict(workload=JOB, pods=pods, beneficiary=TOP, reason=WHY)
+
+
+def bind(executor: Executor, *nodes: str, now_ms: int = 0) -> Order:
+    order = executor.order(start(*nodes), now_ms)
+    assert order is not None
+    return order
+
+
+def test_a_start_is_assumed_until_the_cluster_shows_it() -> None:
+    state = a_cluster()
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = bind(executor, "n1", "n2", now_ms=5)
+    check_invariants(state)
+    assert (order.verb, order.pods(), order.until_ms) == ("bind", PODS[:2], 30_005)
+    assert state.sums[TEAM].allocated == [2000, 0]
+    assert executor.holds(5).victims == {(JOB, PODS[0]), (JOB, PODS[1])}
+    executor.succeeded(order)
+    assert executor.holds(5) == NOTHING_HELD
+    assert state.runs[JOB].pods[PODS[0]] == Placed("n1", 5, "binding", None, 30_005)
+    state.apply(WorkloadConfirmed(workload=JOB, pods=order.pods(), at_ms=7))
+    assert state.runs[JOB].pods[PODS[0]] == Placed("n1", 7)
+    assert executor.overdue(90_000) == []
+
+
+def test_a_bind_that_failed_leaves_its_pod_waiting_and_its_node_alone_for_a_second() -> None:
+    state = a_cluster()
+    before = facts(state)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = bind(executor, "n1", "n2")
+    assert executor.failed(order, 10, (PODS[0],)) == (PODS[0],)
+    check_invariants(state)
+    assert list(state.runs[JOB].pods) == [PODS[1]]
+    assert executor.holds(10).nodes == {(JOB, "n1")}
+    assert executor.next_release_ms(10) == 10 + FIRST_PAUSE_MS
+    assert executor.failed(order, 20) == (PODS[1],)
+    assert facts(state) == before
+    assert executor.holds(10 + FIRST_PAUSE_MS).nodes == {(JOB, "n2")}
+
+
+def test_pauses_double_with_each_failure_and_a_success_ends_them() -> None:
+    state = a_cluster(pods=1)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    ends = []
+    for _ in range(3):
+        executor.failed(bind(executor, "n1"), 0)
+        ends.append(executor.next_release_ms(0))
+    assert ends == [1_000, 2_000, 4_000]
+    executor.succeeded(bind(executor, "n1"))
+    assert executor.next_release_ms(0) is None
+
+
+def test_a_workload_that_failed_on_many_nodes_waits_as_a_whole() -> None:
+    state = a_cluster(pods=1)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    for number in range(MOST_NODES):
+        assert executor.holds(0).workloads == frozenset()
+        executor.failed(bind(executor, f"n{number}"), 0)
+    assert executor.holds(0).workloads == {JOB}
+    state.apply(WorkloadRemoved(JOB))
+    assert executor.holds(0) == NOTHING_HELD
+
+
+@pytest.mark.parametrize(("retry_after_ms", "pause_ms"), [(0, 10_000), (25_000, 25_000)])
+def test_a_refused_eviction_leaves_the_pod_as_it_was_and_alone_for_a_while(
+    retry_after_ms: int, pause_ms: int
+) -> None:
+    state = a_cluster()
+    apply(state, Plan(taken_ms=3, decisions=(start("n1", "n2"),)))
+    before = facts(state)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = executor.order(evict(PODS[1]), 10)
+    assert order is not None
+    assert state.runs[JOB].pods[PODS[1]].phase == "leaving"
+    assert executor.failed(order, 11, retry_after_ms=retry_after_ms) == (PODS[1],)
+    assert facts(state) == before
+    assert executor.holds(11).victims == {(JOB, PODS[1])}
+    assert executor.holds(11 + pause_ms) == NOTHING_HELD
+
+
+def test_a_workload_that_did_not_give_way_after_all_is_not_remembered_to_have() -> None:
+    state = a_cluster()
+    job = state.workloads[JOB]
+    extension = KueueWorkload(local_queue="q")
+    queued = Workload(name=JOB, queue=TEAM, pod_sets=job.pod_sets, min_count=1, extension=extension)
+    state.apply(WorkloadChanged(queued))
+    apply(state, Plan(taken_ms=3, decisions=(start("n1", "n2"),)))
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = executor.order(evict(*PODS[:2]), 10)
+    assert order is not None
+    memory = state.memories[JOB]
+    assert isinstance(memory, KueueMemory)
+    assert memory.preempted_ms == 10
+    executor.failed(order, 11)
+    assert state.memories == {}
+    again = executor.order(evict(*PODS[:2]), 12)
+    assert again is not None
+    state.apply(MemoryChanged(JOB, KueueMemory(preempted_ms=13)))  # it gave way to another since
+    executor.failed(again, 14)
+    assert state.memories[JOB] == KueueMemory(preempted_ms=13)
+
+
+def test_an_outcome_that_comes_after_a_fact_changes_nothing() -> None:
+    """The first pod is gone and another has its name; of the second it is known where it runs."""
+    state = a_cluster()
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = bind(executor, "n1", "n2")
+    state.apply(WorkloadStopped(workload=JOB, pods=(PODS[0],)))
+    state.apply(WorkloadConfirmed(workload=JOB, pods=(PODS[1],), at_ms=1))
+    before = facts(state)
+    assert executor.failed(order, 2) == ()
+    assert facts(state) == before
+    assert executor.holds(2) == NOTHING_HELD
+
+
+def test_an_order_without_an_outcome_is_told_when_its_time_is_over() -> None:
+    state = a_cluster()
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = bind(executor, "n1", "n2")
+    assert executor.overdue(PATIENCE_MS - 1) == []
+    assert executor.overdue(PATIENCE_MS) == [order]
+    executor.succeeded(order, (PODS[0],))
+    assert executor.overdue(PATIENCE_MS) == [order]  # of one pod
+    executor.failed(order, PATIENCE_MS, (PODS[1],))
+    assert executor.overdue(PATIENCE_MS) == []
+
+
+def test_a_move_is_an_eviction_with_a_promise_to_the_next_pods() -> None:
+    """The pod that comes back has another name; it gets the place, the other set does not."""
+    named = PodSet(name="w", count=1, min_count=0, requests=(1000, 0), pod_ids=(PodId("u1"),))
+    named_set = PodSets((named, PodSet(name="x", count=1, min_count=0, requests=(500, 0))))
+    state = state_with(
+        queue("team"),
+        node("n1"),
+        node("n2"),
+        Workload(name=JOB, queue=TEAM, pod_sets=named_set, min_count=1),
+    )
+    first = Start(workload=JOB, placements=(Placement(PodId("u1"), "n1"),), charged=(), reason=WHY)
+    apply(state, Plan(taken_ms=0, decisions=(first,)))
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    move = Move(
+        workload=JOB,
+        origins=(Placement(PodId("u1"), "n1"),),
+        placements=(Placement(PodId("u1"), "n2"),),
+        beneficiary=TOP,
+        reason=WHY,
+    )
+    order = executor.order(move, 5)
+    assert order is not None
+    assert order.verb == "evict"
+    assert order.promised == (PromisedPlace("w", "n2"),)
+    assert redeem(state, JOB, order.promised) == ()  # nothing of that set waits yet
+    again = PodSet(name="w", count=1, min_count=0, requests=(1000, 0), pod_ids=(PodId("u2"),))
+    changed = PodSets((again, named_set[1]))
+    state.apply(WorkloadChanged(Workload(name=JOB, queue=TEAM, pod_sets=changed, min_count=1)))
+    assert redeem(state, JOB, order.promised) == (Placement(PodId("u2"), "n2"),)
+
+
+def test_a_wait_is_no_order() -> None:
+    executor = Executor(a_cluster(), patience_ms=PATIENCE_MS)
+    assert executor.order(Wait(workload=JOB, reason=WHY), 0) is None
+
+
+class Outcomes(RuleBasedStateMachine):
+    """Orders, outcomes and facts about one workload in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = a_cluster(pods=3)
+        self.executor = Executor(self.state, patience_ms=PATIENCE_MS)
+        self.orders: list[Order] = []
+        self.now_ms = 0
+
+    @rule(passes_ms=st.sampled_from([1, 500, 20_000]))
+    def wait(self, passes_ms: int) -> None:
+        self.now_ms += passes_ms
+
+    @rule(data=st.data())
+    def decide_to_start(self, data: st.DataObject) -> None:
+        run = self.state.runs.get(JOB)
+        waiting = [pod for pod in PODS if run is None or pod not in run.pods]
+        if waiting:
+            pods = data.draw(st.lists(st.sampled_from(waiting), unique=True, min_size=1))
+            places = tuple(Placement(pod, data.draw(st.sampled_from(["n1", "n2"]))) for pod in pods)
+            decision = Start(workload=JOB, placements=places, charged=(TEAM,), reason=WHY)
+            order = self.executor.order(decision, self.now_ms)
+            assert order is not None
+            self.orders.append(order)
+
+    @rule(data=st.data())
+    def decide_to_evict(self, data: st.DataObject) -> None:
+        held = self.executor.holds(self.now_ms).victims
+        run = self.state.runs.get(JOB)
+        running = [
+            pod
+            for pod, placed in (run.pods.items() if run else ())
+            if placed.is_running() and (JOB, pod) not in held
+        ]
+        if running:
+            pods = data.draw(st.lists(st.sampled_from(running), unique=True, min_size=1))
+            order = self.executor.order(evict(*pods), self.now_ms)
+            assert order is not None
+            self.orders.append(order)
+
+    @rule(data=st.data(), outcome=st.sampled_from(["succeeded", "confirmed", "failed"]))
+    def report(self, data: st.DataObject, outcome: str) -> None:
+        """Report any outcome of any order, perhaps late, or a second time."""
+        if not self.orders:
+            return
+        order = data.draw(st.sampled_from(self.orders))
+        pods = data.draw(st.none() | st.lists(st.sampled_from(order.pods()), unique=True))
+        if outcome == "failed":
+            self.executor.failed(order, self.now_ms, pods)
+        elif outcome == "confirmed" and order.verb == "bind":
+            self.executor.confirmed(order, self.now_ms, pods)
+        else:
+            self.executor.succeeded(order, pods)
+
+    @rule(data=st.data())
+    def see_a_pod_stop(self, data: st.DataObject) -> None:
+        run = self.state.runs.get(JOB)
+        if run is not None:
+            pod = data.draw(st.sampled_from(list(run.pods)))
+            self.state.apply(WorkloadStopped(workload=JOB, pods=(pod,)))
+
+    @rule(data=st.data())
+    def see_a_pod_run(self, data: st.DataObject) -> None:
+        run = self.state.runs.get(JOB)
+        binding = [pod for pod, at in (run.pods.items() if run else ()) if at.phase == "binding"]
+        if binding:
+            pod = data.draw(st.sampled_from(binding))
+            self.state.apply(WorkloadConfirmed(workload=JOB, pods=(pod,), at_ms=self.now_ms))
+
+    @invariant()
+    def sums_are_true(self) -> None:
+        check_invariants(self.state)
+
+    @invariant()
+    def what_is_overdue_is_still_open(self) -> None:
+        run = self.state.runs.get(JOB)
+        for order in self.executor.overdue(self.now_ms):
+            assert order.until_ms <= self.now_ms
+            phases = [run.pods[pod].phase for pod in order.pods() if run and pod in run.pods]
+            assert ("binding" if order.verb == "bind" else "leaving") in phases
+
+    @invariant()
+    def every_hold_ends(self) -> None:
+        later = self.executor.holds(self.now_ms + 10 * LEAST_VICTIM_PAUSE_MS + 300_000)
+        assert not later.workloads
+        assert not later.nodes
+
+
+TestOutcomes = Outcomes.TestCase
+TestOutcomes.settings = settings(max_examples=scale_examples(100), stateful_step_count=30)
