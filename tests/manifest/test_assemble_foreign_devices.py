@@ -42,7 +42,9 @@ def holder(who: str, name: str, share: str, groups: Sequence[str]) -> str:
 def room_of(state: ClusterState) -> NodeRoom:
     gpu = state.resources.index(GPU)
     node = state.nodes["n1"]
-    return node_room(node, node.offered(), state.books.use("n1"), GpuResources((gpu,), gpu))
+    return node_room(
+        node, state.books.offered(node), state.books.use("n1"), GpuResources((gpu,), gpu)
+    )
 
 
 def assembled_with(pods: Sequence[str]) -> tuple[ClusterState, list[Finding]]:
@@ -152,7 +154,7 @@ def test_a_device_of_which_a_stranger_has_a_part_is_not_whole(story: str) -> Non
     state, found = assembled_with(pods)
     assert found == []
     gpu = state.resources.index(GPU)
-    occupied, whole = state.nodes["n1"].occupied[gpu], room_of(state).idle[gpu]
+    occupied, whole = state.books.occupied("n1").held[gpu], room_of(state).idle[gpu]
     assert f"occupied {occupied // 1000} whole {whole // 1000}" == expected.strip()
 
 
@@ -164,7 +166,7 @@ def test_a_stranger_on_a_device_of_ours_leaves_no_room_twice_now_or_later() -> N
     gpu = state.resources.index(GPU)
     room = room_of(state)
     assert [each.idle_e9 for each in room.devices] == [200_000_000]  # 1 - 0.3 - 0.5
-    assert state.nodes["n1"].occupied[gpu] == 1000
+    assert state.books.occupied("n1").held[gpu] == 1000
     assert room.idle[gpu] == 2000  # one less than there are, so that none is given out twice
     assert (finding.severity, finding.code) == ("warning", "overcommitted")
     assert finding.message == (
@@ -177,7 +179,7 @@ def test_a_stranger_that_waits_or_has_finished_holds_no_device() -> None:
     waits = holder("other", "o1", "0.5", ["g1"]).replace("nodeName: n1, ", "")
     done = holder("other", "o2", "0.5", ["g2"]).replace("{kind", "{status: {phase: Failed}, kind")
     state, _ = assembled_with([waits, done])
-    assert state.nodes["n1"].occupied[state.resources.index(GPU)] == 0
+    assert state.books.occupied("n1").held[state.resources.index(GPU)] == 0
 
 
 WHO = st.sampled_from(["ours", "other", "keeps"])

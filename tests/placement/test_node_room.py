@@ -28,7 +28,7 @@ AMOUNTS = """
 def test_room_now_and_later(row: dict[str, str]) -> None:
     held, leaving, reserved = ([int(row[name]), 0] for name in ("held", "leaving", "reserved"))
     use = NodeUse(pods={}, departing={}, held=held, leaving=leaving, reserved=reserved, devices={})
-    node = Node(name="n", allocatable=(8, 0), occupied=(0, 0))
+    node = Node(name="n", allocatable=(8, 0))
     room = node_room(node, (int(row["offered"]), 0), use, GPUS)
     assert (room.idle[0], room.later[0]) == (int(row["idle"]), int(row["later"]))
     assert room.devices == ()
@@ -80,8 +80,8 @@ def test_less_than_a_thousandth_free_is_not_nothing() -> None:
         reserved=[0, 0],
         devices={0: nearly_full},
     )
-    node = Node(name="n", allocatable=(0, 1000), occupied=(0, 0))
-    assert node_room(node, node.offered(), use, GPUS).gpu_later == 1
+    node = Node(name="n", allocatable=(0, 1000))
+    assert node_room(node, node.allocatable, use, GPUS).gpu_later == 1
 
 
 def test_gpus_of_every_kind_count_together() -> None:
@@ -89,6 +89,6 @@ def test_gpus_of_every_kind_count_together() -> None:
     use = NodeUse(
         pods={}, departing={}, held=[0] * 3, leaving=[0] * 3, reserved=[0] * 3, devices={}
     )
-    node = Node(name="n", allocatable=(500, 2000, 1000), occupied=(0, 0, 0))
-    assert node_room(node, node.offered(), use, kinds).gpu_later == 3000
+    node = Node(name="n", allocatable=(500, 2000, 1000))
+    assert node_room(node, node.allocatable, use, kinds).gpu_later == 3000
     assert kinds.asked((500, 1000, 2000)) == 3000

@@ -115,7 +115,7 @@ class ScoredNodes:
                 self._loads.pop(name, None)
                 continue
             use = books.use(name)
-            idle = node_room(node, node.offered(), use, self._gpus).idle
+            idle = node_room(node, books.offered(node), use, self._gpus).idle
             self._loads[name] = _Load(node, idle, self._assumed_on(use))
         self._read_at = books.changes.moment
 

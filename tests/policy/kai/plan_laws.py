@@ -63,10 +63,11 @@ def nothing_is_overcommitted(state: ClusterState, plan: Plan) -> None:
     }
     for name in touched:
         assert name is not None
-        node, use = state.nodes[name], state.books.use(name)
+        offered = state.books.offered(state.nodes[name])
+        use = state.books.use(name)
         opened = [1000 if held else 0 for held, _, _ in use.devices.values()]
         held = [*use.held[:2], use.held[2] + sum(opened)]
-        assert all(h <= there for h, there in zip(held, node.offered(), strict=True)), name
+        assert all(h <= there for h, there in zip(held, offered, strict=True)), name
         assert all(held <= WHOLE_DEVICE_E9 for held, _, _ in use.devices.values()), name
 
 
@@ -101,12 +102,12 @@ def no_room_is_promised_twice(state: ClusterState, plan: Plan) -> None:
     check_invariants(state)
     for name in {place.node for each in reserved for place in each.placements}:
         assert name is not None
-        node, use = state.nodes[name], state.books.use(name)
+        offered, use = state.books.offered(state.nodes[name]), state.books.use(name)
         later = [
             held - leaving + kept
             for held, leaving, kept in zip(use.held, use.leaving, use.reserved, strict=True)
         ]
         parts = [held - leaving + kept for held, leaving, kept in use.devices.values()]
         later[2] += sum(1000 for part in parts if part)
-        assert all(h <= there for h, there in zip(later, node.offered(), strict=True)), name
+        assert all(h <= there for h, there in zip(later, offered, strict=True)), name
         assert all(part <= WHOLE_DEVICE_E9 for part in parts), name

@@ -40,7 +40,6 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
     return Node(
         name=name,
         allocatable=size,
-        occupied=(0, 0, 0),
         ready=draw(st.sampled_from([True, True, True, False])),
         gpu_memory_mib=draw(st.sampled_from([None, 100])),
     )

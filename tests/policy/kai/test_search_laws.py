@@ -103,7 +103,7 @@ def contended_worlds(draw: st.DrawFn) -> ClusterState:
     events = draw(contended_queues())
     for at in range(draw(st.integers(2, 5))):
         size = (8_000, 10**9, draw(st.sampled_from([2000, 4000])))
-        node = Node(name=f"n{at}", allocatable=size, occupied=(0, 0, 0), labels={"host": f"n{at}"})
+        node = Node(name=f"n{at}", allocatable=size, labels={"host": f"n{at}"})
         events.append(NodeAdded(node))
     state = build(events)
     leaves = [str(name) for name in state.queues if not state.children(name)]
@@ -164,7 +164,7 @@ def strewn_worlds(draw: st.DrawFn, idle: int = 0, due_at_most: int = 0) -> Clust
     )
     for name, gpu in free.items():
         size = (0, 0, 1000 * gpu)
-        node = Node(name=name, allocatable=size, occupied=(0, 0, 0), labels={"host": name})
+        node = Node(name=name, allocatable=size, labels={"host": name})
         state.apply(NodeAdded(node))
     left = draw(st.integers(0, idle)) if idle else 0
     while sum(free.values()) > left:
@@ -269,7 +269,7 @@ def fragmented_worlds(draw: st.DrawFn) -> ClusterState:
     free = {f"n{at}": 4 for at in range(draw(st.integers(2, 5)))}
     state = build(QueueChanged(draw(queues(name, None))) for name in ("a", "b"))
     for name in free:
-        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 4000), occupied=(0, 0, 0))))
+        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 4000))))
     while sum(free.values()) > 6:
         gpu = draw(st.sampled_from([1, 2, 3, 4]))
         fitting = [node for node, count in free.items() if count >= gpu]

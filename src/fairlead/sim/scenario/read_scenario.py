@@ -304,7 +304,7 @@ class _Reading:
         """Return what bounds gangs; nodes are the same under all rules, but Kueue sees none."""
         nodes = next(
             (
-                PodRoom(each.nodes.values(), each.state.resources)
+                PodRoom(each.nodes.values(), each.state)
                 for each in loaded
                 if each.variant.policy != "kueue"
             ),
