@@ -284,11 +284,12 @@ def test_a_pod_of_another_scheduler_that_names_a_group_belongs_to_it() -> None:
     assert list(sound(stream(queue("a"), GROUP, other)).workloads) == ["ns/g"]
 
 
-def test_a_pod_of_others_that_is_leaving_counts_as_staying() -> None:
+def test_a_pod_of_others_that_is_leaving_holds_its_room_until_it_is_gone() -> None:
     leaving = f"""{{kind: Pod, metadata: {{name: o, deletionTimestamp: "2026-01-01T00:00:00Z"}},
       spec: {{nodeName: n1, {ONE_CORE}}}}}"""
     state = sound(stream(queue("a"), NODE, leaving))
-    assert state.books.occupied("n1").held[0] == 1000
+    occupied = state.books.occupied("n1")
+    assert (occupied.held[0], occupied.leaving[0]) == (1000, 1000)
 
 
 @pytest.mark.parametrize(

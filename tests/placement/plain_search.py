@@ -76,7 +76,7 @@ class PlainRoom:
     def _take_foreign(self, pod: ForeignPod) -> None:
         for resource, amount in zip(self.resources, pod.requests, strict=True):
             self.idle[resource] -= amount
-            self.later[resource] -= amount
+            self.later[resource] -= 0 if pod.leaving else amount
         self.held_ports |= set(pod.host_ports)
         self.later_ports |= set() if pod.leaving else set(pod.host_ports)
 

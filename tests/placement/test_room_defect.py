@@ -34,7 +34,7 @@ def defect(there: Node, requests: tuple[int, ...], share: GpuShare | None) -> st
         reserved=[0] * 5,
         devices={0: [666_000_000, 0, 0]} if there.allocatable[3] else {},
     )
-    room = node_room(there, there.allocatable, use, GPUS)
+    room = node_room(there, there.allocatable, (0,) * 5, use, GPUS)
     return room_defect(room, RESOURCES, requests, share, GPUS)
 
 
@@ -75,5 +75,5 @@ def test_where_no_resource_is_a_gpu_there_is_none() -> None:
     there = Node(name="n", allocatable=(1000,))
     use = NodeUse(pods={}, departing={}, held=[0], leaving=[0], reserved=[0], devices={})
     none = GpuResources(kinds=(), shared=None)
-    room = node_room(there, there.allocatable, use, none)
+    room = node_room(there, there.allocatable, (0,), use, none)
     assert room_defect(room, ("cpu",), (0,), HALF, none) == "have no GPU"

@@ -178,8 +178,9 @@ class NodeIndex:
             return
         offer = self._offer(node)
         use = self._books.use(name)
-        room = node_room(node, offer.amounts, use, self.gpus)
-        is_open = has_open_gpus(room, use, self.gpus)
+        released = offer.occupied.leaving
+        room = node_room(node, offer.amounts, released, use, self.gpus)
+        is_open = has_open_gpus(room, released, use, self.gpus)
         before = self._rooms.get(name)
         if room == before and is_open == (name in self._with_open_gpus):
             return

@@ -90,7 +90,8 @@ class Places:
         sizes = self._state.nodes[name].allocatable
         free = [a - o - h for a, o, h in zip(sizes, occupied.held, use.held, strict=True)]
         if later:
-            free = [f + gone for f, gone in zip(free, use.leaving, strict=True)]
+            released = zip(free, use.leaving, occupied.leaving, strict=True)
+            free = [f + own + foreign for f, own, foreign in released]
         for other in promised:
             free = [f - need for f, need in zip(free, other.requests, strict=True)]
         return tuple(free)

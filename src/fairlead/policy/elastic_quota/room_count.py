@@ -74,10 +74,11 @@ class RoomCount:
         if node is None or not count.needed:
             return 0
         use, occupied = self._state.books.use(name), self._state.books.occupied(name)
-        sizes, held, leaving, taken = node.allocatable, use.held, use.leaving, occupied.held
+        sizes, held, leaving = node.allocatable, use.held, use.leaving
+        taken, released = occupied.held, occupied.leaving
         found = None
         for at, need in count.needed:
-            free = sizes[at] - taken[at] - held[at] + leaving[at]
+            free = sizes[at] - taken[at] - held[at] + leaving[at] + released[at]
             for each in given:
                 free += each[at]
             fitting = free // need
