@@ -127,7 +127,7 @@ def _state(*, nodes: int) -> ClusterState:
     state = ClusterState(RESOURCES, axes)
     for number in range(nodes):
         size = (64_000, 256 * 10**9, GPUS)
-        state.apply(NodeAdded(Node(name=f"n{number:04}", allocatable=size, occupied=(0, 0, 0))))
+        state.apply(NodeAdded(Node(name=f"n{number:04}", allocatable=size)))
     return state
 
 

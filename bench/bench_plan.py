@@ -119,7 +119,7 @@ def _world(*, limit: int | None) -> ClusterState:
     state = ClusterState(RESOURCES, axes)
     for number in range(NODES):
         size = (64_000, 256 * 10**9, GPUS * 1_000)
-        node = Node(name=f"n{number:04}", allocatable=size, occupied=(0, 0, 0))
+        node = Node(name=f"n{number:04}", allocatable=size)
         state.apply(NodeAdded(node))
     for number in range(QUEUES):
         state.apply(QueueChanged(_queue(number, limit)))

@@ -46,7 +46,7 @@ def _world(waiting: Sequence[PodSet]) -> ClusterState:
     state = ClusterState(RESOURCES, QuotaAxes([Axis("cpu")]))
     for number in range(NODES):
         size = (64_000, 256 * GIB, 8_000, 110)
-        state.apply(NodeAdded(Node(name=f"n{number}", allocatable=size, occupied=(0,) * 4)))
+        state.apply(NodeAdded(Node(name=f"n{number}", allocatable=size)))
     draw = Random(7)  # always the same world
     for number in range(RUNNING):
         state.apply(WorkloadAdded(_workload(number, draw.choice(SIZES))))

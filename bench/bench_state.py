@@ -62,7 +62,7 @@ def _world() -> ClusterState:
     state = ClusterState(RESOURCES, axes)
     for number in range(100):
         size = (64_000, 2**38, 8_000, 110)
-        node = Node(name=f"n{number}", allocatable=size, occupied=(0,) * 4)
+        node = Node(name=f"n{number}", allocatable=size)
         state.apply(NodeAdded(node))
     for number in range(10):
         state.apply(QueueChanged(_queue(f"d{number}", None)))

@@ -36,7 +36,7 @@ def full_cluster(mins: Sequence[int] = (80,) * NAMESPACES) -> ClusterState:
     for at, least in enumerate(mins):
         state.apply(QueueChanged(_quota(at, least)))
     for at in range(NODES):
-        node = Node(name=f"n{at:03}", allocatable=(8 * GPU, 110), occupied=(0, 0))
+        node = Node(name=f"n{at:03}", allocatable=(8 * GPU, 110))
         state.apply(NodeAdded(node))
     for at in range(PODS):
         workload = waiting(f"p{at:04}", at % 50, priority=at % 5)

@@ -42,7 +42,6 @@ def add_nodes(state: ClusterState, nodes: Iterable[Json]) -> None:
                 Node(
                     name=node["name"],
                     allocatable=requests(node),
-                    occupied=(0,) * len(RESOURCES),
                     labels={"kai.scheduler/type": node["name"], **node.get("labels", {})},
                     gpu_memory_mib=node.get("gpuMemoryMiB"),
                 )

@@ -153,6 +153,12 @@ PLANS = {
         wait     vision/survey -     -     NoNodeFits  vision -
         start    vision/probe  probe dgx-1 WithinQuota vision 4+2<=8
     """,
+    # 8 - 6 = 2 idle, 8 later, when a pod of another scheduler is gone
+    "releasing-foreign": """
+        decision job           pods  node  code      at     numbers
+        reserve  vision/train  train dgx-1 OverQuota vision 0+4>2
+        start    vision/probe  probe dgx-1 OverQuota vision 4+2>2
+    """,
     # 3 GPUs - 2 = 1: not enough for two more workers, enough for one
     "sub-groups": """
         decision job               pods                                                  node        code        at       numbers
@@ -314,4 +320,14 @@ def test_who_has_room_reserved_starts_when_the_others_have_left() -> None:
         ["reserve vision/train", "wait vision/survey", "start vision/probe"],
         ["start vision/train", "wait vision/survey"],
         ["wait vision/survey"],
+    ]
+
+
+def test_who_has_room_reserved_starts_when_a_foreign_pod_is_gone() -> None:
+    assembled = read("releasing-foreign")
+    assert isinstance(assembled.settings, KaiSettings)
+    assert _cycles(assembled.state, assembled.settings, 9) == [
+        ["reserve vision/train", "start vision/probe"],
+        ["start vision/train"],
+        [],
     ]

@@ -6,7 +6,13 @@ import pytest
 
 from fairlead.explain.plan_report import decision_documents, plan_rows, reason_document
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
-from fairlead.model.events import Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.events import (
+    ForeignPodChanged,
+    Placement,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadStarted,
+)
 from fairlead.model.plan import (
     Comparison,
     Decision,
@@ -21,9 +27,10 @@ from fairlead.model.plan import (
 )
 from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodSet, PodSets, Workload, numbered_pod
-from tests.cli.manifests import NODE, kai_queue
+from fairlead.model.workload import PodConstraints, PodId, PodSet, PodSets, Workload, numbered_pod
+from tests.cli.manifests import NODE, kai_queue, pod_group
 from tests.cli.run_cli import run_cli
+from tests.model.foreign import foreign_pod
 from tests.model.worlds import node, queue, state_with
 
 JOB, TEAM = WorkloadName("job"), QueueName("team")
@@ -33,19 +40,29 @@ ALONE = PodConstraints(pod_anti_affinity=(PodTerm(topology_key="zone", selector=
 
 
 @pytest.mark.parametrize(
-    ("pods", "where", "leaving", "why"),
+    ("pods", "where", "leaving", "foreign", "why"),
     [
-        (1, ANYWHERE, ["x/old"], "when x/old has left"),
-        (1, ANYWHERE, ["x/a", "x/b"], "when x/a, x/b have left"),
-        (2, PORT, ["x/old"], "when x/old has left"),
-        (1, PORT, [], "when pods that keep it away have left"),
-        (2, ANYWHERE, [], "when its other pods can start"),
-        (2, PORT, [], "when its other pods can start, or pods that keep it away have left"),
-        (2, ALONE, [], "when its other pods can start, or pods that keep it away have left"),
+        (1, ANYWHERE, ["x/old"], [], "when x/old has left"),
+        (1, ANYWHERE, ["x/a", "x/b"], [], "when x/a, x/b have left"),
+        (1, ANYWHERE, [], ["y/f"], "when pod y/f has left"),
+        (2, ANYWHERE, [], ["y/f", "y/g"], "when pod y/f, pod y/g have left"),
+        (1, PORT, ["x/a"], ["y/f"], "when x/a, pod y/f have left"),
+        (
+            1,
+            PORT,
+            ["x/a"],
+            ["y/d", "y/e", "y/f"],
+            "when x/a, pod y/d, pod y/e, and 1 more have left",
+        ),
+        (2, PORT, ["x/old"], [], "when x/old has left"),
+        (1, PORT, [], [], "when pods that keep it away have left"),
+        (2, ANYWHERE, [], [], "when its other pods can start"),
+        (2, PORT, [], [], "when its other pods can start, or pods that keep it away have left"),
+        (2, ALONE, [], [], "when its other pods can start, or pods that keep it away have left"),
     ],
 )
 def test_a_reservation_says_what_it_waits_for(
-    pods: int, where: PodConstraints, leaving: list[str], why: str
+    pods: int, where: PodConstraints, leaving: list[str], foreign: list[str], why: str
 ) -> None:
     wanted = PodSet(name="main", count=pods, min_count=1, requests=(1000, 1000), constraints=where)
     job = Workload(name=JOB, queue=TEAM, pod_sets=PodSets((wanted,)), min_count=1)
@@ -54,11 +71,19 @@ def test_a_reservation_says_what_it_waits_for(
         placements=(Placement(numbered_pod("main", 0), "n1"),),
         charged=(TEAM,),
         waits_for=tuple(map(WorkloadName, leaving)),
+        waits_for_foreign=tuple(map(PodId, foreign)),
         reason=Reason(code="WithinQuota", queue=TEAM),
     )
     state = state_with(queue("team"), node("n1"), job)
-    (row,) = plan_rows(state, Plan(taken_ms=0, decisions=(decision,)))
+    for name in foreign:
+        state.apply(ForeignPodChanged(foreign_pod(name, "n1", (0, 0), leaving=True)))
+    plan = Plan(taken_ms=0, decisions=(decision,))
+    (row,) = plan_rows(state, plan)
     assert row.why == f"within the quota of team; {why}"
+    (document,) = decision_documents(state, plan)
+    assert isinstance(document, dict)
+    assert document["waitsFor"] == leaving
+    assert document.get("waitsForForeignPods", []) == foreign
 
 
 def test_a_host_port_of_another_scheduler_is_waited_for() -> None:
@@ -86,7 +111,26 @@ spec:
     ran = run_cli("plan", "-f", "-", stdin=world)
     row = ran.out.splitlines()[1]
     assert row.startswith("reserve")
-    assert row.endswith("; when pods that keep it away have left")
+    assert row.endswith("; when pod x/old has left")
+
+
+def test_room_that_a_pod_of_another_scheduler_leaves_is_reserved_then_taken() -> None:
+    """It holds 8 of 10 GPUs and is being deleted; the job asks for 4."""
+    old = """
+apiVersion: v1
+kind: Pod
+metadata: {name: old, namespace: x, deletionTimestamp: "2026-11-16T07:59:00Z"}
+spec:
+  nodeName: n1
+  containers: [{name: main, resources: {requests: {nvidia.com/gpu: 8}}}]
+"""
+    world = "---".join((NODE, kai_queue("a", quota=4), pod_group("new", "a", 4), old)).encode()
+    ran = run_cli("plan", "-f", "-", "--cycles", "2", stdin=world)
+    rows = [line for line in ran.out.splitlines() if "team/new" in line]
+    quota = "within the quota of a: gpu: allocated 0 + request 4 <= quota 4"
+    assert [row.split()[0] for row in rows] == ["reserve", "start"]
+    assert rows[0].endswith(f"{quota}; when pod x/old has left")
+    assert rows[1].endswith(quota)
 
 
 FLAVORED = QuotaAxes([Axis("cpu", "cpus"), Axis("gpu", "a100"), Axis("gpu", "h100")])

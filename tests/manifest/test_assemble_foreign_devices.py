@@ -41,8 +41,9 @@ def holder(who: str, name: str, share: str, groups: Sequence[str]) -> str:
 
 def room_of(state: ClusterState) -> NodeRoom:
     gpu = state.resources.index(GPU)
-    node = state.nodes["n1"]
-    return node_room(node, node.offered(), state.books.use("n1"), GpuResources((gpu,), gpu))
+    node, books = state.nodes["n1"], state.books
+    offered, released = books.offered(node), books.occupied("n1").leaving
+    return node_room(node, offered, released, books.use("n1"), GpuResources((gpu,), gpu))
 
 
 def assembled_with(pods: Sequence[str]) -> tuple[ClusterState, list[Finding]]:
@@ -152,7 +153,7 @@ def test_a_device_of_which_a_stranger_has_a_part_is_not_whole(story: str) -> Non
     state, found = assembled_with(pods)
     assert found == []
     gpu = state.resources.index(GPU)
-    occupied, whole = state.nodes["n1"].occupied[gpu], room_of(state).idle[gpu]
+    occupied, whole = state.books.occupied("n1").held[gpu], room_of(state).idle[gpu]
     assert f"occupied {occupied // 1000} whole {whole // 1000}" == expected.strip()
 
 
@@ -164,7 +165,7 @@ def test_a_stranger_on_a_device_of_ours_leaves_no_room_twice_now_or_later() -> N
     gpu = state.resources.index(GPU)
     room = room_of(state)
     assert [each.idle_e9 for each in room.devices] == [200_000_000]  # 1 - 0.3 - 0.5
-    assert state.nodes["n1"].occupied[gpu] == 1000
+    assert state.books.occupied("n1").held[gpu] == 1000
     assert room.idle[gpu] == 2000  # one less than there are, so that none is given out twice
     assert (finding.severity, finding.code) == ("warning", "overcommitted")
     assert finding.message == (
@@ -177,10 +178,71 @@ def test_a_stranger_that_waits_or_has_finished_holds_no_device() -> None:
     waits = holder("other", "o1", "0.5", ["g1"]).replace("nodeName: n1, ", "")
     done = holder("other", "o2", "0.5", ["g2"]).replace("{kind", "{status: {phase: Failed}, kind")
     state, _ = assembled_with([waits, done])
-    assert state.nodes["n1"].occupied[state.resources.index(GPU)] == 0
+    assert state.books.occupied("n1").held[state.resources.index(GPU)] == 0
 
 
-WHO = st.sampled_from(["ours", "other", "keeps"])
+# Of 4 devices: how many are whole now, and once those have left that are being deleted (a "-").
+LEAVING = {
+    "a device is released with the only pod that has a part of it": """
+        who     name  share   ids
+        other-  o1    0.5     g1
+        other   o2    0.5     g2
+        ---
+        now 2 later 3
+    """,
+    "it is held by one that stays, whatever its name": """
+        who     name  share   ids
+        other-  o1    0.5     g1
+        other   o2    0.25    g1
+        other-  o3    0.25    g1
+        ---
+        now 3 later 3
+    """,
+    "several parts go with the devices of their own": """
+        who     name  share   ids
+        other-  o1    0.1x3   -
+        other   o2    0.1     -
+        ---
+        now 1 later 3
+    """,
+    "of two that keep the same device one stays": """
+        who     name  share   ids
+        keeps-  k1    1       g1
+        keeps   k2    1       g1
+        ---
+        now 3 later 3
+    """,
+    "a device that is kept goes with who shares it": """
+        who     name  share   ids
+        keeps   k1    1       g1
+        other-  o1    0.5     g1
+        ---
+        now 3 later 4
+    """,
+}
+
+
+@pytest.mark.parametrize("story", LEAVING.values(), ids=LEAVING.keys())
+def test_a_device_is_released_when_no_pod_that_stays_has_a_part(story: str) -> None:
+    table, _, expected = story.partition("---")
+    pods = [
+        written(row["who"], row["name"], row["share"], [] if row["ids"] == "-" else [row["ids"]])
+        for row in rows(table)
+    ]
+    state, found = assembled_with(pods)
+    assert found == []
+    room, gpu = room_of(state), state.resources.index(GPU)
+    assert f"now {room.idle[gpu] // 1000} later {room.later[gpu] // 1000}" == expected.strip()
+
+
+def written(who: str, name: str, share: str, groups: Sequence[str]) -> str:
+    """Write a pod as `holder` does; after *who* a ``-`` means that it is being deleted."""
+    text = holder(who.removesuffix("-"), name, share, groups)
+    deleted = '{deletionTimestamp: "2026-01-01T00:00:00Z", name: '
+    return text.replace("{name: ", deleted, 1) if who.endswith("-") else text
+
+
+WHO = st.sampled_from(["ours", "other", "other-", "keeps", "keeps-"])
 HOLDERS = st.lists(
     st.tuples(WHO, st.sampled_from(["0.1", "0.2", "0.3"]), st.sampled_from(["g1", "g2", "g3"])),
     max_size=8,
@@ -191,7 +253,7 @@ HOLDERS = st.lists(
 def test_no_device_is_ever_there_twice(holders: list[tuple[str, str, str]], random: Random) -> None:
     """What is left whole, and what is left of shared devices, is no more than nobody holds."""
     pods = [
-        holder(who, f"p{at}", "1" if who == "keeps" else share, [group])
+        written(who, f"p{at}", "1" if who.startswith("keeps") else share, [group])
         for at, (who, share, group) in enumerate(holders)
     ]
     state, _ = assembled_with(pods)
@@ -199,11 +261,14 @@ def test_no_device_is_ever_there_twice(holders: list[tuple[str, str, str]], rand
     gpu = state.resources.index(GPU)
     in_use = {group for _, _, group in holders}
     assert room.idle[gpu] // 1000 <= 4 - len(in_use)
+    parts = [each for each in holders if not each[0].startswith("keeps")]
+    staying = {group for who, _, group in parts if not who.endswith("-")}
+    assert room.later[gpu] // 1000 <= 4 - len(staying)
     shared = sorted({group for who, _, group in holders if who == "ours"})
     for group, device in zip(shared, room.devices, strict=True):
-        held = sum(int(s[2:]) for who, s, g in holders if g == group and who != "keeps")
+        held = sum(int(share[2:]) for _, share, g in parts if g == group)
         assert device.idle_e9 <= max(0, 10 - held) * 10**8
-    strangers_on_ours = {g for who, _, g in holders if who == "other"} & set(shared)
+    strangers_on_ours = {g for who, _, g in parts if who != "ours"} & set(shared)
     if not strangers_on_ours:  # then none is held back needlessly either
         assert room.idle[gpu] // 1000 == 4 - len(in_use)
     random.shuffle(pods)

@@ -248,8 +248,7 @@ def test_other_schedulers_pods_take_space_and_reservations_a_device_and_the_plac
     ten_pods = NODE.replace("cpu: 8", "cpu: 8, pods: 10")
     state = sound(stream(queue("a"), ten_pods, other, finished, reservation))
     assert state.workloads == {}
-    node = state.nodes["n1"]
-    assert node.occupied == (1000, 0, 2000, 2)
+    assert state.books.occupied("n1").held == (1000, 0, 2000, 2)
     assert tuple(state.capacity) == (7000, 32 * 2**30, 2000, 8)
 
 
@@ -268,7 +267,7 @@ def test_a_pod_of_another_scheduler_is_no_job_though_it_has_a_queue(
     assembled, found = assemble(stream(queue("a"), NODE, waiting, running, done))
     assert assembled is not None
     assert assembled.state.workloads == {}
-    assert assembled.state.nodes["n1"].occupied[0] == 1000
+    assert assembled.state.books.occupied("n1").held[0] == 1000
     assert [(each.severity, each.code, each.line) for each in found] == [
         ("warning", "no-effect", 8),  # by name: runs, then x
         ("warning", "no-effect", 6),
@@ -285,11 +284,12 @@ def test_a_pod_of_another_scheduler_that_names_a_group_belongs_to_it() -> None:
     assert list(sound(stream(queue("a"), GROUP, other)).workloads) == ["ns/g"]
 
 
-def test_a_pod_of_others_that_is_leaving_counts_as_staying() -> None:
+def test_a_pod_of_others_that_is_leaving_holds_its_room_until_it_is_gone() -> None:
     leaving = f"""{{kind: Pod, metadata: {{name: o, deletionTimestamp: "2026-01-01T00:00:00Z"}},
       spec: {{nodeName: n1, {ONE_CORE}}}}}"""
     state = sound(stream(queue("a"), NODE, leaving))
-    assert state.nodes["n1"].occupied[0] == 1000
+    occupied = state.books.occupied("n1")
+    assert (occupied.held[0], occupied.leaving[0]) == (1000, 1000)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_pods_that_kueue_does_not_manage_take_their_part_of_a_node() -> None:
         pod.format(name="ours", labels="{kueue.x-k8s.io/podset: main}"),
     )
     at = state.resources.index("cpu")
-    assert state.nodes["n1"].occupied[at] == 3000
+    assert state.books.occupied("n1").held[at] == 3000
     assert state.capacity[at] == 8000 - 3000
 
 

@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.manifest.core.foreign_pods import foreign_by_node
+from fairlead.manifest.core.foreign_pods import foreign_pods
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
 from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.documents import read_bytes
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import NodeAdded, WorkloadAdded
+from fairlead.model.events import ForeignPodChanged, NodeAdded, WorkloadAdded
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, Workload
+from fairlead.model.workload import PodConstraints, PodId, Workload
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.manifest.kai_world import ONE_CORE, pod, queue, sound, stream
+from tests.model.worlds import RESOURCES
 from tests.placement.affinity_world import node, pairs, state_of, terms, workload
 from tests.scale_examples import scale_examples
 from tests.text_table import rows
@@ -44,11 +45,11 @@ def stranger(row: dict[str, str]) -> PodObject:
     return PodObject(
         source=SOURCE,
         namespace=row.get("namespace", "ns"),
-        name="p",
+        name=row.get("name", "p"),
         labels=pairs(row.get("labels", "-")),
         annotations={},
         scheduler="other",
-        requests={},
+        requests={"cpu": int(row["cores"])} if "cores" in row else {},
         constraints=constraints(row),
         node=None if row.get("node") == "-" else row.get("node", "n"),
         phase=row.get("phase", "Running"),
@@ -75,31 +76,40 @@ KEPT = """
 @pytest.mark.parametrize("row", rows(KEPT), ids=lambda row: " ".join(row.values()))
 def test_what_is_kept_of_a_stranger(row: dict[str, str]) -> None:
     its = {name: row[f"its-{name}"] for name in ("labels", "apart", "ports")}
-    found = foreign_by_node([stranger(its)], [constraints(row)])
+    (found,) = foreign_pods([stranger(its)], [constraints(row)], ())
     field, _, text = row["kept"].partition("=")
+    is_kept = field != "-"
     expected = ForeignPod(
-        namespace="ns",
+        id=PodId("ns/p"),
+        name="ns/p",
+        node="n",
+        requests=(),
+        asked_about=is_kept,
+        namespace="ns" if is_kept else "",
         labels=tuple(pairs(text).items()) if field == "labels" else (),
         host_ports=ports(text) if field == "ports" else (),
         pod_anti_affinity=terms(text) if field == "apart" else (),
     )
-    assert found == ({} if field == "-" else {"n": (expected,)})
+    assert found == expected
 
 
-def test_only_who_is_on_a_node_is_kept_and_alike_ones_once() -> None:
+def test_pods_hold_their_node_until_they_are_finished() -> None:
+    """Of the resources cpu and gpu each holds its cores, and no GPU."""
     pods = """
-        node  labels       phase      leaving
-        n     app=a,job=1  Running    no
-        n     app=a,job=2  Running    no
-        n     app=a        Running    yes
-        m     app=b        Pending    no
-        m     app=c        Succeeded  no
-        m     app=c        Failed     yes
-        -     app=c        Pending    no
+        name  node  cores  phase      leaving
+        a     n     1      Running    no
+        b     n     2      Running    yes
+        c     m     4      Pending    no
+        d     m     8      Succeeded  no
+        e     m     16     Failed     yes
+        f     -     32     Pending    no
     """
-    found = foreign_by_node(map(stranger, rows(pods)), [constraints({"near": "zone/app=x"})])
-    told = {name: [(dict(p.labels)["app"], p.leaving) for p in own] for name, own in found.items()}
-    assert told == {"n": [("a", False), ("a", True)], "m": [("b", False)]}
+    found = foreign_pods(map(stranger, rows(pods)), [], ("cpu", "gpu"))
+    assert [(pod.name, pod.node, pod.requests, pod.leaving) for pod in found] == [
+        ("ns/a", "n", (1, 0), False),
+        ("ns/b", "n", (2, 0), True),
+        ("ns/c", "m", (4, 0), False),
+    ]
 
 
 some_terms = st.lists(
@@ -141,26 +151,30 @@ def test_leaving_out_the_rest_changes_no_answer(
 ) -> None:
     ours = [workload(f"w{at}", row) for at, row in enumerate(own)]
     asked = [constraints(row) for row in own]
-    everything = {
-        name: tuple(
-            ForeignPod(
-                namespace=row["namespace"],
-                labels=tuple(sorted(pairs(row["labels"]).items())),
-                host_ports=ports(row["ports"]),
-                pod_anti_affinity=terms(row["apart"]),
-                leaving=row["leaving"] == "yes",
-            )
-            for row in others
-            if row["node"] == name
+    others = [{**row, "name": f"p{at}"} for at, row in enumerate(others)]
+    everything = [
+        ForeignPod(
+            id=PodId(row["name"]),
+            name=row["name"],
+            node=row["node"],
+            requests=(0, 0),
+            leaving=row["leaving"] == "yes",
+            asked_about=True,
+            namespace=row["namespace"],
+            labels=tuple(sorted(pairs(row["labels"]).items())),
+            host_ports=ports(row["ports"]),
+            pod_anti_affinity=terms(row["apart"]),
         )
-        for name in ("n", "m")
-    }
+        for row in others
+    ]
     told = []
-    for foreign in (everything, foreign_by_node(map(stranger, others), asked)):
+    for foreign in (everything, foreign_pods(map(stranger, others), asked, RESOURCES)):
         state = state_of("node labels")
         for name, zone in (("n", "a"), ("m", "b"), ("k", "a")):
             labels = {"zone": zone, "host": name}
-            state.apply(NodeAdded(node(name, labels, *foreign.get(name, ()))))
+            state.apply(NodeAdded(node(name, labels)))
+        for there in foreign:
+            state.apply(ForeignPodChanged(there))
         for each in ours:
             state.apply(WorkloadAdded(each))
         told.append(answers(ours, asked, state))
@@ -238,12 +252,14 @@ def test_under_every_rule_set_our_pods_meet_those_of_others(family: str) -> None
     assert port_room(state, "n2", ports("80")) == "free"
 
 
-def test_ordinary_daemons_leave_no_trace_on_a_node() -> None:
+def test_ordinary_daemons_matter_only_by_what_they_hold() -> None:
     plain = FAMILIES["kai"].replace(SPEC[1:], "containers: [{name: c}]}")
     text = dedent(plain.rstrip() + DAEMON)
     result = load(["-"], stdin=io.BytesIO(text.encode()))
     assert result.assembled is not None
-    assert result.assembled.state.nodes["n1"].foreign == ()
+    books = result.assembled.state.books
+    assert [pod.name for pod in books.foreign.values()] == ["system/daemon"]
+    assert books.asked_about("n1") == ()
 
 
 def test_a_pod_that_holds_a_device_for_others_is_around_too_and_our_own_is_not_foreign() -> None:
@@ -253,6 +269,6 @@ def test_a_pod_that_holds_a_device_for_others_is_around_too_and_our_own_is_not_f
     holder = holder.replace("schedulerName: kai-scheduler, ", "")
     own = pod("own", f"nodeName: n1, {ONE_CORE}", "labels: {kai.scheduler/queue: a, app: db}")
     state = sound(stream(queue("a"), node_text, holder, own, pod("w", f"{APART}, {ONE_CORE}")))
-    (found,) = state.nodes["n1"].foreign
+    (found,) = state.books.asked_about("n1")
     assert (found.namespace, found.labels) == ("kai-resource-reservation", (("app", "db"),))
-    assert state.nodes["n1"].occupied[state.resources.index("cpu")] == 0
+    assert state.books.occupied("n1").held[state.resources.index("cpu")] == 0

@@ -337,7 +337,7 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
     ),
     "a node that is short of an amount": (
         [],
-        NodeAdded(Node(name="n2", allocatable=(1,), occupied=(0,))),
+        NodeAdded(Node(name="n2", allocatable=(1,))),
         "one amount per resource",
     ),
     "a queue that is short of a weight": (

@@ -14,6 +14,8 @@ from fairlead.model.device_share import WHOLE_DEVICE_E9, DeviceShare
 from fairlead.model.events import (
     CatalogueChanged,
     Event,
+    ForeignPodChanged,
+    ForeignPodRemoved,
     MemoryChanged,
     NodeAdded,
     NodeChanged,
@@ -50,6 +52,7 @@ from fairlead.model.workload import (
     PodSets,
     Workload,
 )
+from tests.model.foreign import foreign_pod
 from tests.model.test_state import facts
 from tests.model.worlds import RESOURCES, node, queue
 
@@ -61,6 +64,7 @@ AXES = QuotaAxes(
 NAMES = [f"q{i}" for i in range(6)]
 queue_names = st.sampled_from(NAMES)
 node_names = st.sampled_from(["n1", "n2", "n3"])
+foreign_names = st.sampled_from(["f1", "f2", "f3", "f4"])
 amounts = st.integers(0, 5)
 EXTENSIONS = (None, KaiJob(), KueueWorkload(local_queue="q"), ElasticPods())
 HALF = GpuShare(thousandths=500)
@@ -158,6 +162,24 @@ class ClusterHistory(RuleBasedStateMachine):
     def remove_node(self, name: str) -> None:
         self.apply(NodeRemoved(name))
 
+    @rule(
+        name=foreign_names,
+        on=node_names,
+        requests=st.tuples(amounts, amounts) | st.just((1,)),
+        leaving=st.booleans(),
+        asked_about=st.booleans(),
+    )
+    def change_foreign_pod(
+        self, name: str, on: str, requests: tuple[int, ...], leaving: bool, asked_about: bool
+    ) -> None:
+        """One comes, changes or is elsewhere; nodes come and go, so that some are not known."""
+        pod = foreign_pod(name, on, requests, leaving=leaving, asked_about=asked_about)
+        self.apply(ForeignPodChanged(pod))
+
+    @rule(name=foreign_names)
+    def remove_foreign_pod(self, name: str) -> None:
+        self.apply(ForeignPodRemoved(PodId(name)))
+
     @rule(target=submitted, data=st.data())
     def submit(self, data: st.DataObject) -> Workload:
         self.added += 1
@@ -253,15 +275,23 @@ class ClusterHistory(RuleBasedStateMachine):
     def read_changes(self) -> None:
         books = self.state.books
         for name in books.changes.since(self.read_at):
-            self.index[name] = deepcopy((books.nodes.get(name), books.use(name)))
+            self.index[name] = deepcopy(_known_of(name, self.state))
         self.read_at = books.changes.moment
-        for name in {*books.nodes, *books.booked(), *self.index}:
-            unknown = (None, ClusterState(RESOURCES, AXES).books.use(name))
-            assert self.index.get(name, unknown) == (books.nodes.get(name), books.use(name))
+        with_foreign = [pod.node for pod in books.foreign.values()]
+        for name in {*books.nodes, *books.booked(), *with_foreign, *self.index}:
+            unknown = _known_of(name, ClusterState(RESOURCES, AXES))
+            assert self.index.get(name, unknown) == _known_of(name, self.state)
 
     @invariant()
     def sums_are_true(self) -> None:
         check_invariants(self.state)
+
+
+def _known_of(name: str, state: ClusterState) -> object:
+    """Return all that the books have of a node."""
+    books = state.books
+    foreign = sorted(pod.name for pod in books.asked_about(name))
+    return books.nodes.get(name), books.use(name), books.occupied(name), foreign
 
 
 TestClusterHistory = ClusterHistory.TestCase

@@ -40,7 +40,7 @@ def workload(
 
 
 def node(name: str, *, cpu: int = 8000, gpu: int = 8000, ready: bool = True) -> Node:
-    return Node(name=name, allocatable=(cpu, gpu), occupied=(0, 0), ready=ready)
+    return Node(name=name, allocatable=(cpu, gpu), ready=ready)
 
 
 def started(name: str, node: str | None, pods: int = 1) -> WorkloadStarted:

@@ -9,6 +9,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import (
     CatalogueChanged,
+    ForeignPodChanged,
     NodeAdded,
     Placement,
     WorkloadAdded,
@@ -18,7 +19,7 @@ from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints, PodSet, PodSets, Workload, numbered_pod
+from fairlead.model.workload import PodConstraints, PodId, PodSet, PodSets, Workload, numbered_pod
 from tests.model.worlds import AXES, RESOURCES
 from tests.text_table import rows
 
@@ -85,17 +86,22 @@ def workload(name: str, row: dict[str, str], *, count: int = 1) -> Workload:
     )
 
 
-def foreign(row: dict[str, str]) -> ForeignPod:
+def foreign(row: dict[str, str], node: str, name: str = "stranger") -> ForeignPod:
     """Return a pod that is not ours with what *row* says of labels, apart and namespace."""
     return ForeignPod(
+        id=PodId(name),
+        name=name,
+        node=node,
+        requests=(0, 0),
+        asked_about=True,
         namespace=row.get("namespace", "ns"),
         labels=tuple(sorted(pairs(row.get("labels", "-")).items())),
         pod_anti_affinity=terms(row.get("apart", "-")),
     )
 
 
-def node(name: str, labels: dict[str, str], *others: ForeignPod) -> Node:
-    return Node(name=name, allocatable=(0, 0), occupied=(0, 0), labels=labels, foreign=others)
+def node(name: str, labels: dict[str, str]) -> Node:
+    return Node(name=name, allocatable=(0, 0), labels=labels)
 
 
 def start(name: str, on: str, ordinal: int = 0) -> WorkloadStarted:
@@ -111,8 +117,9 @@ def state_of(nodes: str, pods: str = "pod", others: str = "node") -> ClusterStat
     state = ClusterState(RESOURCES, AXES)
     state.apply(CatalogueChanged(Catalogue(namespaces=NAMESPACES)))
     for row in rows(nodes):
-        there = [foreign(each) for each in rows(others) if each["node"] == row["node"]]
-        state.apply(NodeAdded(node(row["node"], pairs(row["labels"]), *there)))
+        state.apply(NodeAdded(node(row["node"], pairs(row["labels"]))))
+    for at, row in enumerate(rows(others)):
+        state.apply(ForeignPodChanged(foreign(row, row["node"], f"stranger-{at}")))
     for row in rows(pods):
         state.apply(WorkloadAdded(workload(row["pod"], row)))
         if row["node"] != "-":

@@ -31,10 +31,9 @@ def room_of(gpus: int, text: str, *, gpu_memory_mib: int | None = None) -> NodeR
     node = Node(
         name="n",
         allocatable=(8000, gpus * 1000),
-        occupied=(0, 0),
         gpu_memory_mib=gpu_memory_mib,
     )
-    return node_room(node, node.offered(), use_of(text), GPUS)
+    return node_room(node, node.allocatable, (0, 0), use_of(text), GPUS)
 
 
 def share_of(text: str) -> GpuShare:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import DeviceShare
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.run import Placed
 from fairlead.model.selector import Taint
@@ -43,8 +44,6 @@ class PlainRoom:
         self.node = node
         self.resources = state.resources
         self.idle = dict(zip(state.resources, node.allocatable, strict=True))
-        for resource, occupied in zip(state.resources, node.occupied, strict=True):
-            self.idle[resource] -= occupied
         self.later = dict(self.idle)
         self.held_parts: dict[int, int] = {}
         self.later_parts: dict[int, int] = {}
@@ -57,9 +56,9 @@ class PlainRoom:
                 self._take(self.later, self.later_parts, amounts, placed)
                 self.later_ports |= ports
             self.held_ports |= ports
-        for each in node.foreign:
-            self.held_ports |= set(each.host_ports)
-            self.later_ports |= set() if each.leaving else set(each.host_ports)
+        for each in state.books.foreign.values():
+            if each.node == node.name:
+                self._take_foreign(each)
         if SHARED in self.resources:
             self.idle[SHARED] -= DEVICE * len(self.held_parts)
             self.later[SHARED] -= DEVICE * len(self.later_parts)
@@ -73,6 +72,13 @@ class PlainRoom:
         if placed.share is not None:
             for device in placed.share.devices:
                 parts[device] = parts.get(device, 0) + placed.share.part_e9
+
+    def _take_foreign(self, pod: ForeignPod) -> None:
+        for resource, amount in zip(self.resources, pod.requests, strict=True):
+            self.idle[resource] -= amount
+            self.later[resource] -= 0 if pod.leaving else amount
+        self.held_ports |= set(pod.host_ports)
+        self.later_ports |= set() if pod.leaving else set(pod.host_ports)
 
     def gpu_later(self) -> int:
         """Return the thousandths of all GPUs that are free later, a begun one for a whole one."""

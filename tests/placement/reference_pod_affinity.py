@@ -84,10 +84,11 @@ def _placed(state: ClusterState) -> Iterator[_Pod]:
             own = workload.pod_sets.of(pod)
             apart, place = own.constraints.pod_anti_affinity, state.nodes[on].labels
             yield _Pod(workload.namespace, dict(own.labels), apart, place, phase)
-    for node in state.nodes.values():
-        for each in node.foreign:
+    for each in state.books.foreign.values():
+        if each.node in state.nodes:
             labels, phase = dict(each.labels), "leaving" if each.leaving else "running"
-            yield _Pod(each.namespace, labels, each.pod_anti_affinity, node.labels, phase)
+            place = state.nodes[each.node].labels
+            yield _Pod(each.namespace, labels, each.pod_anti_affinity, place, phase)
 
 
 def _means(state: ClusterState, term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:

@@ -1,12 +1,15 @@
 """Random nodes, pods and events, so few and small that everything meets everything."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
-from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.axes import Amounts, Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import (
+    ForeignPodChanged,
+    ForeignPodRemoved,
     NodeAdded,
     NodeChanged,
     NodeRemoved,
@@ -62,25 +65,38 @@ def near(app: str) -> PodTerm:
     return PodTerm(topology_key="zone", selector=selector, namespaces=("",))
 
 
-WEB = ForeignPod(
-    namespace="",
-    labels=(("app", "a"),),
-    host_ports=(("TCP", 80),),
-    pod_anti_affinity=(near("b"),),
-)
-OLD_WEB = ForeignPod(
-    namespace="",
-    labels=(("app", "b"),),
-    host_ports=(("TCP", 80),),
-    pod_anti_affinity=(near("a"),),
-    leaving=True,
-)
-
-
 def rarely(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from([usual] * (4 * len(others)) + list(others))
 
 
+def _foreign(name: str, node: str, requests: Amounts, app: str, is_leaving: bool) -> ForeignPod:
+    """Return a pod that opens a port and keeps another app away, if it has an *app*."""
+    return ForeignPod(
+        id=PodId(name),
+        name=name,
+        node=node,
+        requests=requests,
+        leaving=is_leaving,
+        asked_about=bool(app),
+        labels=(("app", app),) if app else (),
+        host_ports=(("TCP", 80),) if app else (),
+        pod_anti_affinity=(near("b" if app == "a" else "a"),) if app else (),
+    )
+
+
+def foreign_pods(requests: Sequence[Amounts]) -> st.SearchStrategy[ForeignPod]:
+    """Return a few pods of other schedulers, some of them on nodes that are not known."""
+    return st.builds(
+        _foreign,
+        st.sampled_from(["f0", "f1", "f2", "f3"]),
+        st.sampled_from([f"n{number}" for number in range(8)]),
+        st.sampled_from(requests),
+        st.sampled_from(["", "", "a", "b"]),
+        st.booleans(),
+    )
+
+
+strangers = foreign_pods([(0, 0, 0, 0), (500, 0, 0, 0), (2000, 1, 1000, 0), (0, 1, 1000, 1000)])
 nodes = st.builds(
     Node,
     name=st.sampled_from([f"n{number}" for number in range(8)]),
@@ -90,13 +106,11 @@ nodes = st.builds(
         st.sampled_from([2000, 1000, 3000, 0]),
         rarely(0, 1000),
     ),
-    occupied=rarely((0, 0, 0, 0), (500, 0, 0, 0), (0, 1, 1000, 0)),
     labels=st.sampled_from([{"zone": "a"}, {"zone": "b"}, {}]),
     taints=rarely((), (TAINT,)),
     ready=rarely(True, False),
     cordoned=rarely(False, True),
     gpu_memory_mib=st.sampled_from([3, 10, 40_000, None]),
-    foreign=rarely((), (WEB,), (OLD_WEB,)),
 )
 shares = st.builds(
     lambda devices, part: GpuShare(devices=devices, thousandths=part[0], memory_mib=part[1]),
@@ -144,7 +158,17 @@ rules = st.builds(
 )
 
 Verb: TypeAlias = Literal[
-    "place", "force", "leave", "stop", "displace", "depart", "rewrite", "node", "trial", "end"
+    "place",
+    "force",
+    "leave",
+    "stop",
+    "displace",
+    "depart",
+    "rewrite",
+    "node",
+    "foreign",
+    "trial",
+    "end",
 ]
 
 
@@ -157,10 +181,12 @@ class Step(NamedTuple):
     odd: bool
     pods: PodSet
     node: Node
+    foreign: ForeignPod
 
 
 VERBS: list[Verb] = ["place", "place", "force", "leave", "leave", "stop", "rewrite", "node"]
 VERBS += ["place", "place", "trial", "end", "trial", "end", "displace", "displace", "depart"]
+VERBS += ["foreign", "foreign", "foreign"]
 steps = st.builds(
     Step,
     st.sampled_from(VERBS),
@@ -169,19 +195,27 @@ steps = st.builds(
     st.booleans(),
     pod_sets,
     nodes,
+    strangers,
 )
 
 
 class SearchWorld:
     """A state to which steps happen."""
 
-    def __init__(self, start_nodes: list[Node], start_pods: list[PodSet]) -> None:
+    def __init__(
+        self,
+        start_nodes: list[Node],
+        start_pods: list[PodSet],
+        start_foreign: Sequence[ForeignPod] = (),
+    ) -> None:
         self.state = ClusterState(RESOURCES, AXES)
         self.marks: list[Mark] = []
         for node in start_nodes:
             self.state.apply(NodeAdded(node))
         for at, pods in enumerate(start_pods):
             self.state.apply(WorkloadAdded(_workload(f"w{at}", pods)))
+        for foreign in start_foreign:
+            self.state.apply(ForeignPodChanged(foreign))
 
     def happen(self, step: Step) -> None:
         """Let a step happen, other than the placing of pods that are searched a place for."""
@@ -196,6 +230,8 @@ class SearchWorld:
                 self.rewrite(step)
             case "node":
                 self.change_node(step)
+            case "foreign":
+                self.change_foreign(step)
             case "trial":
                 self.marks.append(self.state.mark())
             case "end" if self.marks:
@@ -261,6 +297,13 @@ class SearchWorld:
             self.state.apply(NodeChanged(step.node))
         else:
             self.state.apply(NodeRemoved(step.node.name))
+
+    def change_foreign(self, step: Step) -> None:
+        """Let a pod of another scheduler come, change, be elsewhere, or go."""
+        if step.odd and step.foreign.id in self.state.books.foreign:
+            self.state.apply(ForeignPodRemoved(step.foreign.id))
+        else:
+            self.state.apply(ForeignPodChanged(step.foreign))
 
 
 def _workload(name: str, pods: PodSet) -> Workload:

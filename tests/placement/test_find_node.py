@@ -37,6 +37,7 @@ from tests.placement.search_world import (
     pod_sets,
     rules,
     steps,
+    strangers,
 )
 from tests.scale_examples import scale_examples
 
@@ -50,6 +51,7 @@ worlds = st.builds(
     SearchWorld,
     st.lists(nodes, min_size=2, max_size=8, unique_by=lambda node: node.name),
     st.lists(pod_sets, min_size=2, max_size=6),
+    st.lists(strangers, max_size=3),
 )
 
 
@@ -167,7 +169,7 @@ PACK = Rules(spread_gpus=False, spread_cpus=False, devices=DeviceRule(False, Fal
 
 
 def machine(name: str, *, cpu: int = 2000, gpu: int = 0) -> Node:
-    return Node(name=name, allocatable=(cpu, 4, gpu, 0), occupied=(0, 0, 0, 0))
+    return Node(name=name, allocatable=(cpu, 4, gpu, 0))
 
 
 def pods(*, cpu: int = 0, gpu: int = 0, port: int = 0, part: int = 0) -> PodSet:

@@ -1,11 +1,11 @@
 """A host port is held by who runs, until it has left, and by who has a reservation."""
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
-    NodeChanged,
+    ForeignPodChanged,
     Placement,
     WorkloadAdded,
     WorkloadDisplaced,
@@ -14,10 +14,10 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, PodSets, Workload, numbered_pod
 from fairlead.placement.host_ports import Port, port_room
+from tests.model.foreign import foreign_pod
 from tests.model.worlds import node, state_with
 from tests.text_table import rows
 
@@ -124,11 +124,10 @@ def test_what_a_trial_opened_is_free_after_it() -> None:
     [("TCP:80", "taken"), ("TCP:22", "later"), ("TCP:22,TCP:80", "taken"), ("UDP:80", "free")],
 )
 def test_pods_of_other_schedulers_hold_their_ports(asks: str, room: str) -> None:
-    leaving = ForeignPod(namespace="ns", host_ports=ports("TCP:22"), leaving=True)
-    staying = ForeignPod(namespace="ns", host_ports=ports("TCP:80"))
-    empty = node("n1")
-    state = state_with(empty, node("n2"))
+    state = state_with(node("n1"), node("n2"))
     assert port_room(state, "n1", ports(asks)) == "free"
-    state.apply(NodeChanged(msgspec.structs.replace(empty, foreign=(leaving, staying))))
+    for name, opened, is_leaving in (("old", "TCP:22", True), ("web", "TCP:80", False)):
+        pod = foreign_pod(name, "n1", (0, 0), leaving=is_leaving, asked_about=True)
+        state.apply(ForeignPodChanged(replace(pod, host_ports=ports(opened))))
     assert port_room(state, "n1", ports(asks)) == room
     assert port_room(state, "n2", ports(asks)) == "free"

@@ -23,7 +23,6 @@ def node(
     return Node(
         name="n1",
         allocatable=(0,),
-        occupied=(0,),
         labels=labels or {},
         taints=taints,
         ready="unready" not in facts,

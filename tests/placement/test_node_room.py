@@ -8,19 +8,24 @@ from fairlead.placement.node_room import GpuResources, node_room
 from tests.placement.device_tables import GPUS, THOUSANDTH_E9, room_of
 from tests.text_table import rows
 
-# idle = offered - held; later = idle + leaving - reserved; never below 0
+# idle = offered - held; later = idle + released + leaving - reserved; never below 0
 AMOUNTS = """
-    offered  held  leaving  reserved  idle  later
-    8        0     0        0         8     8
-    8        3     0        0         5     5
-    8        3     2        0         5     7
-    8        8     2        2         0     0
-    8        0     0        5         8     3
-    8        8     8        3         0     5
-    8        9     0        0         0     0
-    8        9     3        0         0     2
-    8        2     0        7         6     0
-    -1       0     0        0         0     0
+    offered  released  held  leaving  reserved  idle  later
+    8        0         0     0        0         8     8
+    8        0         3     0        0         5     5
+    8        0         3     2        0         5     7
+    8        0         8     2        2         0     0
+    8        0         0     0        5         8     3
+    8        0         8     8        3         0     5
+    8        0         9     0        0         0     0
+    8        0         9     3        0         0     2
+    8        0         2     0        7         6     0
+    -1       0         0     0        0         0     0
+    5        3         0     0        0         5     8
+    5        3         4     1        2         1     3
+    0        8         0     0        8         0     0
+    -1       3         0     0        0         0     2
+    -4       3         0     0        0         0     0
 """
 
 
@@ -28,8 +33,9 @@ AMOUNTS = """
 def test_room_now_and_later(row: dict[str, str]) -> None:
     held, leaving, reserved = ([int(row[name]), 0] for name in ("held", "leaving", "reserved"))
     use = NodeUse(pods={}, departing={}, held=held, leaving=leaving, reserved=reserved, devices={})
-    node = Node(name="n", allocatable=(8, 0), occupied=(0, 0))
-    room = node_room(node, (int(row["offered"]), 0), use, GPUS)
+    node = Node(name="n", allocatable=(8, 0))
+    released = (int(row["released"]), 0)
+    room = node_room(node, (int(row["offered"]), 0), released, use, GPUS)
     assert (room.idle[0], room.later[0]) == (int(row["idle"]), int(row["later"]))
     assert room.devices == ()
 
@@ -80,8 +86,8 @@ def test_less_than_a_thousandth_free_is_not_nothing() -> None:
         reserved=[0, 0],
         devices={0: nearly_full},
     )
-    node = Node(name="n", allocatable=(0, 1000), occupied=(0, 0))
-    assert node_room(node, node.offered(), use, GPUS).gpu_later == 1
+    node = Node(name="n", allocatable=(0, 1000))
+    assert node_room(node, node.allocatable, (0, 0), use, GPUS).gpu_later == 1
 
 
 def test_gpus_of_every_kind_count_together() -> None:
@@ -89,6 +95,6 @@ def test_gpus_of_every_kind_count_together() -> None:
     use = NodeUse(
         pods={}, departing={}, held=[0] * 3, leaving=[0] * 3, reserved=[0] * 3, devices={}
     )
-    node = Node(name="n", allocatable=(500, 2000, 1000), occupied=(0, 0, 0))
-    assert node_room(node, node.offered(), use, kinds).gpu_later == 3000
+    node = Node(name="n", allocatable=(500, 2000, 1000))
+    assert node_room(node, node.allocatable, (0, 0, 0), use, kinds).gpu_later == 3000
     assert kinds.asked((500, 1000, 2000)) == 3000

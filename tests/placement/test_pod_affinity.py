@@ -5,6 +5,9 @@ import pytest
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
     Event,
+    ForeignPodChanged,
+    ForeignPodRemoved,
+    NodeAdded,
     NodeChanged,
     NodeRemoved,
     Placement,
@@ -17,6 +20,7 @@ from fairlead.model.events import (
     WorkloadReserved,
     WorkloadStopped,
 )
+from fairlead.model.workload import PodId
 from fairlead.placement import pod_domains
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_takers import NODES, POD, TIMES, takers, waiting
@@ -224,18 +228,25 @@ def test_pods_of_other_schedulers_are_around_like_ours(row: dict[str, str]) -> N
     assert takers(PodAffinity(state), state, waiting(state)) == row["may"].split(",")
 
 
-def test_a_pod_of_another_scheduler_comes_and_goes_with_its_node() -> None:
+def test_a_pod_of_another_scheduler_comes_and_goes_with_or_without_its_node() -> None:
     state = state_of(NODES, "pod node labels\n p - app=web")
     judge = PodAffinity(state)
-    repelling = foreign({"apart": "zone/app=web"})
+    repels = {"apart": "zone/app=web"}
     assert judge.around(waiting(state), 0).allow_all
-    state.apply(NodeChanged(node("a1", {"zone": "a"}, repelling)))
+    state.apply(ForeignPodChanged(foreign(repels, "a1", "x")))
     assert takers(judge, state, waiting(state)) == ["b1", "out"]
     with state.trial():
-        state.apply(NodeChanged(node("b1", {"zone": "b"}, repelling)))
+        state.apply(ForeignPodChanged(foreign(repels, "b1", "y")))
         assert takers(judge, state, waiting(state)) == ["out"]
+    with state.trial():
+        state.apply(ForeignPodChanged(foreign(repels, "b1", "x")))  # the same pod, moved
+        assert takers(judge, state, waiting(state)) == ["a1", "a2", "out"]
+        state.apply(ForeignPodRemoved(PodId("x")))
+        assert takers(judge, state, waiting(state)) == ["a1", "a2", "b1", "out"]
     state.apply(NodeRemoved("a1"))
     assert takers(judge, state, waiting(state)) == ["a2", "b1", "out"]
+    state.apply(NodeAdded(node("a1", {"zone": "a"})))
+    assert takers(judge, state, waiting(state)) == ["b1", "out"]
 
 
 DEFECTS = """

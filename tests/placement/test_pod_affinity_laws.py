@@ -2,15 +2,17 @@
 
 from unittest import mock
 
-import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import (
     CatalogueChanged,
+    ForeignPodChanged,
+    ForeignPodRemoved,
     NodeAdded,
     NodeChanged,
     NodeRemoved,
@@ -56,13 +58,12 @@ facts = st.fixed_dictionaries(
         "namespace": st.sampled_from(["ns", "other"]),
     }
 )
-others = st.lists(
-    st.builds(
-        lambda row, is_leaving: msgspec.structs.replace(foreign(row), leaving=is_leaving),
-        facts,
-        st.booleans(),
-    ),
-    max_size=2,
+strangers = st.builds(
+    lambda row, on, name, is_leaving: replace(foreign(row, on, name), leaving=is_leaving),
+    facts,
+    st.sampled_from([*NAMES, "unknown"]),
+    st.sampled_from(["f", "g", "h"]),
+    st.booleans(),
 )
 
 
@@ -70,17 +71,23 @@ class AffinityMachine(RuleBasedStateMachine):
     """Random events and trials; one judge follows them, another is made anew for each question."""
 
     @initialize(
-        nodes=st.lists(st.tuples(node_labels, others), min_size=3, max_size=3),
+        nodes=st.lists(node_labels, min_size=3, max_size=3),
         pods=st.lists(facts),
+        foreign=st.lists(strangers, max_size=4),
     )
     def begin(
-        self, nodes: list[tuple[dict[str, str], list[ForeignPod]]], pods: list[dict[str, str]]
+        self,
+        nodes: list[dict[str, str]],
+        pods: list[dict[str, str]],
+        foreign: list[ForeignPod],
     ) -> None:
         self.state = state_of("node labels")
         self.judge = PodAffinity(self.state)
         self.marks: list[Mark] = []
-        for name, (labels, there) in zip(NAMES, nodes, strict=True):
-            self.state.apply(NodeAdded(node(name, labels, *there)))
+        for name, labels in zip(NAMES, nodes, strict=True):
+            self.state.apply(NodeAdded(node(name, labels)))
+        for each in foreign:
+            self.state.apply(ForeignPodChanged(each))
         for name, row in zip(PODS, pods, strict=False):
             self.state.apply(WorkloadAdded(workload(name, row, count=2)))
 
@@ -118,17 +125,22 @@ class AffinityMachine(RuleBasedStateMachine):
         is_known = new.name in self.state.workloads
         self.state.apply(WorkloadChanged(new) if is_known else WorkloadAdded(new))
 
-    @rule(name=st.sampled_from(NAMES), labels=st.none() | node_labels, there=others)
-    def change_a_node(
-        self, name: str, labels: dict[str, str] | None, there: list[ForeignPod]
-    ) -> None:
+    @rule(name=st.sampled_from(NAMES), labels=st.none() | node_labels)
+    def change_a_node(self, name: str, labels: dict[str, str] | None) -> None:
         is_known = name in self.state.nodes
         if labels is None:
             if is_known:
                 self.state.apply(NodeRemoved(name))
             return
-        new = node(name, labels, *there)
+        new = node(name, labels)
         self.state.apply(NodeChanged(new) if is_known else NodeAdded(new))
+
+    @rule(pod=strangers, is_going=st.booleans())
+    def change_a_foreign_pod(self, pod: ForeignPod, is_going: bool) -> None:
+        if is_going and pod.id in self.state.books.foreign:
+            self.state.apply(ForeignPodRemoved(pod.id))
+        else:
+            self.state.apply(ForeignPodChanged(pod))
 
     @rule(team=st.sampled_from("xy"))
     def change_the_namespaces(self, team: str) -> None:

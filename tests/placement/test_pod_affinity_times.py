@@ -1,12 +1,12 @@
 """Pods around count at their time: some are here only now, some only later."""
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
     Event,
-    NodeChanged,
+    ForeignPodChanged,
     Placement,
     WorkloadDisplaced,
     WorkloadLeaving,
@@ -14,7 +14,7 @@ from fairlead.model.events import (
 )
 from fairlead.placement.pod_affinity import PodAffinity
 from tests.placement.affinity_takers import NODES, POD, TIMES, takers, waiting
-from tests.placement.affinity_world import foreign, node, start, state_of
+from tests.placement.affinity_world import foreign, start, state_of
 from tests.text_table import rows
 
 # The pod p, and one on the node a1 that is around at one of the two times, or at both;
@@ -77,9 +77,8 @@ OF_OTHERS = [row for row in rows(TWO_TIMES) if row["it"] in ("runs", "leaves")]
 def test_a_pod_of_another_scheduler_is_around_until_it_has_left(row: dict[str, str]) -> None:
     ours = f"pod node labels near apart\n p - {row['labels']} {row['near']} {row['apart']}"
     state = state_of(NODES, ours)
-    its = foreign({"labels": row["its-labels"], "apart": row["its-apart"]})
-    its = msgspec.structs.replace(its, leaving=row["it"] == "leaves")
-    state.apply(NodeChanged(node("a1", {"zone": "a", "host": "a1"}, its)))
+    its = foreign({"labels": row["its-labels"], "apart": row["its-apart"]}, "a1")
+    state.apply(ForeignPodChanged(replace(its, leaving=row["it"] == "leaves")))
     for when in TIMES:
         assert (",".join(takers(PodAffinity(state), state, waiting(state), when)) or "-") == row[
             when

@@ -20,7 +20,6 @@ def node(gpus: int, amd: int = 0, memory_mib: int | None = None) -> Node:
     return Node(
         name="n",
         allocatable=(4000, 2**30, 1, gpus * 1000, amd * 1000),
-        occupied=(0,) * 5,
         gpu_memory_mib=memory_mib,
     )
 
@@ -35,7 +34,7 @@ def defect(there: Node, requests: tuple[int, ...], share: GpuShare | None) -> st
         reserved=[0] * 5,
         devices={0: [666_000_000, 0, 0]} if there.allocatable[3] else {},
     )
-    room = node_room(there, there.offered(), use, GPUS)
+    room = node_room(there, there.allocatable, (0,) * 5, use, GPUS)
     return room_defect(room, RESOURCES, requests, share, GPUS)
 
 
@@ -73,8 +72,8 @@ def test_parts_of_devices_are_told_apart(there: Node, share: GpuShare, text: str
 
 
 def test_where_no_resource_is_a_gpu_there_is_none() -> None:
-    there = Node(name="n", allocatable=(1000,), occupied=(0,))
+    there = Node(name="n", allocatable=(1000,))
     use = NodeUse(pods={}, departing={}, held=[0], leaving=[0], reserved=[0], devices={})
     none = GpuResources(kinds=(), shared=None)
-    room = node_room(there, there.offered(), use, none)
+    room = node_room(there, there.allocatable, (0,), use, none)
     assert room_defect(room, ("cpu",), (0,), HALF, none) == "have no GPU"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import Amounts, Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.events import (
+    ForeignPodChanged,
     NodeAdded,
     NodeChanged,
     Placement,
@@ -36,8 +37,9 @@ from fairlead.placement import scored_nodes
 from fairlead.placement.find_node import Spot
 from fairlead.placement.node_score import Fill, Scoring, node_score
 from fairlead.placement.scored_nodes import KINDS_REMEMBERED, ScoredNodes
+from tests.model.foreign import foreign_pod
 from tests.placement.plain_search import PlainRoom
-from tests.placement.search_world import PODS, VERBS, SearchWorld, Step, rarely
+from tests.placement.search_world import PODS, VERBS, SearchWorld, Step, foreign_pods, rarely
 from tests.placement.search_world import RESOURCES as SEARCHED
 from tests.scale_examples import scale_examples
 from tests.text_table import rows
@@ -52,7 +54,7 @@ def machine(
     name: str, cpu: int = 4000, memory: int = 8 * GIB, gpu: int = 0, taints: tuple[Taint, ...] = ()
 ) -> Node:
     size = (cpu, memory, gpu, 110)
-    return Node(name=name, allocatable=size, occupied=(0,) * 4, taints=taints)
+    return Node(name=name, allocatable=size, taints=taints)
 
 
 def pods(cpu: int = 1000, memory: int = GIB, gpu: int = 0, *tolerations: Toleration) -> PodSet:
@@ -110,7 +112,8 @@ def test_spreading_and_packing_order_nodes_by_the_sum_of_both_scores() -> None:
     world = World()
     for row in rows(USED):
         taken = (int(row["cpu"]) * 1000, int(row["GiB"]) * GIB, 0, 0)
-        world.state.apply(NodeAdded(msgspec.structs.replace(machine(row["node"]), occupied=taken)))
+        world.state.apply(NodeAdded(machine(row["node"])))
+        world.state.apply(ForeignPodChanged(foreign_pod(row["node"], row["node"], taken)))
     fitting = [row for row in rows(USED) if row["spread"] != "-"]
     by_spread = sorted(fitting, key=lambda row: (-int(row["spread"]), row["node"]))
     by_pack = sorted(fitting, key=lambda row: (-int(row["pack"]), row["node"]))
@@ -180,9 +183,10 @@ def test_what_is_assumed_is_a_tenth_of_a_core_and_200_mebibytes(thing: str) -> N
 
 def test_the_balance_has_no_say_for_pods_without_requests() -> None:
     """Free are 49 and 75 of a hundred on a, 61 and 61 on b: the mean is 62 against 61."""
-    uneven = msgspec.structs.replace(machine("a"), occupied=(1940, 1845 * MIB, 0, 0))
-    even = msgspec.structs.replace(machine("b"), occupied=(1450, 2930 * MIB, 0, 0))
-    world = World(uneven, even)
+    world = World(machine("a"), machine("b"))
+    uneven, even = (1940, 1845 * MIB, 0, 0), (1450, 2930 * MIB, 0, 0)
+    world.state.apply(ForeignPodChanged(foreign_pod("x", "a", uneven)))
+    world.state.apply(ForeignPodChanged(foreign_pod("y", "b", even)))
     assert world.order(pods(cpu=0, memory=0)) == ["a", "b"]
     assert world.order(pods(cpu=100, memory=200 * MIB)) == ["b", "a"]
 
@@ -326,11 +330,11 @@ searched_nodes = st.builds(
         st.sampled_from([2000, 8000, 0]),
         rarely(0, 1000),
     ),
-    occupied=rarely((0, 0, 0, 0), (500, GIB, 0, 0), (3500, 0, 1000, 0)),
     taints=rarely((), (GENTLE,), (GENTLE, taint("old")), (taint("gone", "NoSchedule"),)),
     ready=rarely(True, False),
     gpu_memory_mib=st.just(40_000),
 )
+searched_strangers = foreign_pods([(0, 0, 0, 0), (500, GIB, 0, 0), (3500, 0, 1000, 0)])
 tolerations = rarely(
     (), (Toleration(key="old", operator="Exists"),), (Toleration(operator="Exists"),)
 )
@@ -362,6 +366,7 @@ worlds = st.builds(
     SearchWorld,
     st.lists(searched_nodes, min_size=3, max_size=6, unique_by=lambda node: node.name),
     st.lists(searched_pods, min_size=2, max_size=5),
+    st.lists(searched_strangers, max_size=3),
 )
 happenings = st.builds(
     Step,
@@ -371,6 +376,7 @@ happenings = st.builds(
     st.booleans(),
     searched_pods,
     searched_nodes,
+    searched_strangers,
 )
 scorings: st.SearchStrategy[Scoring] = st.sampled_from(["LeastAllocated", "MostAllocated"])
 

@@ -166,7 +166,7 @@ def test_without_a_resource_whose_devices_are_shared_no_share_fits() -> None:
 
 
 def device(memory_mib: int) -> Node:
-    return Node(name="n", allocatable=(1000,), occupied=(0,), gpu_memory_mib=memory_mib)
+    return Node(name="n", allocatable=(1000,), gpu_memory_mib=memory_mib)
 
 
 @given(

@@ -77,7 +77,7 @@ def _machine(processors: int) -> ClusterState:
     )
     state.apply(QueueChanged(queue))
     size = (processors * CORE,)
-    state.apply(NodeAdded(Node(name=MACHINE, allocatable=size, occupied=(0,))))
+    state.apply(NodeAdded(Node(name=MACHINE, allocatable=size)))
     return state
 
 

@@ -21,7 +21,7 @@ SECOND = 1000
 def node(name: str, gpus: int) -> Node:
     """A node with so many GPUs and more of the rest than anybody wants."""
     size = (10**9, 10**18, gpus * DEVICE)
-    return Node(name=name, allocatable=size, occupied=(0, 0, 0))
+    return Node(name=name, allocatable=size)
 
 
 def queue(name: str, *, parent: str | None = None, weight: str = "1", gpus: int = 0) -> Queue:

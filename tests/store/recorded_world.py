@@ -43,7 +43,7 @@ def world_that_counts(*axes: str) -> ClusterState:
     """One team with nothing that runs, and a node with 8 of cpu and of memory."""
     state = ClusterState((*RESOURCES, "memory"), QuotaAxes([Axis(axis) for axis in axes]))
     state.apply(QueueChanged(queue("team", axes=len(axes))))
-    allocatable = msgspec.structs.replace(node("n1"), allocatable=(8_000,) * 3, occupied=(0,) * 3)
+    allocatable = msgspec.structs.replace(node("n1"), allocatable=(8_000,) * 3)
     state.apply(NodeAdded(allocatable))
     return state
 

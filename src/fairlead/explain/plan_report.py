@@ -122,11 +122,11 @@ def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
         queue=workload.queue,
         pods=f"{len(pods)}/{workload.pod_count()}" if pods else "",
         where=_where(state, decisions),
-        why=_why(workload, decisions),
+        why=_why(state, decisions),
     )
 
 
-def _why(workload: Workload, decisions: Sequence[Decision]) -> str:
+def _why(state: ClusterState, decisions: Sequence[Decision]) -> str:
     """Return the last reason in a sentence, and what else one asks about such a decision.
 
     Of evictions for whom, of reservations who has to leave first, of those that wait why they
@@ -141,26 +141,28 @@ def _why(workload: Workload, decisions: Sequence[Decision]) -> str:
             best = best_claim(last)
             return text if best is None else f"{text}; {best.action}: {reason_text(best.reason)}"
         case Reserve():
-            return f"{text}; when {_awaited_by(workload, decisions)}"
+            return f"{text}; when {_awaited_by(state, decisions)}"
         case _:
             return text
 
 
-def _awaited_by(workload: Workload, decisions: Sequence[Decision]) -> str:
+def _awaited_by(state: ClusterState, decisions: Sequence[Decision]) -> str:
     reserved = [each for each in decisions if isinstance(each, Reserve)]
-    names = sorted({name for each in reserved for name in each.waits_for})
+    own = {name for each in reserved for name in each.waits_for}
+    foreign = {name for each in reserved for name in _foreign_names(state, each)}
+    names = [*sorted(own), *(f"pod {name}" for name in sorted(foreign))]
     if not names and decisions[-1].reason.code in _BY_CLAIM:
         return "the next cycle begins"  # which is when KAI starts what it won by a claim
     if not names:
-        return _awaited(workload)
+        return _awaited(state.workloads[decisions[-1].workload])
     return f"{first_few(names)} {'has' if len(names) == 1 else 'have'} left"
 
 
 def _awaited(workload: Workload) -> str:
-    """Say what a reservation rests on where nobody leaves its nodes to make room.
+    """Say what a reservation rests on where no pod is leaving its nodes.
 
-    It has room, but not yet for other pods that it needs; or a host port is still taken, by pods of
-    another scheduler, or pods that keep it away are leaving elsewhere in the domain.
+    It has room, but not yet for other pods that it needs; or pods that keep it away are leaving
+    elsewhere in the domain.
     """
     if workload.pod_count() == 1:
         return "pods that keep it away have left"
@@ -168,6 +170,10 @@ def _awaited(workload: Workload) -> str:
     if any(each.host_ports or each.pod_anti_affinity for each in where):
         return "its other pods can start, or pods that keep it away have left"
     return "its other pods can start"
+
+
+def _foreign_names(state: ClusterState, decision: Reserve) -> list[str]:
+    return [state.books.foreign[pod].name for pod in decision.waits_for_foreign]
 
 
 def _where(state: ClusterState, decisions: Sequence[Decision]) -> str:
@@ -215,6 +221,8 @@ def _decision_document(state: ClusterState, decision: Decision) -> dict[str, obj
             document["claims"] = [_claim_document(each) for each in decision.claims]
     if isinstance(decision, Reserve):
         document["waitsFor"] = list(decision.waits_for)
+        if decision.waits_for_foreign:
+            document["waitsForForeignPods"] = _foreign_names(state, decision)
     return {**document, "reason": reason_document(decision.reason)}
 
 

@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import WorkloadRemoved, WorkloadStarted, WorkloadStopped
+from fairlead.model.events import (
+    ForeignPodRemoved,
+    WorkloadRemoved,
+    WorkloadStarted,
+    WorkloadStopped,
+)
 from fairlead.model.executor import apply
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.run import Run
@@ -16,10 +21,10 @@ def carry_out(
 ) -> bool:
     """Change *state* to what the next cycle may find; returns whether anybody left.
 
-    Everybody has left who was told to. They wait again, but for jobs that were leaving with all of
-    their pods before: those count as withdrawn by their owners, except under Kueue, which puts them
-    back into their queues. Pods with a reservation run where it is, or wait again. Cost: a look at
-    each pod that has a place.
+    Everybody has left who was told to, foreign pods too. Ours wait again, but for jobs that were
+    leaving with all of their pods before: those count as withdrawn by their owners, except under
+    Kueue, which puts them back into their queues. Pods with a reservation run where it is, or wait
+    again. Cost: a look at each pod of ours that has a place.
     """
     going = {
         name
@@ -31,7 +36,7 @@ def carry_out(
     apply(state, Plan(taken_ms=now_ms, decisions=tuple(decisions)))
     for name in withdrawn:
         state.apply(WorkloadRemoved(name))
-    has_left = bool(withdrawn)
+    has_left = let_foreign_pods_leave(state) or bool(withdrawn)
     going |= {each.workload for each in decisions}
     for name in [name for name in state.runs if name in going]:
         leaving = _leaving(state.runs[name])
@@ -50,6 +55,14 @@ def carry_out(
                     )
                 )
     return has_left
+
+
+def let_foreign_pods_leave(state: ClusterState) -> bool:
+    """Let the foreign pods be gone that are being deleted; returns whether there was any."""
+    going = list(state.books.leaving_foreign)
+    for pod in going:
+        state.apply(ForeignPodRemoved(pod))
+    return bool(going)
 
 
 def _leaving(run: Run) -> tuple[PodId, ...]:

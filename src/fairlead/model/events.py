@@ -7,6 +7,7 @@ import msgspec
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import DeviceShare
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.memory import Memory
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
@@ -152,7 +153,7 @@ class NodeAdded(msgspec.Struct, frozen=True, tag=True):
 
 
 class NodeChanged(msgspec.Struct, frozen=True, tag=True):
-    """A node's size, labels, taints, readiness, or the pods there that are not ours changed."""
+    """A node's size, labels, taints or readiness changed."""
 
     node: Node
 
@@ -161,6 +162,18 @@ class NodeRemoved(msgspec.Struct, frozen=True, tag=True):
     """A node is gone. Pods there keep their place until they are reported stopped."""
 
     node: str
+
+
+class ForeignPodChanged(msgspec.Struct, frozen=True, tag=True):
+    """A pod that is not ours to schedule appeared on a node, or something about it changed."""
+
+    pod: ForeignPod
+
+
+class ForeignPodRemoved(msgspec.Struct, frozen=True, tag=True):
+    """A pod that is not ours to schedule is gone."""
+
+    pod: PodId
 
 
 class QueueChanged(msgspec.Struct, frozen=True, tag=True):
@@ -208,6 +221,8 @@ Event: TypeAlias = (
     | NodeAdded
     | NodeChanged
     | NodeRemoved
+    | ForeignPodChanged
+    | ForeignPodRemoved
     | QueueChanged
     | QueueRemoved
     | UsageChanged

@@ -1,18 +1,35 @@
-"""A pod that is not ours to schedule, as far as it matters to where ours may go."""
+"""Pods that are not ours to schedule, and what those of one node take of it."""
 
 import msgspec
 
+from fairlead.model.axes import Amounts
 from fairlead.model.selector import PodTerm
+from fairlead.model.workload import PodId
 
 
 class ForeignPod(msgspec.Struct, frozen=True, kw_only=True):
-    """Another scheduler's pod on a node: whom it attracts, whom it keeps away, what it opens.
+    """Another scheduler's pod on a node: what it holds there, and what it means to pods of ours.
 
-    What it holds is in the node's ``occupied``. Its own affinity binds nobody else.
+    Most matter only by what they hold. One that is ``asked_about`` may also attract pods of ours or
+    keep them away: then its namespace, labels, ports and terms are there, as far as ours ask about
+    them. Its own affinity binds no other pod.
     """
 
-    namespace: str
+    id: PodId
+    name: str  # namespace/name
+    node: str
+    requests: Amounts
+    leaving: bool = False  # it is being deleted, and holds its place until it is gone
+    asked_about: bool = False
+    namespace: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     host_ports: tuple[tuple[str, int], ...] = ()  # protocol and port
     pod_anti_affinity: tuple[PodTerm, ...] = ()
-    leaving: bool = False
+
+
+class Occupied(msgspec.Struct, frozen=True):
+    """What the foreign pods of one node take of it."""
+
+    held: Amounts
+    leaving: Amounts  # the part of held whose pods are being deleted
+    pods: int = 0

@@ -9,6 +9,7 @@ from math import floor
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
+from fairlead.model.foreign_pod import Occupied
 from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
 from fairlead.model.node_books import NodeUse
 from fairlead.model.run import Placed
@@ -20,6 +21,7 @@ def check_invariants(state: ClusterState) -> None:
     """Raise AssertionError naming the first sum of *state* that is not what its facts say."""
     _check_capacity(state)
     _check_nodes(state)
+    _check_foreign(state)
     _check_runs(state)
     _check_index(state)
     _check_repelling(state)
@@ -32,7 +34,10 @@ def check_invariants(state: ClusterState) -> None:
 def _check_capacity(state: ClusterState) -> None:
     for at, resource in enumerate(state.resources):
         ready = [node for node in state.nodes.values() if node.ready]
-        expected = sum(node.allocatable[at] - node.occupied[at] for node in ready)
+        names = {node.name for node in ready}
+        foreign = [pod for pod in state.books.foreign.values() if pod.node in names]
+        expected = sum(node.allocatable[at] for node in ready)
+        expected -= sum(pod.requests[at] for pod in foreign)
         assert state.capacity[at] == expected, f"capacity of {resource}"
 
 
@@ -78,6 +83,27 @@ def _check_nodes(state: ClusterState) -> None:
     assert state.books.booked() == sorted(uses), "nodes with pods"
     for node in {*uses, *state.nodes}:
         assert state.books.use(node) == uses.get(node, _unused(state)), f"what is held on {node}"
+
+
+def _check_foreign(state: ClusterState) -> None:
+    """What is taken of each node is what the foreign pods there ask for."""
+    books, foreign = state.books, state.books.foreign.values()
+    assert all(books.foreign[pod.id] is pod for pod in foreign), "foreign pods by id"
+    leaving = {pod.id for pod in foreign if pod.leaving}
+    assert set(books.leaving_foreign) == leaving, "foreign pods that are being deleted"
+    asked_about = {pod.node for pod in foreign if pod.asked_about}
+    assert set(books.nodes_asked_about()) == asked_about, "nodes with pods that are asked about"
+    for node in {*state.nodes, *(pod.node for pod in foreign)}:
+        there = [pod for pod in foreign if pod.node == node]
+        held, released = [0] * len(state.resources), [0] * len(state.resources)
+        for pod in there:
+            _increase(held, pod.requests)
+            if pod.leaving:
+                _increase(released, pod.requests)
+        expected = Occupied(tuple(held), tuple(released), len(there))
+        assert books.occupied(node) == expected, f"what foreign pods take of {node}"
+        known = {pod.id: pod for pod in books.asked_about(node)}
+        assert known == {pod.id: pod for pod in there if pod.asked_about}, f"asked about on {node}"
 
 
 def _include_departing(state: ClusterState, node: str, use: NodeUse) -> None:

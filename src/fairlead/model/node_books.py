@@ -1,10 +1,10 @@
-"""The nodes of a state, who holds what on each, and what all of them offer.
+"""The nodes of a state, what pods hold on each, and what all of them offer.
 
 A pod may be on a node that is not known (yet, or any more); it is booked there all the same.
 """
 
 from collections.abc import Sequence
-from operator import neg
+from operator import add, neg, sub
 from typing import TypeAlias
 
 import msgspec
@@ -13,6 +13,7 @@ from fairlead.errors import StateError
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.change_log import ChangeLog
 from fairlead.model.device_share import SHARED_GPU, DeviceShare, besides_shares
+from fairlead.model.foreign_pod import ForeignPod, Occupied
 from fairlead.model.journal import Journal
 from fairlead.model.node import Node
 from fairlead.model.run import Phase, Placed
@@ -48,11 +49,37 @@ class NodeBooks:
         self._zero: Amounts = (0,) * len(resources)
         self.shared_gpu = resources.index(SHARED_GPU) if SHARED_GPU in resources else None
         self._uses: dict[str, NodeUse] = {}
+        self.foreign: dict[PodId, ForeignPod] = {}
+        self.leaving_foreign: dict[PodId, None] = {}  # those that are being deleted
+        self._nothing_occupied = Occupied(self._zero, self._zero)
+        self._occupied: dict[str, Occupied] = {}  # of nodes with foreign pods, known or not
+        self._asked_about: dict[str, tuple[ForeignPod, ...]] = {}  # of nodes that have such
         self._departures: dict[PodKey, tuple[str, ...]] = {}  # to the nodes that are being left
 
     def use(self, node: str) -> NodeUse:
         """Return what is held on *node*; of a node without pods, nothing."""
         return self._uses.get(node) or self._unused()
+
+    def occupied(self, node: str) -> Occupied:
+        """Return what foreign pods take of *node*, the same object for as long as it is so."""
+        return self._occupied.get(node, self._nothing_occupied)
+
+    def asked_about(self, node: str) -> tuple[ForeignPod, ...]:
+        """Return the foreign pods of *node* that pods of ours ask about, mostly none.
+
+        It is the same object for as long as they are the same.
+        """
+        return self._asked_about.get(node, ())
+
+    def nodes_asked_about(self) -> list[str]:
+        """Return every node, known or not, with a foreign pod that pods of ours ask about."""
+        return list(self._asked_about)
+
+    def offered(self, node: Node) -> Amounts:
+        """Return what *node* has for pods of ours: nothing while it is not ready."""
+        if not node.ready:
+            return self._zero
+        return tuple(map(sub, node.allocatable, self.occupied(node.name).held))
 
     def held(self, node: str) -> Amounts:
         """Return what pods that run hold on *node*, those that are leaving included."""
@@ -84,6 +111,25 @@ class NodeBooks:
         self._forget(name)
         self._journal.drop(self.nodes, name)
         self._journal.touch(self.changes, name)
+
+    def change_foreign(self, pod: ForeignPod) -> None:
+        """Take in a foreign pod, new or changed; one that is as before changes nothing."""
+        if len(pod.requests) != len(self._zero):
+            count = len(self._zero)
+            raise StateError(f"foreign pod {pod.name} needs one request per resource, {count}")
+        before = self.foreign.get(pod.id)
+        if pod == before:
+            return
+        if before is not None:
+            self._vacate(before)
+        self._occupy(pod)
+
+    def remove_foreign(self, pod: PodId) -> None:
+        """Let a foreign pod be gone."""
+        before = self.foreign.get(pod)
+        if before is None:
+            raise StateError(f"foreign pod {pod} is not known")
+        self._vacate(before)
 
     def book(self, pod: PodKey, requests: Amounts, placed: Placed) -> None:
         """Enter a pod where it is *placed*, if that is on a node."""
@@ -201,6 +247,42 @@ class NodeBooks:
             return requests
         return besides_shares(requests, gpu)
 
+    def _occupy(self, pod: ForeignPod) -> None:
+        self._journal.put(self.foreign, pod.id, pod)
+        if pod.leaving:
+            self._journal.put(self.leaving_foreign, pod.id, None)
+        if pod.asked_about:
+            self._journal.put(self._asked_about, pod.node, (*self.asked_about(pod.node), pod))
+        self._add_occupied(pod, pod.requests, 1)
+
+    def _vacate(self, pod: ForeignPod) -> None:
+        """Take a foreign pod off its node: the inverse of `_occupy`."""
+        self._journal.drop(self.foreign, pod.id)
+        if pod.leaving:
+            self._journal.drop(self.leaving_foreign, pod.id)
+        if pod.asked_about:
+            left = tuple([each for each in self.asked_about(pod.node) if each.id != pod.id])
+            if left:
+                self._journal.put(self._asked_about, pod.node, left)
+            else:
+                self._journal.drop(self._asked_about, pod.node)
+        self._add_occupied(pod, tuple(map(neg, pod.requests)), -1)
+
+    def _add_occupied(self, pod: ForeignPod, amounts: Amounts, pods: int) -> None:
+        """Let foreign pods take so much more of the node of *pod*, and so many *pods* more."""
+        name = pod.node
+        before = self.occupied(name)
+        if before.pods + pods:
+            held = tuple(map(add, before.held, amounts))
+            leaving = tuple(map(add, before.leaving, amounts)) if pod.leaving else before.leaving
+            self._journal.put(self._occupied, name, Occupied(held, leaving, before.pods + pods))
+        else:
+            self._journal.drop(self._occupied, name)
+        node = self.nodes.get(name)
+        if node is not None and node.ready:
+            self._journal.add(self.capacity, map(neg, amounts))
+        self._journal.touch(self.changes, name)
+
     def _unused(self) -> NodeUse:
         zero = self._zero
         return NodeUse(
@@ -214,16 +296,15 @@ class NodeBooks:
 
     def _remember(self, node: Node) -> None:
         self._journal.put(self.nodes, node.name, node)
-        self._journal.add(self.capacity, node.offered())
+        self._journal.add(self.capacity, self.offered(node))
         self._journal.touch(self.changes, node.name)
 
     def _forget(self, name: str) -> None:
         old = self.nodes.get(name)
         if old is None:
             raise StateError(f"node {name} is not known")
-        self._journal.add(self.capacity, map(neg, old.offered()))
+        self._journal.add(self.capacity, map(neg, self.offered(old)))
 
     def _check(self, node: Node) -> None:
-        sizes = {len(node.allocatable), len(node.occupied)}
-        if sizes != {len(self._zero)}:
+        if len(node.allocatable) != len(self._zero):
             raise StateError(f"node {node.name} needs one amount per resource, {len(self._zero)}")

@@ -109,13 +109,17 @@ class Start(msgspec.Struct, frozen=True, kw_only=True, tag="start"):
 
 
 class Reserve(msgspec.Struct, frozen=True, kw_only=True, tag="reserve"):
-    """These pods will run on capacity that is being released by ``waits_for``."""
+    """These pods will run on capacity that is being released by ``waits_for``.
+
+    ``waits_for_foreign`` are foreign pods that are being deleted there.
+    """
 
     workload: WorkloadName
     placements: tuple[Placement, ...]
     flavors: tuple[dict[str, str], ...] = ()
     charged: tuple[QueueName, ...]
     waits_for: tuple[WorkloadName, ...]
+    waits_for_foreign: tuple[PodId, ...] = ()
     reason: Reason
 
 

@@ -59,6 +59,8 @@ class ClusterState:
             ev.NodeAdded: lambda event: self.books.add(event.node),
             ev.NodeChanged: lambda event: self.books.change(event.node),
             ev.NodeRemoved: lambda event: self.books.remove(event.node),
+            ev.ForeignPodChanged: lambda event: self.books.change_foreign(event.pod),
+            ev.ForeignPodRemoved: lambda event: self.books.remove_foreign(event.pod),
             ev.QueueChanged: self._queue_changed,
             ev.QueueRemoved: self._queue_removed,
             ev.UsageChanged: self._usage_changed,

@@ -39,7 +39,5 @@ def _held_on(state: ClusterState, node: str) -> Iterator[tuple[Collection[Port],
     for (name, pod), is_leaving in pods_on_node(state, node):
         held = state.workloads[name].pod_sets.of(pod).constraints.host_ports
         yield held, is_leaving
-    facts = state.nodes.get(node)
-    if facts is not None:
-        for foreign in facts.foreign:
-            yield foreign.host_ports, foreign.leaving
+    for foreign in state.books.asked_about(node):
+        yield foreign.host_ports, foreign.leaving

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU
+from fairlead.model.foreign_pod import ForeignPod, Occupied
 from fairlead.model.node import Node
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
@@ -34,6 +35,16 @@ class Growth(NamedTuple):
     after: Amounts
 
 
+class _Offer(NamedTuple):
+    """What a node has for pods of ours beside foreign ones, and by which facts."""
+
+    node: Node
+    occupied: Occupied
+    asked_about: tuple[ForeignPod, ...]
+    amounts: Amounts
+    has_gpus: bool
+
+
 class NodeIndex:
     """Rooms of all nodes that are ready, and their order by what is free later."""
 
@@ -49,7 +60,7 @@ class NodeIndex:
         self._spread_gpus = spread_gpus
         self._spread_cpus = spread_cpus
         self._rooms: dict[str, NodeRoom] = {}
-        self._offers: dict[str, tuple[Node, Amounts, bool]] = {}  # and whether it has GPUs
+        self._offers: dict[str, _Offer] = {}
         self._by_gpu = SortedNodes()
         self._by_cpu = {False: SortedNodes(), True: SortedNodes()}  # without GPUs, and with
         self._alike: dict[RoomKey, tuple[NodeRoom, int]] = {}
@@ -165,13 +176,11 @@ class NodeIndex:
         if node is None or not node.ready:
             self._forget(name)
             return
-        known = self._offers.get(name)
-        if known is None or known[0] is not node:
-            self._forget(name)  # it may have got GPUs, or lost them
-            known = self._offers[name] = (node, node.offered(), self._has_gpus(node))
+        offer = self._offer(node)
         use = self._books.use(name)
-        room = node_room(node, known[1], use, self.gpus)
-        is_open = has_open_gpus(room, use, self.gpus)
+        released = offer.occupied.leaving
+        room = node_room(node, offer.amounts, released, use, self.gpus)
+        is_open = has_open_gpus(room, released, use, self.gpus)
         before = self._rooms.get(name)
         if room == before and is_open == (name in self._with_open_gpus):
             return
@@ -189,8 +198,22 @@ class NodeIndex:
         self._unsorted.setdefault(name, before)
         self._gpu_later += room.gpu_later - (before.gpu_later if before else 0)
         self._rooms[name] = room
-        if known[2]:
+        if offer.has_gpus:
             self._by_gpu.put(name, -room.gpu_later if self._spread_gpus else room.gpu_later)
+
+    def _offer(self, node: Node) -> _Offer:
+        """Return what *node* has for pods of ours; what was known by other facts is forgotten."""
+        name, books = node.name, self._books
+        known, occupied = self._offers.get(name), books.occupied(name)
+        asked_about = books.asked_about(name)
+        if known is not None and known.node is node and known.asked_about is asked_about:
+            if known.occupied is occupied:
+                return known
+        else:
+            self._forget(name)  # GPUs may have come or gone, and pods that keep others away
+        offer = _Offer(node, occupied, asked_about, books.offered(node), self._has_gpus(node))
+        self._offers[name] = offer
+        return offer
 
     def _forget(self, name: str) -> None:
         self._version += 1

@@ -48,12 +48,17 @@ class GpuResources(NamedTuple):
         return sum([requests[at] for at in self.kinds])
 
 
-def node_room(node: Node, offered: Amounts, use: NodeUse, gpus: GpuResources) -> NodeRoom:
-    """Return what *use* leaves of what the node *offered*. Cost: resources and shared devices."""
+def node_room(
+    node: Node, offered: Amounts, released: Amounts, use: NodeUse, gpus: GpuResources
+) -> NodeRoom:
+    """Return what *use* leaves of what the node *offered*, and of what foreign pods *released*.
+
+    The latter is there later. Cost: resources and shared devices.
+    """
     later = idle = list(map(sub, offered, use.held))
-    if any(use.leaving) or any(use.reserved):
-        changes = zip(idle, use.leaving, use.reserved, strict=True)
-        later = [free + leaving - reserved for free, leaving, reserved in changes]
+    if any(use.leaving) or any(use.reserved) or any(released):
+        changes = zip(idle, released, use.leaving, use.reserved, strict=True)
+        later = [free + given + leaving - reserved for free, given, leaving, reserved in changes]
     devices: tuple[DeviceRoom, ...] = ()
     if use.devices and gpus.shared is not None:
         idle, later = list(idle), list(later)
@@ -67,13 +72,16 @@ def node_room(node: Node, offered: Amounts, use: NodeUse, gpus: GpuResources) ->
     return NodeRoom(node, idle_now, clipped, gpu_later, devices)
 
 
-def has_open_gpus(room: NodeRoom, use: NodeUse, gpus: GpuResources) -> bool:
-    """Return whether a GPU of the node is idle, or is being released and promised to nobody."""
+def has_open_gpus(room: NodeRoom, released: Amounts, use: NodeUse, gpus: GpuResources) -> bool:
+    """Return whether a GPU of the node is idle, or is being released and promised to nobody.
+
+    *released* is what foreign pods give up.
+    """
     if gpus.asked(room.idle) > 0 or any(each.idle_e9 for each in room.devices):
         return True
     if room.idle is room.later and not use.devices:
         return False  # nothing is being released
-    freed = sum([use.leaving[at] - use.reserved[at] for at in gpus.kinds])
+    freed = sum([released[at] + use.leaving[at] - use.reserved[at] for at in gpus.kinds])
     return freed > 0 or sum([gone - kept for _, gone, kept in use.devices.values()]) > 0
 
 

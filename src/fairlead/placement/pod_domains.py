@@ -155,8 +155,8 @@ class PodDomains:
         self._catch_up()
         if not self._is_awake:
             self._is_awake = True
-            with_foreign = [each.name for each in self._state.nodes.values() if each.foreign]
-            for node in dict.fromkeys([*self._state.books.booked(), *with_foreign]):
+            books = self._state.books
+            for node in dict.fromkeys([*books.booked(), *books.nodes_asked_about()]):
                 self._recount(node)
             self._most_remembered = 2 * len(self._kinds) + _SPARE
 
@@ -182,8 +182,7 @@ class PodDomains:
                 asked = workloads[name].pod_sets.of(pod).constraints
                 if name in repelling and asked.pod_anti_affinity:
                     return True
-        facts = self._state.nodes.get(node)
-        return facts is not None and any(each.pod_anti_affinity for each in facts.foreign)
+        return any(each.pod_anti_affinity for each in self._state.books.asked_about(node))
 
     def _recount(self, node: str) -> None:
         """Bring the counts up to date with *node*. Cost: its pods, and the kinds that changed."""
@@ -218,7 +217,8 @@ class PodDomains:
             at = workloads[name].pod_sets.set_index[pod]
             kind = self._kinds_of(workloads[name])[at]
             yield kind, "leaving" if is_leaving else runs[name].pods[pod].phase
-        for kind, other in zip(self._foreign_kinds(node), node.foreign, strict=True):
+        foreign = self._state.books.asked_about(node.name)
+        for kind, other in zip(self._foreign_kinds(node.name, foreign), foreign, strict=True):
             yield kind, "leaving" if other.leaving else "running"
 
     def _kinds_of(self, workload: Workload) -> list[_Kind]:
@@ -233,17 +233,17 @@ class PodDomains:
         self._known[workload.name] = (workload, kinds)
         return kinds
 
-    def _foreign_kinds(self, node: Node) -> list[_Kind]:
-        """Return the kind of each pod on *node* that is not ours."""
-        if not node.foreign:
+    def _foreign_kinds(self, node: str, foreign: tuple[ForeignPod, ...]) -> list[_Kind]:
+        """Return the kind of each of the *foreign* pods on *node*."""
+        if not foreign:
             return []
-        known = self._known_foreign.get(node.name)
-        if known is not None and known[0] is node.foreign:
+        known = self._known_foreign.get(node)
+        if known is not None and known[0] is foreign:
             return known[1]
         kinds = [
-            self._kind(each.namespace, each.labels, each.pod_anti_affinity) for each in node.foreign
+            self._kind(each.namespace, each.labels, each.pod_anti_affinity) for each in foreign
         ]
-        self._known_foreign[node.name] = (node.foreign, kinds)
+        self._known_foreign[node] = (foreign, kinds)
         return kinds
 
     def _kind(

@@ -114,8 +114,8 @@ class ScoredNodes:
             if node is None or not node.ready:
                 self._loads.pop(name, None)
                 continue
-            use = books.use(name)
-            idle = node_room(node, node.offered(), use, self._gpus).idle
+            use, released = books.use(name), books.occupied(name).leaving
+            idle = node_room(node, books.offered(node), released, use, self._gpus).idle
             self._loads[name] = _Load(node, idle, self._assumed_on(use))
         self._read_at = books.changes.moment
 

@@ -134,7 +134,6 @@ def _node(row: dict[str, str]) -> Node:
     return Node(
         name=row["name"],
         allocatable=has,
-        occupied=(0,) * len(has),
         labels={HOST: row["name"]},
         cordoned=row.get("cordoned", "-") == "yes",
     )

@@ -80,7 +80,6 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
             draw(st.sampled_from([0, 2, 4])),
             draw(st.sampled_from([9, 9, 9, 2])),
         ),
-        occupied=(0, 0, 0, 0),
         labels={"zone": draw(st.sampled_from("xy")), "name": name},
         cordoned=kind == "c",
         ready=kind != "n",

@@ -41,7 +41,7 @@ from tests.scale_examples import scale_examples
 
 
 def node(name: str, cpu: int) -> Event:
-    return NodeAdded(Node(name=name, allocatable=(cpu, 999, 0, 99), occupied=(0, 0, 0, 0)))
+    return NodeAdded(Node(name=name, allocatable=(cpu, 999, 0, 99)))
 
 
 def job(
@@ -257,7 +257,7 @@ def test_who_is_on_a_node_that_is_known_only_now_may_be_asked_to_leave(
 def test_of_those_that_are_alike_one_refusal_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """The node has room for two, but is closed at first."""
     alike = [event for number in range(5) for event in job(f"q/job{number}", 1)]
-    closed = Node(name="n", allocatable=(2, 9, 0, 9), occupied=(0, 0, 0, 0), cordoned=True)
+    closed = Node(name="n", allocatable=(2, 9, 0, 9), cordoned=True)
     watched = Watched([NodeAdded(closed), quota("q", least=9), *alike], monkeypatch)
     assert watched.after() == (["q/job0"], [])
     opened = NodeChanged(replace(closed, cordoned=False))

@@ -31,7 +31,7 @@ BOTH = pytest.mark.parametrize("settings", [OURS, FAITHFUL], ids=["ours", "faith
 
 def node(name: str, cpu: int) -> Event:
     size = (cpu, 100, 0, 9)
-    return NodeAdded(Node(name=name, allocatable=size, occupied=(0, 0, 0, 0)))
+    return NodeAdded(Node(name=name, allocatable=size))
 
 
 def pod(title: str, cpu: int, on: str | None = None) -> Iterator[Event]:

@@ -6,11 +6,19 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
-from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded
+from fairlead.model.events import (
+    Event,
+    ForeignPodChanged,
+    NodeAdded,
+    QueueChanged,
+    WorkloadAdded,
+)
+from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, SubGroup, Workload
+from tests.model.foreign import foreign_pod
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 AXES = QuotaAxes([Axis("cpu"), Axis("memory"), Axis("gpu")], counted_as={"nvidia.com/gpu": "gpu"})
@@ -40,10 +48,16 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
     return Node(
         name=name,
         allocatable=size,
-        occupied=(0, 0, 0),
         ready=draw(st.sampled_from([True, True, True, False])),
         gpu_memory_mib=draw(st.sampled_from([None, 100])),
     )
+
+
+@st.composite
+def foreign_pods(draw: st.DrawFn, name: str) -> ForeignPod:
+    requests = (draw(st.sampled_from([0, 500, 2000])), 10**6, draw(gpus(2)))
+    node = draw(st.sampled_from(["n0", "n0", "n1", "n2", "n3"]))
+    return foreign_pod(name, node, requests, leaving=draw(st.booleans()))
 
 
 @st.composite
@@ -120,6 +134,10 @@ def worlds(draw: st.DrawFn) -> list[Event]:
     teams = [f"t{at}" for at in range(draw(st.integers(1, 4)))]
     events: list[Event] = [
         NodeAdded(draw(nodes(f"n{at}"))) for at in range(draw(st.integers(1, 4)))
+    ]
+    events += [
+        ForeignPodChanged(draw(foreign_pods(f"f{at}")))
+        for at in range(draw(st.sampled_from([0, 0, 1, 2])))
     ]
     events += [QueueChanged(draw(queues(name, None))) for name in departments]
     events += [

@@ -11,7 +11,7 @@ def rooms_with(free: Mapping[str, Amounts]) -> dict[str, NodeRoom]:
     """Return the room of each node that has so much *free*, now and later."""
     return {
         name: NodeRoom(
-            node=Node(name=name, allocatable=(8, 8), occupied=(0, 0)),
+            node=Node(name=name, allocatable=(8, 8)),
             idle=later,
             later=later,
             gpu_later=later[1],

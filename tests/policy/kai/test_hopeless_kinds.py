@@ -6,9 +6,10 @@ Nodes have 8 GPUs. A gang of three pods of 8 waits; single GPUs are held by othe
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import NodeAdded, WorkloadFinished
+from fairlead.model.events import ForeignPodChanged, NodeAdded, WorkloadFinished
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import numbered_pod
 from fairlead.placement.node_index import _MOST_GROWTHS
@@ -17,6 +18,7 @@ from fairlead.policy.kai.hopes import Hopes
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.start_job import JobStarter, Shortage
+from tests.model.foreign import foreign_pod
 from tests.model.worlds import node, queue, started, state_with, workload
 
 GANG = WorkloadName("gang")
@@ -71,6 +73,23 @@ def test_a_node_that_comes_may_be_all_that_was_lacking() -> None:
     look(followed)
     assert is_known_hopeless(followed)
     state.apply(NodeAdded(node("c")))
+    assert not is_known_hopeless(followed)
+
+
+def test_a_foreign_pod_that_is_told_to_leave_may_hold_all_that_was_lacking() -> None:
+    """It has one of 8 GPUs of the third node, and then of the fourth."""
+    state = world({"a": 0, "b": 0, "c": 0, "d": 1})
+    pod = foreign_pod("x/f", "c", (0, 1000))
+    state.apply(ForeignPodChanged(pod))
+    followed = FollowedState(state, KaiSettings())
+    look(followed)
+    assert is_known_hopeless(followed)
+    state.apply(ForeignPodChanged(replace(pod, leaving=True, node="d")))  # c is whole
+    assert not is_known_hopeless(followed)
+    state.apply(ForeignPodChanged(pod))
+    look(followed)
+    assert is_known_hopeless(followed)
+    state.apply(ForeignPodChanged(replace(pod, leaving=True)))
     assert not is_known_hopeless(followed)
 
 

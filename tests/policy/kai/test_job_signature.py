@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
-from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.events import ForeignPodChanged, Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.node import Node
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm, Toleration
 from fairlead.model.state import ClusterState
@@ -27,6 +26,7 @@ from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_signature import FailedClaims
+from tests.model.foreign import foreign_pod
 from tests.model.worlds import queue, state_with
 from tests.scale_examples import scale_examples
 from tests.text_table import rows
@@ -148,9 +148,10 @@ def test_namespace_and_labels_matter_where_some_pod_looks_at_them(
         shy = replace(ASKED, constraints=PodConstraints(pod_anti_affinity=(APART,)))
         other = state_with(queue("q"), job(WorkloadName("shy"), shy), *state.workloads.values())
     else:
-        foreign = ForeignPod(namespace="default", pod_anti_affinity=(APART,))
-        node = Node(name="n", allocatable=(1, 1), occupied=(0, 0), foreign=(foreign,))
+        node = Node(name="n", allocatable=(1, 1))
         other = state_with(queue("q"), node, *state.workloads.values())
+        foreign = foreign_pod("f", "n", (0, 0), asked_about=True)
+        other.apply(ForeignPodChanged(replace(foreign, pod_anti_affinity=(APART,))))
     assert answers(other) == who
 
 
@@ -392,8 +393,7 @@ def finder_of(state: ClusterState) -> NodeFinder:
 def shared_nodes(draw: st.DrawFn) -> tuple[ClusterState, list[WorkloadName]]:
     """Two small nodes, some pods on them wherever they fit, and some that wait."""
     nodes = [
-        Node(name=name, allocatable=(3000, 2000), occupied=(0, 0), labels={HOST: name})
-        for name in ("n0", "n1")
+        Node(name=name, allocatable=(3000, 2000), labels={HOST: name}) for name in ("n0", "n1")
     ]
     count = draw(st.integers(2, 8))
     state = state_with(queue("q"), *nodes, *[draw(single_pods(f"j{at}")) for at in range(count)])

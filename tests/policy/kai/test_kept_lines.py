@@ -93,7 +93,7 @@ def empty_worlds(draw: st.DrawFn) -> ClusterState:
         for name, parent in names
     )
     for name in NODES:
-        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 16_000), occupied=(0, 0, 0))))
+        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 16_000))))
     return state
 
 
@@ -217,7 +217,7 @@ def three_queues() -> ClusterState:
     job it is full to 2 / 4, and *b*, which holds three as well, to 2 / 2: that of *b* leaves first.
     """
     state = with_dues({"a": (1, 0), "b": (0, 2), "c": (20, 0)})
-    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 6000), occupied=(0, 0, 0))))
+    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 6000))))
     for name in ("a1", "a2", "a3", "b1", "b2", "b3", "a4"):
         come(state, name, runs=name != "a4")
     return state
@@ -277,7 +277,7 @@ def test_who_may_reclaim_changes_with_what_others_are_due() -> None:
 def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first() -> None:
     """Of 16 GPUs *a* is guaranteed 3 and holds them; *b* is guaranteed none and holds one."""
     state = with_dues({"a": (1, 3), "b": (1, 0)})
-    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000), occupied=(0, 0, 0))))
+    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000))))
     for name in ("a1", "a2", "a3", "b1"):
         come(state, name, runs=True)
     followed, few, all_there_are = (

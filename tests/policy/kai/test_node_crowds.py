@@ -69,7 +69,7 @@ def queue(name: QueueName) -> Queue:
 
 
 def node(name: str) -> Node:
-    return Node(name=name, allocatable=(0, 0, 8000), occupied=(0, 0, 0))
+    return Node(name=name, allocatable=(0, 0, 8000))
 
 
 def two_nodes() -> ClusterState:

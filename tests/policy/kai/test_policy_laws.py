@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.events import Event, NodeAdded, QueueChanged, UsageChanged, WorkloadAdded
+from fairlead.model.events import (
+    Event,
+    ForeignPodChanged,
+    NodeAdded,
+    QueueChanged,
+    UsageChanged,
+    WorkloadAdded,
+)
 from fairlead.model.plan import Plan, Reserve, Start
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
@@ -44,6 +51,8 @@ def renamed(event: Event) -> Event:
     match event:
         case NodeAdded(node):
             return NodeAdded(msgspec.structs.replace(node, name=f"z{node.name}"))
+        case ForeignPodChanged(pod):
+            return ForeignPodChanged(msgspec.structs.replace(pod, node=f"z{pod.node}"))
         case QueueChanged(queue):
             parent = None if queue.parent is None else f"z{queue.parent}"
             return QueueChanged(

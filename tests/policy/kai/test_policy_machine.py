@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
+from operator import le
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -11,6 +12,8 @@ from msgspec.structs import replace
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import (
     Event,
+    ForeignPodChanged,
+    ForeignPodRemoved,
     NodeAdded,
     NodeChanged,
     NodeRemoved,
@@ -45,7 +48,7 @@ from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
 from fairlead.policy.kai.victim_pool import Candidate, Entry
 from fairlead.policy.kai.waiting_lines import QueueLine
 from tests.policy.kai.plan_laws import checked_plan
-from tests.policy.kai.random_worlds import build, jobs, nodes, queues, worlds
+from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds
 
 
 class PlannedHistory(RuleBasedStateMachine):
@@ -250,6 +253,20 @@ class PlannedHistory(RuleBasedStateMachine):
             self.state.apply(NodeRemoved(name))
         elif not self.state.books.pods(name):  # what comes back may be smaller than it was
             self.state.apply(NodeAdded(data.draw(nodes(name))))
+
+    @rule(data=st.data(), name=st.sampled_from(["f0", "f1", "f2"]))
+    def a_foreign_pod_comes_or_goes(self, data: st.DataObject, name: str) -> None:
+        """It comes where there is room, if its node is known; it is told to leave, and is gone."""
+        known = self.state.books.foreign.get(PodId(name))
+        if known is None:
+            pod = data.draw(foreign_pods(name))
+            room = self.followed.finder.rooms().get(pod.node)
+            if room is None or all(map(le, pod.requests, room.idle)):
+                self.state.apply(ForeignPodChanged(pod))
+        elif known.leaving or data.draw(st.booleans()):
+            self.state.apply(ForeignPodRemoved(known.id))
+        else:
+            self.state.apply(ForeignPodChanged(replace(known, leaving=True)))
 
     def _some_pods(
         self,

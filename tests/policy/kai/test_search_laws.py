@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAdded, WorkloadStarted
+from fairlead.model.events import (
+    ForeignPodChanged,
+    NodeAdded,
+    Placement,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadStarted,
+)
 from fairlead.model.executor import apply
 from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Plan
@@ -39,6 +46,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_search import Judge, Tried, VictimSearch
 from fairlead.policy.kai.victim_steps import Group
+from tests.model.foreign import foreign_pod
 from tests.policy.kai.plain_search import PlainSearch
 from tests.policy.kai.random_worlds import build, queues
 from tests.policy.kai.test_claims_laws import (
@@ -98,13 +106,21 @@ def jobs(draw: st.DrawFn, name: str, queue: str, most: int) -> Workload:
 
 
 @st.composite
+def foreign_events(draw: st.DrawFn, node: str) -> list[ForeignPodChanged]:
+    """Mostly none: a pod of another scheduler that holds a GPU or two, and may be leaving."""
+    gpu = 1000 * draw(st.sampled_from([0, 0, 0, 1, 2]))
+    pod = foreign_pod(f"x/{node}", node, (0, 0, gpu), leaving=draw(st.booleans()))
+    return [ForeignPodChanged(pod)] if gpu else []
+
+
+@st.composite
 def contended_worlds(draw: st.DrawFn) -> ClusterState:
     """Full nodes, and gangs that come for them when others hold more than their part."""
     events = draw(contended_queues())
     for at in range(draw(st.integers(2, 5))):
         size = (8_000, 10**9, draw(st.sampled_from([2000, 4000])))
-        node = Node(name=f"n{at}", allocatable=size, occupied=(0, 0, 0), labels={"host": f"n{at}"})
-        events.append(NodeAdded(node))
+        node = Node(name=f"n{at}", allocatable=size, labels={"host": f"n{at}"})
+        events += [NodeAdded(node), *draw(foreign_events(node.name))]
     state = build(events)
     leaves = [str(name) for name in state.queues if not state.children(name)]
     for number in range(draw(st.integers(4, 14))):
@@ -163,9 +179,11 @@ def strewn_worlds(draw: st.DrawFn, idle: int = 0, due_at_most: int = 0) -> Clust
         for name, gpu in due.items()
     )
     for name, gpu in free.items():
-        size = (0, 0, 1000 * gpu)
-        node = Node(name=name, allocatable=size, occupied=(0, 0, 0), labels={"host": name})
-        state.apply(NodeAdded(node))
+        foreign = draw(foreign_events(name))
+        size = (0, 0, 1000 * gpu + sum(each.pod.requests[2] for each in foreign))
+        state.apply(NodeAdded(Node(name=name, allocatable=size, labels={"host": name})))
+        for event in foreign:
+            state.apply(event)
     left = draw(st.integers(0, idle)) if idle else 0
     while sum(free.values()) > left:
         draw(running_jobs(state, free))
@@ -269,7 +287,7 @@ def fragmented_worlds(draw: st.DrawFn) -> ClusterState:
     free = {f"n{at}": 4 for at in range(draw(st.integers(2, 5)))}
     state = build(QueueChanged(draw(queues(name, None))) for name in ("a", "b"))
     for name in free:
-        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 4000), occupied=(0, 0, 0))))
+        state.apply(NodeAdded(Node(name=name, allocatable=(0, 0, 4000))))
     while sum(free.values()) > 6:
         gpu = draw(st.sampled_from([1, 2, 3, 4]))
         fitting = [node for node, count in free.items() if count >= gpu]

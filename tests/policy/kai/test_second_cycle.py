@@ -393,7 +393,7 @@ def world(nodes: str, quotas: str, jobs: str) -> ClusterState:
     state = build(
         [
             *(
-                NodeAdded(Node(name=name, allocatable=(64_000, 10**9, gpus), occupied=(0, 0, 0)))
+                NodeAdded(Node(name=name, allocatable=(64_000, 10**9, gpus)))
                 for name, gpus in pairs(nodes)
             ),
             *(QueueChanged(queue(name, quota)) for name, quota in pairs(quotas)),

@@ -41,7 +41,7 @@ JOB = KaiJob()
 
 
 def node(name: str, gpus: int) -> Node:
-    return Node(name=name, allocatable=(1000, 1000, gpus * GPU), occupied=(0, 0, 0))
+    return Node(name=name, allocatable=(1000, 1000, gpus * GPU))
 
 
 def cluster(job: KaiJob = JOB) -> ClusterState:

@@ -30,7 +30,7 @@ WORKERS = LabelSelector(
 
 def node(name: str, gpus: int) -> Node:
     size = (64_000, gpus * 1000)
-    return Node(name=name, allocatable=size, occupied=(0, 0), labels={HOST: name, "pool": name})
+    return Node(name=name, allocatable=size, labels={HOST: name, "pool": name})
 
 
 def pod(name: str, gpus: int, *, pool: str = "", labels: Iterable[tuple[str, str]] = ()) -> PodSet:

@@ -116,7 +116,6 @@ def world(table: Sequence[dict[str, str]], asked: Sequence[tuple[str, int]]) -> 
             Node(
                 name=name,
                 allocatable=(0, 0, 1000 * gpus),
-                occupied=(0, 0, 0),
                 labels={"zone": "z"},
             )
         )

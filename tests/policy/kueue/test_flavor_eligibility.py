@@ -306,7 +306,7 @@ def test_where_all_keys_count_a_flavor_is_judged_as_a_node_would_be(
     group = ResourceGroup(resources=("cpu",), flavors=(*flavors, "all"))
     found = eligible_flavors(group, flavors | {"all": all_keys}, constraints)
     for name, (labels, taints) in zip(flavors, made, strict=True):
-        node = Node(name=name, allocatable=(), occupied=(), labels=labels, taints=taints)
+        node = Node(name=name, allocatable=(), labels=labels, taints=taints)
         assert (name in found.flavors) == (node_defect(node, constraints) is None)
 
 

@@ -85,7 +85,7 @@ def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_
     made_job = WorkloadMaker(state, "kai").workload(job("j", "a", gpus=6))
     state.apply(WorkloadAdded(made_job))
     assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
-    state.apply(NodeAdded(Node(name="n", allocatable=(4 * DEVICE,), occupied=(0,))))
+    state.apply(NodeAdded(Node(name="n", allocatable=(4 * DEVICE,))))
     # What is guaranteed is due even where nodes have less; beyond it there is nothing.
     assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
     state.apply(QueueChanged(msgspec.structs.replace(flavored, guaranteed=(DEVICE, DEVICE))))

@@ -157,6 +157,28 @@ def test_manifests_are_taken_as_they_are(tmp_path: Path) -> None:
         prepare(found, found.variants[0])
 
 
+def test_a_pod_of_another_scheduler_holds_its_room_unless_it_is_being_deleted(
+    tmp_path: Path,
+) -> None:
+    """On two nodes of 4 GPUs: one pod has 2 for good; one has 4, and is gone at the start."""
+    pod = "---\n{{apiVersion: v1, kind: Pod, metadata: {{name: {name}{more}}}, "
+    pod += "spec: {{nodeName: {on}, "
+    pod += "containers: [{{name: c, resources: {{requests: {{nvidia.com/gpu: {gpu}}}}}}}]}}}}\n"
+    deleted = ', deletionTimestamp: "2026-01-01T00:00:00Z"'
+    (tmp_path / "queues.yaml").write_text(
+        TWO_QUEUES
+        + pod.format(name="stays", more="", on="node-1", gpu=2)
+        + pod.format(name="goes", more=deleted, on="node-2", gpu=4),
+        encoding="utf-8",
+    )
+    work = "work: [{name: w, queue: team, jobs: [{requests: {gpu: 4}, run: 1h}]}]"
+    found = scenario(tmp_path, NODES + "  manifests: [queues.yaml]\n" + indented(work))
+    seen = happenings(found)
+    (capacity,) = [each for each in seen if isinstance(each, CapacityChanged)]
+    assert capacity.capacity["nvidia.com/gpu"] == (8 - 2) * 1000
+    assert times(seen, Finished, found.spec.start_ms) == [("w-1", 1)]
+
+
 def test_manifests_must_not_bring_work_of_their_own(tmp_path: Path) -> None:
     pod = "---\n{apiVersion: v1, kind: Pod, "
     pod += "metadata: {name: p, labels: {kai.scheduler/queue: team}}, "

@@ -1,15 +1,18 @@
-"""Which pods that are not ours matter to where ours may go, by what ours ask for.
+"""Pods that are not ours: what they hold, and which of them matter to where ours may go.
 
-A cluster is full of such pods, on every node the same daemons. Most matter to nobody: no affinity
-of ours looks at them, they open no port that ours would open, and they keep nobody away.
+A cluster is full of such pods, on every node the same daemons. Most matter only by what they hold:
+no affinity of ours looks at them, they open no port that ours would open, and they repel no pod.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
+from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_placed
+from fairlead.manifest.core.node_amounts import amounts_on
+from fairlead.manifest.core.pod_sets import pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.selector import PodTerm
@@ -26,23 +29,26 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     ports: frozenset[tuple[str, int]]
 
 
-def foreign_by_node(
-    pods: Iterable[PodObject], ours: Iterable[PodConstraints]
-) -> dict[str, tuple[ForeignPod, ...]]:
-    """Return those of *pods* that matter to pods with the constraints *ours*, by node.
+def foreign_pods(
+    pods: Iterable[PodObject], ours: Iterable[PodConstraints], resources: tuple[str, ...]
+) -> Iterator[ForeignPod]:
+    """Yield each of *pods* that is on a node, with amounts on *resources*.
 
-    Each has only what matters of it, and of alike ones on a node there is one. Law: leaving out
-    the rest changes no answer about where one of *ours* may go. Cost: one look at each pod, and at
-    each term of ours.
+    Of its labels and ports it has only what matters to pods with the constraints *ours*. Law:
+    leaving out the rest changes no answer about where one of *ours* may go. Cost: one look at each
+    pod, and at each term of ours.
     """
     asked = _asked(ours)
-    found: dict[str, dict[ForeignPod, None]] = {}
     for pod in pods:
         if pod.node is not None and is_placed(pod):
-            foreign = _as_far_as_asked(pod, asked)
-            if foreign is not None:
-                found.setdefault(pod.node, {})[foreign] = None
-    return {node: tuple(there) for node, there in found.items()}
+            held = ForeignPod(
+                id=pod_id(pod),
+                name=full_name(pod),
+                node=pod.node,
+                requests=amounts_on(resources, pod.requests),
+                leaving=pod.terminating,
+            )
+            yield _as_far_as_asked(held, pod, asked)
 
 
 def _asked(ours: Iterable[PodConstraints]) -> _Asked:
@@ -60,16 +66,17 @@ def _asked(ours: Iterable[PodConstraints]) -> _Asked:
     )
 
 
-def _as_far_as_asked(pod: PodObject, asked: _Asked) -> ForeignPod | None:
-    labels = tuple(sorted([each for each in pod.labels.items() if each[0] in asked.labels]))
+def _as_far_as_asked(held: ForeignPod, pod: PodObject, asked: _Asked) -> ForeignPod:
+    found = [each for each in pod.labels.items() if each[0] in asked.labels] if asked.labels else []
     ports = tuple([port for port in pod.constraints.host_ports if port in asked.ports])
     repels = pod.constraints.pod_anti_affinity
-    if not (labels or ports or repels or asked.is_of_all):
-        return None
-    return ForeignPod(
+    if not (found or ports or repels or asked.is_of_all):
+        return held
+    return msgspec.structs.replace(
+        held,
+        asked_about=True,
         namespace=pod.namespace,
-        labels=labels,
+        labels=tuple(sorted(found)),
         host_ports=ports,
         pod_anti_affinity=repels,
-        leaving=pod.terminating,
     )

@@ -70,7 +70,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
     for quota in quotas.values():
         state.apply(QueueChanged(_queue(quota, state.axes)))
     for node in parts.nodes:
-        state.apply(NodeAdded(model_node(node, parts.resources, occupied={}, foreign={})))
+        state.apply(NodeAdded(model_node(node, parts.resources)))
     for workload in workloads:
         for event in workload.events():
             state.apply(event)

@@ -7,12 +7,8 @@ import msgspec
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import core_objects
-from fairlead.manifest.core.foreign_pods import foreign_by_node
-from fairlead.manifest.core.node_amounts import (
-    held_by_node,
-    model_node,
-    resource_names,
-)
+from fairlead.manifest.core.foreign_pods import foreign_pods
+from fairlead.manifest.core.node_amounts import model_node, resource_names
 from fairlead.manifest.core.pod_sets import labels_looked_at
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
@@ -35,7 +31,14 @@ from fairlead.manifest.objects import (
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import Catalogue
-from fairlead.model.events import CatalogueChanged, Event, NodeAdded, QueueChanged, UsageChanged
+from fairlead.model.events import (
+    CatalogueChanged,
+    Event,
+    ForeignPodChanged,
+    NodeAdded,
+    QueueChanged,
+    UsageChanged,
+)
 from fairlead.model.state import ClusterState
 
 
@@ -88,7 +91,6 @@ class _Parts:
         ]
         self.namespaces = {name: dict(each.labels) for name, each in core.namespaces.items()}
         self.foreign = foreign.pods
-        self.around = foreign_by_node(self.foreign, (pod.constraints for pod in own_pods))
         self.resources = resource_names(
             [
                 *(node.allocatable for node in self.nodes),
@@ -110,9 +112,11 @@ def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
     """Yield all that is to be known about the cluster, in an order that no listing changes."""
     if parts.namespaces:
         yield CatalogueChanged(Catalogue(namespaces=parts.namespaces))
-    occupied = held_by_node(parts.foreign, parts.resources)
+    # Before the nodes, so that what a node has beside them is worked out once.
+    own = (pod.constraints for job in parts.jobs for pod in job.pods)
+    yield from map(ForeignPodChanged, foreign_pods(parts.foreign, own, parts.resources))
     for node in parts.nodes:
-        yield NodeAdded(model_node(node, parts.resources, occupied=occupied, foreign=parts.around))
+        yield NodeAdded(model_node(node, parts.resources))
     for queue in queues:
         yield QueueChanged(model_queue(queue))
     for workload in parts.workloads:

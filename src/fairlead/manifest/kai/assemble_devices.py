@@ -161,7 +161,7 @@ def sharing_of(pod: PodObject, node: NodeObject | None, findings: Findings) -> S
     assert share is not None, "it shares"
     devices_mib = node.gpu_memory_mib if node else None
     # Of a node, only the memory of its devices says how large a part is.
-    known = Node(name=pod.node or "", allocatable=(), occupied=(), gpu_memory_mib=devices_mib)
+    known = Node(name=pod.node or "", allocatable=(), gpu_memory_mib=devices_mib)
     part = part_e9(share, known)
     if part is None:
         charged = pod.requests.get(GPU, DEVICE * share.devices)

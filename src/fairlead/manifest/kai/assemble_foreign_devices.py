@@ -83,21 +83,30 @@ def _is_reservation(pod: PodObject) -> bool:
     return pod.namespace in RESERVATION_NAMESPACES
 
 
+def _is_going(pod: PodObject) -> bool:
+    return pod.terminating
+
+
 def _devices_of(pod: PodObject) -> list[_Device]:
     return [(pod.node or "", group) for group in device_ids(pod.labels)]
 
 
 def _opened_by(sharing: Sequence[Sharing]) -> Counter[str]:
-    """Return how many devices each pod is the first to have a part of, by its full name."""
+    """Return how many devices each pod is the first to have a part of, by its full name.
+
+    Pods that stay come first, so that no device is released with a pod that still has a part.
+    """
     on_node: dict[str, list[Sharing]] = {}
     for each in sharing:
         on_node.setdefault(each.pod.node or "", []).append(each)
     opened = Counter[str]()
     for pods in on_node.values():
         seen: set[int] = set()
-        for name, share in SharedDevices(pods).shares.items():
-            opened[name] = len(set(share.devices) - seen)
-            seen.update(share.devices)
+        shares = SharedDevices(pods).shares
+        for pod in sorted([each.pod for each in pods], key=_is_going):
+            devices = set(shares[full_name(pod)].devices)
+            opened[full_name(pod)] = len(devices - seen)
+            seen |= devices
     return opened
 
 
@@ -113,7 +122,7 @@ def _kept_by(reservations: Sequence[PodObject], sharers: Sequence[PodObject]) ->
         if pod.gpu_share and len(device_ids(pod.labels)) < pod.gpu_share.devices
     }
     kept = Counter[str]()
-    for pod in reservations:
+    for pod in sorted(reservations, key=_is_going):
         found = {*_devices_of(pod)}
         kept[full_name(pod)] = len(found - taken)
         taken |= found

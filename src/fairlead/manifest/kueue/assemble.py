@@ -5,13 +5,12 @@ Nodes are known all the same: for advice, and for placing pods later. Pods that 
 manage take their part of them.
 """
 
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.core.foreign_pods import foreign_by_node
-from fairlead.manifest.core.node_amounts import held_by_node, model_node, resource_names
+from fairlead.manifest.core.foreign_pods import foreign_pods
+from fairlead.manifest.core.node_amounts import model_node, resource_names
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.assemble_advice import advise_kueue
 from fairlead.manifest.kueue.assemble_objects import KueueObjects, unique_objects
@@ -28,13 +27,13 @@ from fairlead.manifest.objects import PodObject
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import (
     CatalogueChanged,
+    ForeignPodChanged,
     MemoryChanged,
     NodeAdded,
     QueueChanged,
     WorkloadAdded,
 )
 from fairlead.model.memory import is_empty
-from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 
 _KUEUE_PREFIX: Final = "kueue.x-k8s.io/"
@@ -75,8 +74,11 @@ def _state(found: KueueObjects) -> ClusterState:
     state.apply(CatalogueChanged(_catalogue(found)))
     for queue in model_queues(found, axes):
         state.apply(QueueChanged(queue))
-    for node in _nodes(found, foreign, resources):
-        state.apply(NodeAdded(node))
+    ours = (each.constraints for own in found.workloads.values() for each in own.pod_sets)
+    for pod in foreign_pods(foreign, ours, resources):  # before the nodes, as it is less work
+        state.apply(ForeignPodChanged(pod))
+    for node in found.core.nodes.values():
+        state.apply(NodeAdded(model_node(node, resources)))
     for workload in found.workloads.values():
         added = model_workload(workload, found, resources)
         state.apply(WorkloadAdded(added))
@@ -86,18 +88,6 @@ def _state(found: KueueObjects) -> ClusterState:
         for event in started(workload):
             state.apply(event)
     return state
-
-
-def _nodes(
-    found: KueueObjects, foreign: Sequence[PodObject], resources: tuple[str, ...]
-) -> Iterator[Node]:
-    occupied = held_by_node(foreign, resources)
-    around = foreign_by_node(
-        foreign,
-        (each.constraints for workload in found.workloads.values() for each in workload.pod_sets),
-    )
-    for node in found.core.nodes.values():
-        yield model_node(node, resources, occupied=occupied, foreign=around)
 
 
 def _is_managed(pod: PodObject) -> bool:

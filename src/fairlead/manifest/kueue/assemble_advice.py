@@ -80,4 +80,4 @@ def _offered(resource: str, nodes: list[Node], state: ClusterState) -> int:
     if resource not in state.resources:
         return 0
     at = state.resources.index(resource)
-    return sum(node.offered()[at] for node in nodes)
+    return sum(state.books.offered(node)[at] for node in nodes)

@@ -85,13 +85,13 @@ class Places:
         return self._free_beside(self._nominations.before_any(askers, name), name, later=later)
 
     def _free_beside(self, promised: Iterable[Asker], name: str, *, later: bool) -> Amounts:
-        use = self._state.books.use(name)
-        node = self._state.nodes[name]
-        free = [
-            a - o - h for a, o, h in zip(node.allocatable, node.occupied, use.held, strict=True)
-        ]
+        books = self._state.books
+        use, occupied = books.use(name), books.occupied(name)
+        sizes = self._state.nodes[name].allocatable
+        free = [a - o - h for a, o, h in zip(sizes, occupied.held, use.held, strict=True)]
         if later:
-            free = [f + gone for f, gone in zip(free, use.leaving, strict=True)]
+            released = zip(free, use.leaving, occupied.leaving, strict=True)
+            free = [f + own + foreign for f, own, foreign in released]
         for other in promised:
             free = [f - need for f, need in zip(free, other.requests, strict=True)]
         return tuple(free)

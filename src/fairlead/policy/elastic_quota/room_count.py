@@ -73,11 +73,12 @@ class RoomCount:
         node = self._state.nodes.get(name)
         if node is None or not count.needed:
             return 0
-        use = self._state.books.use(name)
-        sizes, occupied, held, leaving = node.allocatable, node.occupied, use.held, use.leaving
+        use, occupied = self._state.books.use(name), self._state.books.occupied(name)
+        sizes, held, leaving = node.allocatable, use.held, use.leaving
+        taken, released = occupied.held, occupied.leaving
         found = None
         for at, need in count.needed:
-            free = sizes[at] - occupied[at] - held[at] + leaving[at]
+            free = sizes[at] - taken[at] - held[at] + leaving[at] + released[at]
             for each in given:
                 free += each[at]
             fitting = free // need

@@ -161,14 +161,15 @@ class CycleRecord:
                     reason=act.reason,
                 )
             case "reserve":
-                waits_for = act.waits_for
+                nodes, waits_for = {place.node for place in places}, act.waits_for
                 if waits_for is None:
-                    waits_for = tuple(self._leaving({place.node for place in places}, job))
+                    waits_for = tuple(self._leaving(nodes, job))
                 return Reserve(
                     workload=job,
                     placements=places,
                     charged=path,
                     waits_for=waits_for,
+                    waits_for_foreign=self._foreign_leaving(nodes),
                     reason=act.reason,
                 )
             case "start":
@@ -188,6 +189,13 @@ class CycleRecord:
             if is_leaving and self._has_run((name, pod))
         }
         return sorted(found - {job})
+
+    def _foreign_leaving(self, nodes: set[str | None]) -> tuple[PodId, ...]:
+        """Return the foreign pods that are being deleted on *nodes*, by name."""
+        books = self._state.books
+        leaving = [books.foreign[pod] for pod in books.leaving_foreign]
+        found = sorted([(pod.name, pod.id) for pod in leaving if pod.node in nodes])
+        return tuple([pod for _, pod in found])
 
     def _has_run(self, pod: PodKey) -> bool:
         """Return whether a pod held its place before the cycle, and not only in its course."""

@@ -1,4 +1,4 @@
-"""Jobs of which a pod was told to leave, followed through the changes of one state.
+"""Whether a pod was told to leave, ours or not, followed through the changes of one state.
 
 What a plan leaves behind is seldom more than what it started; but whoever is leaving has left by
 then. So it is asked after nearly every plan whether anybody is.
@@ -11,7 +11,7 @@ from fairlead.model.state import ClusterState
 
 
 class Leavers:
-    """Who of one state is leaving a place, with some of its pods or with all."""
+    """The jobs of one state that leave a place, with some of their pods or with all."""
 
     def __init__(self, state: ClusterState) -> None:
         """Follow *state*. Nobody is looked at yet."""
@@ -28,7 +28,7 @@ class Leavers:
         elif touched.moment != self._read_at:
             self._read(touched.since(self._read_at))
         self._read_at = touched.moment
-        return bool(self._names)
+        return bool(self._names) or bool(self._state.books.leaving_foreign)
 
     def _read(self, names: Iterable[WorkloadName]) -> None:
         runs = self._state.runs

@@ -22,13 +22,15 @@ class PodTerms:
     def looked_at(self) -> tuple[bool, frozenset[str]]:
         """Return whether any pod looks at pods around it, and at which of their labels.
 
-        Law: it is what a new one returns. Cost: who changed, and a glance at each node.
+        Law: it is what a new one returns. Cost: who changed, and foreign pods that are
+        asked about.
         """
         self._catch_up()
         terms = [term for own in self._terms.values() for term in own]
-        for node in self._state.nodes.values():
-            for foreign in node.foreign:
-                terms += foreign.pod_anti_affinity
+        books = self._state.books
+        for node in books.nodes_asked_about():
+            if node in books.nodes:
+                terms += [term for pod in books.asked_about(node) for term in pod.pod_anti_affinity]
         selectors = [term.selector for term in terms if term.selector is not None]
         keys = [each.key for selector in selectors for each in selector.requirements]
         return bool(terms), frozenset(keys)

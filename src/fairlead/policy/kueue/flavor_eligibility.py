@@ -92,7 +92,7 @@ def _mismatch(
 ) -> FlavorMismatch | None:
     tolerant = PodConstraints(tolerations=constraints.tolerations + flavor.tolerations)
     for taint in flavor.node_taints:
-        node = Node(name=flavor.name, allocatable=(), occupied=(), taints=(taint,))
+        node = Node(name=flavor.name, allocatable=(), taints=(taint,))
         if node_defect(node, tolerant) is not None:
             return UntoleratedTaint(flavor=flavor.name, taint=taint)
     choices: list[list[tuple[LabelRequirement, ...]]] = [

@@ -90,7 +90,7 @@ def _cluster(asked: KaiSimulation) -> ClusterState:
     numbers = (number for nodes in asked.nodes for number in [nodes.gpus] * nodes.count)
     for at, gpus in enumerate(numbers):
         size = (0, 0, gpus * _DEVICE)
-        state.apply(NodeAdded(Node(name=f"node-{at}", allocatable=size, occupied=(0, 0, 0))))
+        state.apply(NodeAdded(Node(name=f"node-{at}", allocatable=size)))
     return state
 
 

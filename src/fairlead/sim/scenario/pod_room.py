@@ -6,6 +6,7 @@ from typing import Final
 
 from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.placement.node_filters import node_defect
 from fairlead.sim.scenario.gang import Gang, amounts_text
@@ -16,15 +17,16 @@ WAITS: Final = "under rules that look at nodes it waits for ever"
 class PodRoom:
     """All nodes that ever are, those alike once."""
 
-    def __init__(self, nodes: Iterable[Node], resources: tuple[str, ...]) -> None:
-        """Take *nodes* whose amounts are on *resources*. Cost: linear in them."""
-        self._resources = resources
-        self._kinds: dict[tuple[object, ...], Node] = {}
+    def __init__(self, nodes: Iterable[Node], state: ClusterState) -> None:
+        """Take *nodes*, without what foreign pods of *state* hold there. Cost: linear in them."""
+        self._resources = state.resources
+        self._kinds: dict[tuple[object, ...], tuple[Node, Amounts]] = {}
         self._counts: Counter[tuple[object, ...]] = Counter()
         for node in nodes:
             labels = tuple(sorted(node.labels.items()))
-            kind = node.offered(), labels, node.taints, node.ready, node.cordoned
-            self._kinds.setdefault(kind, node)
+            offer = state.books.offered(node)
+            kind = offer, labels, node.taints, node.ready, node.cordoned
+            self._kinds.setdefault(kind, (node, offer))
             self._counts[kind] += 1
 
     def pod_lack(self, gang: Gang) -> str | None:
@@ -73,8 +75,8 @@ class PodRoom:
         """Return what nodes that take such pods have, and how many have that."""
         constraints = PodConstraints(node_selector=tuple(sorted(labels.items())))
         return [
-            (node.offered(), self._counts[kind])
-            for kind, node in self._kinds.items()
+            (offer, self._counts[kind])
+            for kind, (node, offer) in self._kinds.items()
             if node_defect(node, constraints) is None
         ]
 

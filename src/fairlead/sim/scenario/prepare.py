@@ -1,6 +1,7 @@
 """A scenario under one rule set and one seed, ready to run."""
 
 from fairlead.errors import ManifestError
+from fairlead.model.after_plan import let_foreign_pods_leave
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.make_policy import Policy, make_policy
@@ -76,6 +77,7 @@ def prepare(
     if loaded.assembled is None:
         raise ManifestError(loaded.findings)
     state = loaded.assembled.state
+    let_foreign_pods_leave(state)  # no event of a simulation would
     nodes = take_out_later_nodes(spec.cluster, state)
     settings = settings_of(loaded.assembled.settings, variant.form, scenario.overrides)
     chosen = spec.seed if seed is None else seed

@@ -12,6 +12,7 @@ from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value
+from fairlead.model.after_plan import let_foreign_pods_leave
 from fairlead.model.duration import format_duration
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
@@ -236,6 +237,7 @@ class _Reading:
         if not state.nodes:
             message = "found no nodes, expected some"
             self._tell(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
+        let_foreign_pods_leave(state)
         nodes = take_out_later_nodes(spec.cluster, state)
         check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._tell)
         return nodes
@@ -304,7 +306,7 @@ class _Reading:
         """Return what bounds gangs; nodes are the same under all rules, but Kueue sees none."""
         nodes = next(
             (
-                PodRoom(each.nodes.values(), each.state.resources)
+                PodRoom(each.nodes.values(), each.state)
                 for each in loaded
                 if each.variant.policy != "kueue"
             ),
