@@ -5,7 +5,7 @@ the desk as they are decided, so that each turn finds what the turns before it l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
@@ -89,6 +89,8 @@ class Cycle:
                 yield from self._promise(workload, turn.pods)
             case Refused() as turn:
                 yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
+            case turn:
+                assert_never(turn)
 
     def _decide_pods(self, workload: Workload, pods: Iterable[PodId]) -> Iterator[Decision]:
         """Let each pod have its turn; a reservation tells of all that wait for a node at once."""
@@ -103,6 +105,8 @@ class Cycle:
                     promised.append(turn)
                 case Refused():
                     refused = refused or turn
+                case _:
+                    assert_never(turn)
         if promised:
             yield from self._promise(workload, promised)
         elif refused is not None:

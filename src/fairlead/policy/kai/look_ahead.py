@@ -13,12 +13,12 @@ are spared whom it did not ask at first. So the law holds from plan to plan.
 """
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.cycle import NO_TAKERS, KaiCycle
@@ -307,6 +307,8 @@ def _asked(decisions: Iterable[Decision]) -> Taken:
                 taken |= {(each.workload, pod): each.beneficiary for pod in each.pods}
             case Move():
                 taken |= {(each.workload, p.pod): each.beneficiary for p in each.placements}
+            case Start() | Reserve() | Wait():
+                pass  # nobody loses anything by it
             case _:
-                pass
+                assert_never(each)
     return taken

@@ -6,6 +6,7 @@ the order of turns alone, and not even there if nobody competes.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import assert_never
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
@@ -217,6 +218,8 @@ class QuickRounds(Rounds):
                 line.preempting = None
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed
+            case _:
+                assert_never(turn.outcome)
         line.goes_on(cycle, is_shorter=turn.outcome == "admitted")
 
 
