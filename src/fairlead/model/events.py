@@ -7,6 +7,7 @@ import msgspec
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import DeviceShare
+from fairlead.model.holds import Holds
 from fairlead.model.memory import Memory
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
@@ -190,6 +191,12 @@ class CatalogueChanged(msgspec.Struct, frozen=True, tag=True):
     catalogue: Catalogue
 
 
+class HoldsChanged(msgspec.Struct, frozen=True, tag=True):
+    """A plan is to be made in which this is held back; undone when it is (see `holding`)."""
+
+    holds: Holds
+
+
 Event: TypeAlias = (
     WorkloadAdded
     | WorkloadChanged
@@ -212,4 +219,5 @@ Event: TypeAlias = (
     | QueueRemoved
     | UsageChanged
     | CatalogueChanged
+    | HoldsChanged
 )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
@@ -16,12 +17,18 @@ from fairlead.policy.names import Settings
 
 
 class Policy(Protocol):
-    """A rule set: the same state gives the same plan, and is left as it was."""
+    """A rule set: the same state gives the same plan, and is left as it was.
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    What the caller has *held* after failures is not tried. Law: that too depends on this call
+    alone, whatever was held in calls before.
+    """
+
+    def plan(self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD) -> Plan:
         """Return what to do about *state*."""
 
-    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+    def changes(
+        self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD
+    ) -> Sequence[Decision]:
         """Return the decisions of ``plan`` that are no ``Wait``, for who reads no reasons.
 
         A simulator asks a hundred thousand times. Nobody has to say why ten thousand wait.

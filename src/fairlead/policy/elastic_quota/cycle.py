@@ -9,6 +9,7 @@ from typing import Final, assert_never
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
+from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
 from fairlead.model.workload import ElasticPods, PodId, Workload
@@ -73,6 +74,8 @@ class Cycle:
     def _not_to_be_tried(self, workload: Workload, ready: Readiness) -> Reason | None:
         queue = workload.queue if workload.queue in self._desk.state.queues else None
         reason = why_not_to_be_tried(workload, ready, queue)
+        if reason is None and workload.name in self._desk.state.holds.workloads:
+            return Reason(code=HELD_AFTER_FAILURE, queue=queue)
         if reason is None and workload.name in self._held_back:
             names = (self._held_back[workload.name],)
             return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)

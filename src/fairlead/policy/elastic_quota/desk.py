@@ -89,11 +89,12 @@ class Desk:
         return asker_of(self.state, self.charges, workload, pod)
 
     def nominate_all(self, workload: Workload) -> None:
-        """Take in to which nodes pods of *workload* were nominated by earlier plans."""
+        """Take in to which nodes earlier plans nominated pods of *workload*, but for held nodes."""
         memory = self.state.memories.get(workload.name)
         if isinstance(memory, ElasticMemory):
             for pod, node in memory.nominated.items():
-                self.nominations.begin(self.asker(workload, pod), node)
+                if node not in workload.pod_sets.of(pod).constraints.held_nodes:
+                    self.nominations.begin(self.asker(workload, pod), node)
 
     def is_hopeless(self, asker: Asker, name: str) -> bool:
         """Return whether *asker* could not be on a node even if that were empty."""
@@ -124,7 +125,7 @@ class Desk:
     def node_facts(self) -> object:
         """Return what tells whether anything happened on a node, or to what protects pods."""
         protected = (self.state.catalogue, self.budgets.used_up(), frozenset(self.spared))
-        return (self.holders.fingerprint(), protected)
+        return (self.holders.fingerprint(), protected, self.state.holds.victims)
 
     def mark(self) -> "DeskMark":
         """Remember this moment, to roll back to."""

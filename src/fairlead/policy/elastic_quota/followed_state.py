@@ -109,6 +109,8 @@ class FollowedState:
         run = state.runs.get(workload.name)
         if run is not None and len(run.pods) == workload.pod_count():
             return
+        if workload.name in state.holds.workloads:
+            return
         ready = readiness(state, workload)
         queue = workload.queue if workload.queue in state.queues else None
         if why_not_to_be_tried(workload, ready, queue) is not None:

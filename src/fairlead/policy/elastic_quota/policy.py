@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holding import holding
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cycle import Cycle
@@ -28,19 +30,34 @@ class ElasticQuotaPolicy:
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
         The same state gives the same decisions, whatever was planned before and in whichever order
         things were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps its index of pods and nodes, and what was refused and could not change.
+
+        A workload that is *held* has no turn, and waits for no node that was promised to it. Of
+        one that has pods held as victims, others may be asked.
         """
         last = self._last if self._last is not None and self._last.state is state else None
-        if last is not None and last.moment == state.moment and last.may_serve(now_ms):
+        if last is not None and last.may_serve(state.moment, now_ms, held):
             self.spared = last.spared
             self.looked_at_the_clock = last.taken_ms is not None
             return Plan(taken_ms=now_ms, decisions=last.decisions)
         knowledge, refusals = self._known(state, last)
+        with holding(state, held):
+            decisions = self._try(state, now_ms, knowledge, refusals)
+        taken_ms = now_ms if self.looked_at_the_clock else None
+        self._last = _Planned(
+            state, state.moment, held, knowledge, refusals, decisions, self.spared, taken_ms
+        )
+        return Plan(taken_ms=now_ms, decisions=decisions)
+
+    def _try(
+        self, state: ClusterState, now_ms: int, knowledge: NodeKnowledge, refusals: Refusals
+    ) -> tuple[Decision, ...]:
+        """Return the decisions of the first try that may stand."""
         newcomers = Newcomers(state)
         while True:
             refusals.next_plan()
@@ -51,13 +68,11 @@ class ElasticQuotaPolicy:
                 break
         self.spared = frozenset(newcomers.spared)
         self.looked_at_the_clock = desk.looked_at_the_clock
-        taken_ms = now_ms if desk.looked_at_the_clock else None
-        self._last = _Planned(
-            state, state.moment, knowledge, refusals, decisions, self.spared, taken_ms
-        )
-        return Plan(taken_ms=now_ms, decisions=decisions)
+        return decisions
 
-    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+    def changes(
+        self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD
+    ) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
@@ -67,9 +82,10 @@ class ElasticQuotaPolicy:
         if followed is None or not followed.serves(state):
             followed = self._followed = FollowedState(state, self.settings)
         if not followed.is_possible:
-            decisions = self.plan(state, now_ms).decisions
+            decisions = self.plan(state, now_ms, held=held).decisions
             return [each for each in decisions if not isinstance(each, Wait)]
-        changes = followed.changes(now_ms)
+        with holding(state, held):
+            changes = followed.changes(now_ms)
         self.spared = followed.spared
         self.looked_at_the_clock = followed.looked_at_the_clock
         return changes
@@ -87,12 +103,14 @@ class _Planned(NamedTuple):
 
     state: ClusterState
     moment: int
+    held: Holds
     knowledge: NodeKnowledge
     refusals: Refusals
     decisions: tuple[Decision, ...]
     spared: Set[WorkloadName]
     taken_ms: int | None  # None: at any time they would be the same
 
-    def may_serve(self, now_ms: int) -> bool:
-        """Return whether time alone changes nothing about the decisions."""
-        return self.taken_ms is None or self.taken_ms == now_ms
+    def may_serve(self, moment: int, now_ms: int, held: Holds) -> bool:
+        """Return whether nothing changed but the time, and that makes no difference."""
+        is_same_time = self.taken_ms is None or self.taken_ms == now_ms
+        return self.moment == moment and self.held == held and is_same_time

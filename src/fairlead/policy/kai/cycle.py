@@ -109,6 +109,8 @@ class KaiCycle:
         for name in self.jobs.unready:
             record.wait(name, why_unready(self.state, name, self.view.gang(name)))
         for name in self._held_back:
+            if name in self.state.holds.workloads:
+                continue  # it is told that already
             queue = self.state.workloads[name].queue
             taker = self._takers.get(name)
             names = () if taker is None else (taker,)
@@ -129,8 +131,10 @@ class KaiCycle:
 
     def _evict_stale_gangs(self) -> None:
         grace_ms, now_ms = self.settings.stale_grace_ms, self.view.now_ms
-        gangs = self.view.stale_gangs
+        gangs, held = self.view.stale_gangs, self.state.holds.victim_workloads()
         for name, pods, reason in gangs.all(now_ms, grace_ms):
+            if name in held:
+                continue
             self.record.touch(name)
             self.has_displaced = True
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))

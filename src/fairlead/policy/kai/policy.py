@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holding import holding
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.followed_state import FollowedState
@@ -22,22 +24,28 @@ class KaiPolicy:
         self._followed: FollowedState | None = None
         self._last: _Planned | None = None
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
         The same state gives the same decisions, whatever was planned before and in whichever order
         things were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps what did not change.
+
+        A job that is *held* does not stand in its queue, so that others pass it. It keeps the pods
+        that run, which may be asked to leave as always. A job of which any pod is held as a victim
+        is not asked at all, since the rest of a gang alone would be of no use.
         """
-        planned = self._look_ahead(state, now_ms, tells_why=True)
+        planned = self._look_ahead(state, now_ms, held, tells_why=True)
         return Plan(taken_ms=now_ms, decisions=planned.decisions, memories=planned.memories)
 
-    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+    def changes(
+        self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD
+    ) -> Sequence[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``.
         """
-        return self._look_ahead(state, now_ms, tells_why=False).decisions
+        return self._look_ahead(state, now_ms, held, tells_why=False).decisions
 
     def shares(self, state: ClusterState) -> list[KaiShare]:
         """Return what queues are entitled to, parents before children, siblings by name.
@@ -48,15 +56,18 @@ class KaiPolicy:
         division.catch_up()
         return list(division.shares.values())
 
-    def _look_ahead(self, state: ClusterState, now_ms: int, *, tells_why: bool) -> "_Planned":
+    def _look_ahead(
+        self, state: ClusterState, now_ms: int, held: Holds, *, tells_why: bool
+    ) -> "_Planned":
         followed, last = self._follow(state), self._last
-        if last is not None and last.may_serve(state, now_ms, tells_why=tells_why):
+        if last is not None and last.may_serve(state, now_ms, held, tells_why=tells_why):
             return last
-        outlook = look_ahead(state, self.settings, now_ms, followed, tells_why=tells_why)
-        memories = self._to_remember(followed, outlook.decisions, now_ms)
+        with holding(state, held):
+            outlook = look_ahead(state, self.settings, now_ms, followed, tells_why=tells_why)
+            memories = self._to_remember(followed, outlook.decisions, now_ms)
         looked_at_the_clock = outlook.looked_at_the_clock or any(each.memory for each in memories)
         taken_ms = now_ms if looked_at_the_clock else None
-        planned = _Planned(state.moment, outlook.decisions, memories, tells_why, taken_ms)
+        planned = _Planned(state.moment, outlook.decisions, memories, held, tells_why, taken_ms)
         self._last = planned
         return planned
 
@@ -91,10 +102,12 @@ class _Planned(NamedTuple):
     moment: int
     decisions: tuple[Decision, ...]
     memories: tuple[MemoryChanged, ...]
+    held: Holds
     tells_why: bool  # those who wait
     taken_ms: int | None  # None: at any time they would be the same
 
-    def may_serve(self, state: ClusterState, now_ms: int, *, tells_why: bool) -> bool:
+    def may_serve(self, state: ClusterState, now_ms: int, held: Holds, *, tells_why: bool) -> bool:
         """Return whether nothing changed but the time, and that makes no difference."""
         is_same_time = self.taken_ms is None or self.taken_ms == now_ms
-        return self.moment == state.moment and is_same_time and self.tells_why == tells_why
+        is_same = self.moment == state.moment and self.held == held
+        return is_same and is_same_time and self.tells_why == tells_why

@@ -185,7 +185,8 @@ class WaitingLines:
     def _find(self, name: WorkloadName) -> _Found:
         workload, run = self._state.workloads[name], self._state.runs.get(name)
         gang = self._gang_of(name)
-        pods = gang.next_pods(run) if workload.active else ()
+        may_start = workload.active and name not in self._state.holds.workloads
+        pods = gang.next_pods(run) if may_start else ()
         if not pods:
             return _Found(workload.queue, None)
         key = place_in_queue(workload, gang.fullness(run))

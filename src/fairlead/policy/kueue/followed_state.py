@@ -101,6 +101,8 @@ class FollowedState:
     def changes(self, now_ms: int) -> list[Decision] | None:
         """Return what a plan changes; None if it has to be made in full."""
         self._catch_up(now_ms)
+        if self._state.holds.victims:
+            return None  # who uses quota and is not asked is not followed
         if self._told_off or (self._shrinking and self._settings.keeps_promises):
             return None
         decisions: list[Decision] = []

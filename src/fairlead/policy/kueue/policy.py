@@ -7,6 +7,8 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holding import holding
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.memory import Promise
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.queue import ClusterQueue
@@ -45,25 +47,32 @@ class KueuePolicy:
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD) -> Plan:
         """Return what to do about *state*, which is left as it is.
 
         All turns until those who are told to leave have left: who is admitted, who
         gives way to whom, and why each of the others waits. The same state gives the same plan,
         in whichever order things were listed. A state that has not changed since the last call
         costs nothing, unless the time matters; a tree in which nobody waits costs little.
+
+        A workload that is *held* does not queue up, and keeps nothing that was promised to it. One
+        of which any pod is held as a victim is not told to leave. Nodes that are held have no
+        effect: Kueue grants quota, and places no pods.
         """
         last = self._last
-        if last is None or not last.may_serve(state, now_ms):
-            planning = _Planning(state, self.settings, now_ms)
-            decisions = (*planning.changes(), *planning.waits())
+        if last is None or not last.may_serve(state, now_ms, held):
+            with holding(state, _without_nodes(held)):
+                planning = _Planning(state, self.settings, now_ms)
+                decisions = (*planning.changes(), *planning.waits())
             self.looked_at_the_clock = planning.looked_at_the_clock()
             self.holds_until_ms = None
             is_for_later = not self.looked_at_the_clock
-            last = self._last = _Planned(state, state.moment, decisions, now_ms, is_for_later)
+            last = self._last = _Planned(state, state.moment, held, decisions, now_ms, is_for_later)
         return Plan(taken_ms=now_ms, decisions=last.decisions)
 
-    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+    def changes(
+        self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD
+    ) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
@@ -72,13 +81,14 @@ class KueuePolicy:
         followed = self._followed
         if followed is None or not followed.serves(state, now_ms):
             followed = self._followed = FollowedState(state, self.settings)
-        found = followed.changes(now_ms) if followed.is_possible else None
-        if found is not None:
-            self.looked_at_the_clock = followed.looked_at_the_clock
-            self.holds_until_ms = followed.holds_until_ms
-            return found
-        planning = _Planning(state, self.settings, now_ms)
-        changes = planning.changes()
+        with holding(state, _without_nodes(held)):
+            found = followed.changes(now_ms) if followed.is_possible else None
+            if found is not None:
+                self.looked_at_the_clock = followed.looked_at_the_clock
+                self.holds_until_ms = followed.holds_until_ms
+                return found
+            planning = _Planning(state, self.settings, now_ms)
+            changes = planning.changes()
         self.looked_at_the_clock = planning.looked_at_the_clock()
         self.holds_until_ms = None
         return changes
@@ -100,13 +110,14 @@ class _Planned(NamedTuple):
 
     state: ClusterState
     moment: int
+    held: Holds
     decisions: tuple[Decision, ...]
     taken_ms: int
     is_for_later: bool  # at any later time they would be the same
 
-    def may_serve(self, state: ClusterState, now_ms: int) -> bool:
+    def may_serve(self, state: ClusterState, now_ms: int, held: Holds) -> bool:
         """Return whether the same would be decided for *state*."""
-        is_same = self.state is state and self.moment == state.moment
+        is_same = self.state is state and self.moment == state.moment and self.held == held
         is_in_time = now_ms >= self.taken_ms if self.is_for_later else now_ms == self.taken_ms
         return is_same and is_in_time
 
@@ -211,3 +222,8 @@ class _Planning:
                 reason = self._door.refusal(self._state.workloads[name])
                 missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
                 yield Wait(workload=name, reason=reason or missing)
+
+
+def _without_nodes(held: Holds) -> Holds:
+    """Return what of *held* matters where no pod is placed."""
+    return replace(held, nodes=frozenset()) if held.nodes else held
