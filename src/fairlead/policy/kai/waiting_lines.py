@@ -161,8 +161,10 @@ class WaitingLines:
         self._found[name] = found
         if found.place is not None:
             kind = found.place.kind
-            self._of_kind.setdefault(kind, {})[name] = found.place.pods
-            self._queues.setdefault(kind, Counter())[found.queue] += 1
+            if kind not in self._of_kind:
+                self._of_kind[kind], self._queues[kind] = {}, Counter()
+            self._of_kind[kind][name] = found.place.pods
+            self._queues[kind][found.queue] += 1
             self._changed_kinds.add(kind)
 
     def _drop(self, name: WorkloadName, found: _Found) -> None:
