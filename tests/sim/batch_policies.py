@@ -23,6 +23,7 @@ class FirstComeFirstServed:
     """Nobody passes anybody."""
 
     looked_at_the_clock = False
+    is_cut = False
     holds_until_ms = None
     memories = ()
 

@@ -48,6 +48,10 @@ class NotedPlans:
         return self._policy.memories
 
     @property
+    def is_cut(self) -> bool:
+        return self._policy.is_cut
+
+    @property
     def holds_until_ms(self) -> int | None:
         return self._policy.holds_until_ms
 

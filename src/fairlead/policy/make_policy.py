@@ -21,13 +21,30 @@ class Policy(Protocol):
 
     What the caller has *held* after failures is not tried. Law: that too depends on this call
     alone, whatever was held in calls before.
+
+    A plan may stop once *at_most_starts* pods have started, 1 or more: so the first are bound while
+    the others are still planned. It does so only where that changes nothing. Law: slices, each
+    carried out and planned again at the same time until one is not cut, make the decisions of the
+    whole plan but its waits, in the same order.
     """
 
-    def plan(self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD) -> Plan:
+    def plan(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> Plan:
         """Return what to do about *state*."""
 
     def changes(
-        self, state: ClusterState, now_ms: int, *, held: Holds = NOTHING_HELD
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
     ) -> Sequence[Decision]:
         """Return the decisions of ``plan`` that are no ``Wait``, for who reads no reasons.
 
@@ -41,6 +58,10 @@ class Policy(Protocol):
     @property
     def looked_at_the_clock(self) -> bool:
         """Whether the last answer might have been another one at another time."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the last answer stopped after so many starts, and says nothing of the rest."""
 
     @property
     def holds_until_ms(self) -> int | None:

@@ -38,6 +38,7 @@ class Cycle:
         A workload of which some pods run keeps those, and gets no more.
         """
         self._desk = desk
+        self.has_only_started = True  # whoever had a turn so far
         self._held_back = held_back
         self._pods = PodTurns(desk, refusals)
         self._gangs = GangTurns(desk, self._pods, refusals)
@@ -53,6 +54,10 @@ class Cycle:
             self.take_in(workload)
         for workload in waiting:
             yield from self.turn(workload)
+
+    def has_waiting(self) -> bool:
+        """Return whether a pod of any workload has no place."""
+        return self._desk.state.has_waiting()
 
     def take_in(self, workload: Workload) -> None:
         """Count for which nodes a workload waits; who has no turn waits for none any more."""
@@ -89,8 +94,10 @@ class Cycle:
                 yield _start(workload, turn.pods, turn.reason)
                 yield from self._decide_pods(workload, more)
             case GangPromised() as turn:
+                self.has_only_started = False
                 yield from self._promise(workload, turn.pods)
             case Refused() as turn:
+                self.has_only_started = False
                 yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
             case turn:
                 assert_never(turn)
@@ -105,8 +112,10 @@ class Cycle:
                 case Started():
                     yield _start(workload, (turn,), turn.reason)
                 case Promised():
+                    self.has_only_started = False
                     promised.append(turn)
                 case Refused():
+                    self.has_only_started = False
                     refused = refused or turn
                 case _:
                     assert_never(turn)

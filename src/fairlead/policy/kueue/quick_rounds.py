@@ -42,8 +42,8 @@ class QuickRounds(Rounds):
         Cost: the kinds that are awake or have room, and a tournament of all heads for each cycle
         in which more than one of them can proceed.
         """
-        cycle: int | None = 0
-        while cycle is not None and (found := self._next_cycle(cycle)) is not None:
+        cycle = 0
+        while not self.has_started_enough() and (found := self._next_cycle(cycle)) is not None:
             cycle, kinds = found
             has_changed, promises = False, self._promises.copy()
             turns = self._turns(cycle, kinds)

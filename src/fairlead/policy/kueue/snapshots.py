@@ -50,7 +50,7 @@ def snapshots(
         holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
         holders = [h for h in holders if h.is_evicted or h.name not in held]
         parents = {name: state.queues[name].parent for name in names}
-        yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders, uses)
+        yield Snapshot(quota_tree(state, names, rules), parents, rules, holders, uses)
 
 
 def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
@@ -80,9 +80,10 @@ def trees_of(state: ClusterState) -> list[list[QueueName]]:
     return trees
 
 
-def _quota_tree(
+def quota_tree(
     state: ClusterState, names: list[QueueName], rules: dict[QueueName, ClusterQueue]
 ) -> QuotaTree:
+    """Return the tree of *names*, of which *rules* are those of the leaves, with what is used."""
     usage: dict[str, Amounts] = {}
     for name in rules:
         sums = state.sums[name]

@@ -30,7 +30,7 @@ class TreeRounds(PlainRounds):
         """
         self._nominated = {}
         goes_on = True
-        while goes_on:
+        while goes_on and not self.has_started_enough():
             has_changed = is_retried = goes_on = False
             promises = self._promises.copy()
             for turn in list(self._cycle()):
