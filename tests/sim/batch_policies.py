@@ -6,6 +6,7 @@ that owners asked for, that does not delay the first one. One resource, no nodes
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
@@ -22,6 +23,7 @@ class FirstComeFirstServed:
     """Nobody passes anybody."""
 
     looked_at_the_clock = False
+    is_cut = False
     holds_until_ms = None
     memories = ()
 
@@ -29,12 +31,12 @@ class FirstComeFirstServed:
         self._queue = QueueName(queue)
         self._node = node
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(self, state: ClusterState, now_ms: int, **_: Any) -> Plan:
         free = state.capacity[CPU] - state.sums[self._queue].allocated[CPU]
         started = self._pick(state, self._waiting(state), free, now_ms)
         return Plan(taken_ms=now_ms, decisions=tuple(self._start(name) for name in started))
 
-    def changes(self, state: ClusterState, now_ms: int) -> tuple[Decision, ...]:
+    def changes(self, state: ClusterState, now_ms: int, **_: Any) -> tuple[Decision, ...]:
         return self.plan(state, now_ms).decisions
 
     def _pick(

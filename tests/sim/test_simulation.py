@@ -1,6 +1,7 @@
 """What happens when, on small clusters that can be worked out by hand."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -203,8 +204,8 @@ class FromSecond100(KaiPolicy):
         super().__init__(KaiSettings())
         self.holds_until_ms = holds_until_ms
 
-    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
-        return [] if now_ms < 100 * SECOND else super().changes(state, now_ms)
+    def changes(self, state: ClusterState, now_ms: int, **options: Any) -> Sequence[Decision]:
+        return [] if now_ms < 100 * SECOND else super().changes(state, now_ms, **options)
 
 
 @pytest.mark.parametrize(
@@ -247,11 +248,11 @@ def test_a_gang_that_loses_a_node_begins_anew_elsewhere() -> None:
 class WithRaisedMinimum(KaiPolicy):
     """At second 4 the owner of the gang g says that it needs all of its three pods."""
 
-    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+    def changes(self, state: ClusterState, now_ms: int, **options: Any) -> Sequence[Decision]:
         gang = state.workloads[WorkloadName("g")]
         if now_ms >= 4 * SECOND and gang.min_count < 3:
             state.apply(WorkloadChanged(msgspec.structs.replace(gang, min_count=3)))
-        return super().changes(state, now_ms)
+        return super().changes(state, now_ms, **options)
 
 
 def test_a_gang_that_stays_incomplete_is_evicted_after_a_minute() -> None:

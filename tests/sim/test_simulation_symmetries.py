@@ -48,14 +48,18 @@ class NotedPlans:
         return self._policy.memories
 
     @property
+    def is_cut(self) -> bool:
+        return self._policy.is_cut
+
+    @property
     def holds_until_ms(self) -> int | None:
         return self._policy.holds_until_ms
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
-        return self._policy.plan(state, now_ms)
+    def plan(self, state: ClusterState, now_ms: int, **options: Any) -> Plan:
+        return self._policy.plan(state, now_ms, **options)
 
-    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
-        changes = self._policy.changes(state, now_ms)
+    def changes(self, state: ClusterState, now_ms: int, **options: Any) -> Sequence[Decision]:
+        changes = self._policy.changes(state, now_ms, **options)
         self._log.append(Plan(taken_ms=now_ms, decisions=tuple(changes)))
         return changes
 

@@ -1,5 +1,7 @@
 """How a division ends for one sibling: the sum of its gifts, and why it is not more or less."""
 
+from typing import assert_never
+
 from fairlead.explain.division_viewpoint import DivisionViewpoint
 from fairlead.explain.explanation import Section
 from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, LeftoverStep, RoundStep
@@ -36,10 +38,13 @@ def _sum_of_gifts(view: DivisionViewpoint) -> str:
                 gifts.append(step.granted[view.own])
             case RoundStep():
                 gifts.extend(e.granted for e in step.entries if e.sibling == view.own)
-            case LeftoverStep() if step.sibling == view.own:
-                gifts.append(step.granted)
+            case LeftoverStep():
+                if step.sibling == view.own:
+                    gifts.append(step.granted)
+            case FinalStep():
+                pass  # it sums up what was given before
             case _:
-                pass
+                assert_never(step)
     if len(gifts) == 1:
         return view.own_share
     return " + ".join(map(view.text, gifts)) + f" = {view.own_share}"

@@ -1,6 +1,7 @@
 """The steps of one division, told from the point of view of one sibling."""
 
 from fractions import Fraction
+from typing import assert_never
 
 from fairlead.explain.amount_text import number_text, portion_text
 from fairlead.explain.division_result import division_result
@@ -8,7 +9,13 @@ from fairlead.explain.division_viewpoint import DivisionViewpoint
 from fairlead.explain.explain_leftovers import explain_leftovers
 from fairlead.explain.explanation import Section
 from fairlead.explain.k_text import k_text
-from fairlead.fairness.division_steps import FinalStep, GuaranteeStep, RoundEntry, RoundStep
+from fairlead.fairness.division_steps import (
+    FinalStep,
+    GuaranteeStep,
+    LeftoverStep,
+    RoundEntry,
+    RoundStep,
+)
 
 
 def explain_division(view: DivisionViewpoint) -> list[Section]:
@@ -22,8 +29,10 @@ def explain_division(view: DivisionViewpoint) -> list[Section]:
                 told.append(_round(view, step))
             case FinalStep():
                 told.extend([*explain_leftovers(view), division_result(view, step)])
+            case LeftoverStep():
+                pass  # told with the others of its level
             case _:
-                pass  # a unit left by rounding: told with the others of its level
+                assert_never(step)
     return told
 
 

@@ -5,6 +5,7 @@ look like where that was decided.
 """
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from fairlead.explain.best_claim import best_claim
 from fairlead.explain.door_advice import door_advice
@@ -21,7 +22,7 @@ from fairlead.explain.quota_path import path_documents, path_section, quota_path
 from fairlead.explain.reason_text import reason_text
 from fairlead.explain.shares_compared import shares_section
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
+from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.settings import KueueSettings
 
@@ -88,8 +89,10 @@ def _decided(view: KueueJobView, decision: Decision) -> str:
             best = best_claim(decision)
             claim = f"; {best.action}: {reason_text(best.reason)}" if best else ""
             return f"{why}{claim}" if why.startswith("waits ") else f"waits: {why}{claim}"
-        case _:
+        case Move():
             return why
+        case _:
+            assert_never(decision)
 
 
 def _pods(view: KueueJobView, decision: Start | Reserve) -> str:

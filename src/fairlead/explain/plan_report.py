@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -108,8 +108,10 @@ def pods_of(decision: Decision) -> Sequence[PodId]:
             return decision.pods
         case Wait():
             return ()
-        case _:
+        case Start() | Reserve() | Move():
             return [place.pod for place in decision.placements]
+        case _:
+            assert_never(decision)
 
 
 def _row(state: ClusterState, decisions: Sequence[Decision]) -> PlanRow:
@@ -142,8 +144,10 @@ def _why(state: ClusterState, decisions: Sequence[Decision]) -> str:
             return text if best is None else f"{text}; {best.action}: {reason_text(best.reason)}"
         case Reserve():
             return f"{text}; when {_awaited_by(state, decisions)}"
-        case _:
+        case Start() | Evict() | Move():
             return text
+        case _:
+            assert_never(last)
 
 
 def _awaited_by(state: ClusterState, decisions: Sequence[Decision]) -> str:
@@ -219,6 +223,8 @@ def _decision_document(state: ClusterState, decision: Decision) -> dict[str, obj
             document["beneficiary"] = decision.beneficiary
         case Wait():
             document["claims"] = [_claim_document(each) for each in decision.claims]
+        case _:
+            assert_never(decision)
     if isinstance(decision, Reserve):
         document["waitsFor"] = list(decision.waits_for)
         if decision.waits_for_foreign:

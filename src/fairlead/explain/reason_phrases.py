@@ -54,6 +54,7 @@ PHRASES: Final = {
     "QuotaIsKept": "waits for quota at {queue}, which is kept for {names}: {all}; held by {held}",
     "WaitingForPreemptedWorkloads": "others give way to it",
     "AllocateIsOff": "the shard has the action allocate switched off",
+    "HeldAfterFailure": "held for a while after its start failed",
     "WouldBeEvicted": "could start, but its place would be taken again for {names}",
     "TakenAgain": "got a place in this cycle, and lost it again to {names}",
     "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",

@@ -8,6 +8,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.holds import Holds
 from fairlead.model.memory import Memory
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
@@ -203,6 +204,12 @@ class CatalogueChanged(msgspec.Struct, frozen=True, tag=True):
     catalogue: Catalogue
 
 
+class HoldsChanged(msgspec.Struct, frozen=True, tag=True):
+    """A plan is to be made in which this is held back; undone when it is (see `holding`)."""
+
+    holds: Holds
+
+
 Event: TypeAlias = (
     WorkloadAdded
     | WorkloadChanged
@@ -227,4 +234,5 @@ Event: TypeAlias = (
     | QueueRemoved
     | UsageChanged
     | CatalogueChanged
+    | HoldsChanged
 )

@@ -166,8 +166,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``memories`` is what the next plan has to know although nothing is done about it now. What
     decisions leave to be remembered follows from them, and is not among it.
+
+    One that is cut has nothing but starts, and says nothing of who waits: it is the beginning of a
+    plan that goes on when the state, with these carried out, is planned again.
     """
 
     taken_ms: int
     decisions: tuple[Decision, ...]
     memories: tuple[MemoryChanged, ...] = ()
+    is_cut: bool = False

@@ -20,6 +20,7 @@ from fairlead.model import events as ev
 from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.change_log import ChangeLog
+from fairlead.model.holds import NOTHING_HELD
 from fairlead.model.journal import Journal, Mark
 from fairlead.model.node_books import NodeBooks
 from fairlead.model.queue_sums import QueueSums
@@ -36,6 +37,7 @@ class ClusterState:
         self.axes = axes
         self.catalogue = Catalogue()
         self.usage: dict[QueueName, tuple[int, ...]] = {}
+        self.holds = NOTHING_HELD  # while a plan is made, what its caller holds back
         self.moment = 0  # grows with every change, and with every undoing of some
         self.layout = ChangeLog[str]()  # of what seldom changes: the queues, the catalogue
         self._journal = Journal()
@@ -65,6 +67,7 @@ class ClusterState:
             ev.QueueRemoved: self._queue_removed,
             ev.UsageChanged: self._usage_changed,
             ev.CatalogueChanged: self._catalogue_changed,
+            ev.HoldsChanged: self._holds_changed,
         }
 
     def children(self, queue: QueueName | None) -> list[QueueName]:
@@ -149,3 +152,8 @@ class ClusterState:
     def _catalogue_changed(self, event: ev.CatalogueChanged) -> None:
         self._journal.put(vars(self), "catalogue", event.catalogue)
         self._journal.touch(self.layout, "catalogue")
+
+    def _holds_changed(self, event: ev.HoldsChanged) -> None:
+        for name in sorted(event.holds.workloads & self.workloads.keys()):
+            self._journal.touch(self.touched, name)
+        self._journal.put(vars(self), "holds", event.holds)

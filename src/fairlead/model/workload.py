@@ -49,6 +49,7 @@ class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
     pod_affinity: tuple[PodTerm, ...] = ()  # near pods that all of these mean
     pod_anti_affinity: tuple[PodTerm, ...] = ()  # near no pod that one of these means
     unsupported: tuple[str, ...] = ()
+    held_nodes: frozenset[str] = frozenset()  # kept off in this plan, after a start failed there
 
 
 ANYWHERE = PodConstraints()

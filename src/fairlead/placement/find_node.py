@@ -162,7 +162,7 @@ class NodeFinder:
         """Return the different rooms, if nothing but room can speak against a node; else none."""
         where = asked.constraints
         has_rules = where.node_selector or where.node_terms is not None or where.host_ports
-        if has_rules or not around.allow_all:
+        if has_rules or where.held_nodes or not around.allow_all:
             return []
         return self._index.alike() or []
 
@@ -207,6 +207,8 @@ class NodeFinder:
         return defect
 
     def _node_defect(self, node: Node, constraints: PodConstraints) -> str | None:
+        if constraints.held_nodes:  # for a short time, so it is not remembered
+            return node_defect(node, constraints)
         known = self._defects.setdefault(constraints, {})
         entry = known.get(node.name)
         if entry is None or entry[0] is not node:

@@ -17,9 +17,10 @@ def node_defect(node: Node, constraints: PodConstraints) -> str | None:
     """Return why *node* takes no pod with *constraints*, or None if it may take one.
 
     The text goes on after "3 of 8 nodes". The first defect counts, in the order of readiness,
-    cordon, node selector, node affinity and taints. It depends on nothing but the two arguments,
-    so it may be remembered for as long as both are the same. A cordon is a taint as any other to
-    the pod: whoever tolerates it passes. ``PreferNoSchedule`` keeps nobody off.
+    cordon, node selector, node affinity, taints and what the caller of a plan holds back. It
+    depends on nothing but the two arguments, so it may be remembered for as long as both are the
+    same. A cordon is a taint as any other to the pod: whoever tolerates it passes.
+    ``PreferNoSchedule`` keeps nobody off.
     """
     if not node.ready:
         return "are not ready"
@@ -32,7 +33,7 @@ def node_defect(node: Node, constraints: PodConstraints) -> str | None:
     for taint in node.taints:
         if taint.effect != "PreferNoSchedule" and not _is_tolerated(taint, constraints.tolerations):
             return f"have the taint {_written(taint)}"
-    return None
+    return "are held after a failed start" if node.name in constraints.held_nodes else None
 
 
 def _matches_affinity(node: Node, constraints: PodConstraints) -> bool:

@@ -8,7 +8,7 @@ end when it begins, or before, when the record itself ends.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -17,7 +17,17 @@ from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.quantity import is_gpu
 from fairlead.sim.results.about import HistoryMark
-from fairlead.usage.entries import Capacity, Entry, Gap, Granted, Guarantee, Held, Removed, Renamed
+from fairlead.usage.entries import (
+    Capacity,
+    Entry,
+    Forgiven,
+    Gap,
+    Granted,
+    Guarantee,
+    Held,
+    Removed,
+    Renamed,
+)
 
 _NOTHING: Final[Amounts] = (0,) * len(KAI_AXES)
 
@@ -80,8 +90,10 @@ def _on_axes(entries: Iterable[Entry], resources: tuple[str, ...]) -> Iterator[E
             case Granted():
                 times = tuple(sum(entry.resource_time[at] for at in each) for each in places)
                 yield msgspec.structs.replace(entry, resource_time=times)
-            case _:
+            case Forgiven() | Renamed() | Removed() | Gap():
                 yield entry
+            case _:
+                assert_never(entry)
 
 
 def _axis_of(resource: str) -> str:

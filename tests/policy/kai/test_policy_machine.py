@@ -124,6 +124,12 @@ class PlannedHistory(RuleBasedStateMachine):
             assert self.followed.lines.request(kind) == charge_of(self.state, each.job, each.pods)
 
     @rule()
+    def count_pods_that_wait(self) -> None:
+        fresh = FollowedState(self.state, self.settings).waiting_pods
+        assert self.followed.waiting_pods.by_shape() == fresh.by_shape()
+        assert self.followed.waiting_pods.marked_queues() == fresh.marked_queues()
+
+    @rule()
     def look_for_room(self) -> None:
         """For whom there was no room before there is none now, unless a node may have more."""
         followed = self.followed

@@ -110,6 +110,7 @@ class Claim:
             asked=self.asked,
             protects_min=protects_min,
             spared=desk.spared,
+            held=desk.state.holds.victims,
         )
 
     def _victim_is_leaving(self, node: str) -> bool:

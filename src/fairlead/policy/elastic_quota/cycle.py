@@ -5,10 +5,11 @@ the desk as they are decided, so that each turn finds what the turns before it l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
+from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
 from fairlead.model.workload import ElasticPods, PodId, Workload
@@ -37,6 +38,7 @@ class Cycle:
         A workload of which some pods run keeps those, and gets no more.
         """
         self._desk = desk
+        self.has_only_started = True  # whoever had a turn so far
         self._held_back = held_back
         self._pods = PodTurns(desk, refusals)
         self._gangs = GangTurns(desk, self._pods, refusals)
@@ -52,6 +54,10 @@ class Cycle:
             self.take_in(workload)
         for workload in waiting:
             yield from self.turn(workload)
+
+    def has_waiting(self) -> bool:
+        """Return whether a pod of any workload has no place."""
+        return self._desk.state.has_waiting()
 
     def take_in(self, workload: Workload) -> None:
         """Count for which nodes a workload waits; who has no turn waits for none any more."""
@@ -73,6 +79,8 @@ class Cycle:
     def _not_to_be_tried(self, workload: Workload, ready: Readiness) -> Reason | None:
         queue = workload.queue if workload.queue in self._desk.state.queues else None
         reason = why_not_to_be_tried(workload, ready, queue)
+        if reason is None and workload.name in self._desk.state.holds.workloads:
+            return Reason(code=HELD_AFTER_FAILURE, queue=queue)
         if reason is None and workload.name in self._held_back:
             names = (self._held_back[workload.name],)
             return Reason(code=WOULD_BE_EVICTED, queue=queue, names=names)
@@ -86,9 +94,13 @@ class Cycle:
                 yield _start(workload, turn.pods, turn.reason)
                 yield from self._decide_pods(workload, more)
             case GangPromised() as turn:
+                self.has_only_started = False
                 yield from self._promise(workload, turn.pods)
             case Refused() as turn:
+                self.has_only_started = False
                 yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
+            case turn:
+                assert_never(turn)
 
     def _decide_pods(self, workload: Workload, pods: Iterable[PodId]) -> Iterator[Decision]:
         """Let each pod have its turn; a reservation tells of all that wait for a node at once."""
@@ -100,9 +112,13 @@ class Cycle:
                 case Started():
                     yield _start(workload, (turn,), turn.reason)
                 case Promised():
+                    self.has_only_started = False
                     promised.append(turn)
                 case Refused():
+                    self.has_only_started = False
                     refused = refused or turn
+                case _:
+                    assert_never(turn)
         if promised:
             yield from self._promise(workload, promised)
         elif refused is not None:

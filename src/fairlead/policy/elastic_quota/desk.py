@@ -12,8 +12,9 @@ from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.journal import Mark
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId, Workload
+from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.placement.scored_nodes import ScoredNodes
+from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.elastic_quota.admission import Admission
 from fairlead.policy.elastic_quota.asker import Asker, asker_of
 from fairlead.policy.elastic_quota.budgets import Budgets
@@ -37,6 +38,7 @@ class NodeKnowledge:
         self.holders: Final = HolderIndex(state, self.charges, with_leaving=quirks.leaving_counts)
         self.surroundings: Final = Surroundings(state)
         self.scored: Final = ScoredNodes(state, settings.scoring)
+        self.waiting_pods: Final = WaitingPods(state, needs_more_quota)
 
     def serves(self, state: ClusterState) -> bool:
         """Return whether it is still good: who has a quota at all is part of what is indexed."""
@@ -68,6 +70,7 @@ class Desk:
         self.charges: Final = known.charges
         self.holders: Final = known.holders
         self.surroundings: Final = known.surroundings
+        self.waiting_pods: Final = known.waiting_pods
         self.books: Final = books or QuotaBooks(state, known.charges, settings.quirks)
         self.budgets: Final = Budgets(state)
         self.nominations: Final = Nominations(
@@ -89,11 +92,12 @@ class Desk:
         return asker_of(self.state, self.charges, workload, pod)
 
     def nominate_all(self, workload: Workload) -> None:
-        """Take in to which nodes pods of *workload* were nominated by earlier plans."""
+        """Take in to which nodes earlier plans nominated pods of *workload*, but for held nodes."""
         memory = self.state.memories.get(workload.name)
         if isinstance(memory, ElasticMemory):
             for pod, node in memory.nominated.items():
-                self.nominations.begin(self.asker(workload, pod), node)
+                if node not in workload.pod_sets.of(pod).constraints.held_nodes:
+                    self.nominations.begin(self.asker(workload, pod), node)
 
     def is_hopeless(self, asker: Asker, name: str) -> bool:
         """Return whether *asker* could not be on a node even if that were empty."""
@@ -124,7 +128,7 @@ class Desk:
     def node_facts(self) -> object:
         """Return what tells whether anything happened on a node, or to what protects pods."""
         protected = (self.state.catalogue, self.budgets.used_up(), frozenset(self.spared))
-        return (self.holders.fingerprint(), protected)
+        return (self.holders.fingerprint(), protected, self.state.holds.victims)
 
     def mark(self) -> "DeskMark":
         """Remember this moment, to roll back to."""
@@ -188,3 +192,9 @@ class DeskMark(NamedTuple):
 
     state: Mark
     done: int
+
+
+def needs_more_quota(workload: Workload) -> bool:
+    """Return whether a workload may need more of its quota than its pods ask for."""
+    own = workload.extension
+    return isinstance(own, ElasticPods) and own.min_resources is not None

@@ -11,6 +11,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
+from fairlead.policy.elastic_quota.cut_plan import may_be_cut, until_cut
 from fairlead.policy.elastic_quota.cycle import Cycle, why_not_to_be_tried
 from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
 from fairlead.policy.elastic_quota.newcomers import Newcomers
@@ -34,6 +35,7 @@ class FollowedState:
             each.parent is None for each in state.queues.values()
         )
         self.looked_at_the_clock = False
+        self.is_cut = False
         self.spared: frozenset[WorkloadName] = frozenset()
         self._state = state
         self._settings = settings
@@ -55,27 +57,30 @@ class FollowedState:
             return False
         return self._moment is None or state.touched.remembers(self._moment)
 
-    def changes(self, now_ms: int) -> list[Decision]:
+    def changes(self, now_ms: int, at_most_starts: int | None = None) -> list[Decision]:
         """Return the decisions of a plan that are no waits; the state is left as it was."""
         self._catch_up()
         newcomers = Newcomers(self._state)
         while True:
-            decisions = self._try(now_ms, newcomers)
+            decisions = self._try(now_ms, newcomers, at_most_starts)
             if newcomers.are_settled(decisions):
                 break
         self.spared = frozenset(newcomers.spared)
         return decisions
 
-    def _try(self, now_ms: int, newcomers: Newcomers) -> list[Decision]:
+    def _try(self, now_ms: int, newcomers: Newcomers, at_most_starts: int | None) -> list[Decision]:
         self._refusals.next_plan()
         desk = Desk(
             self._state, self._settings, now_ms, self._knowledge, newcomers.spared, self._books
         )
         cycle = Cycle(desk, self._refusals, newcomers.held_back)
         quick = QuickCycle(desk, cycle, self._line, self._outlook, newcomers.held_back)
+        if at_most_starts is not None and not may_be_cut(desk, at_most_starts):
+            at_most_starts = None
         mark = desk.mark()
         try:
-            return list(quick.decisions())
+            decisions, self.is_cut = until_cut(cycle, quick.decisions(), at_most_starts)
+            return decisions
         finally:
             desk.roll_back(mark)
             self.looked_at_the_clock = desk.looked_at_the_clock
@@ -108,6 +113,8 @@ class FollowedState:
         state = self._state
         run = state.runs.get(workload.name)
         if run is not None and len(run.pods) == workload.pod_count():
+            return
+        if workload.name in state.holds.workloads:
             return
         ready = readiness(state, workload)
         queue = workload.queue if workload.queue in state.queues else None

@@ -89,6 +89,7 @@ class JointClaim:
             asked=self.asked,
             protects_min=protects_min,
             spared=desk.spared,
+            held=desk.state.holds.victims,
         )
         self._protects_min = protects_min
         self._is_gang = len(askers) > 1

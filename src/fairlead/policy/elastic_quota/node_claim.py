@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.node_books import PodKey
 from fairlead.policy.elastic_quota.admission import Standing
 from fairlead.policy.elastic_quota.asker import Asker
 from fairlead.policy.elastic_quota.budgets import Budgets
@@ -52,10 +53,11 @@ class NodeClaim:
         asked: Asked,
         protects_min: bool,
         spared: Set[WorkloadName] = frozenset(),
+        held: Set[PodKey] = frozenset(),
     ) -> None:
         """Look among *asked*; with *protects_min* no quota gives what takes it below its min.
 
-        Nobody of the workloads in *spared* is asked.
+        Nobody of the workloads in *spared* is asked, and none of the pods that are *held*.
         """
         self.asker: Final = asker
         self.standing: Final = standing
@@ -66,6 +68,7 @@ class NodeClaim:
         self._nominations = nominations
         self._quirks = quirks
         self._spared = spared
+        self._held = held
         self._gives_now: dict[tuple[QueueName, Amounts], bool] = {}
         self.needed: Final = [(at, need) for at, need in enumerate(asker.requests) if need > 0]
 
@@ -88,7 +91,7 @@ class NodeClaim:
 
         None: as much as it does at present.
         """
-        if holder.key[0] in self._spared:
+        if holder.key[0] in self._spared or holder.key in self._held:
             return False
         if self.asked == "own namespace":
             return holder.queue == self.asker.queue and holder.priority < self.asker.priority

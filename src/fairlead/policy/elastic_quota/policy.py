@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holding import holding
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.cut_plan import may_be_cut, until_cut
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
 from fairlead.policy.elastic_quota.followed_state import FollowedState
@@ -24,40 +27,86 @@ class ElasticQuotaPolicy:
         self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
         self.memories: tuple[MemoryChanged, ...] = ()  # decisions alone say what to remember
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
+        self.is_cut = False  # whether it stopped after so many starts, with others to come
         self.holds_until_ms: int | None = None  # nobody knows for how long it holds then
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
         The same state gives the same decisions, whatever was planned before and in whichever order
         things were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps its index of pods and nodes, and what was refused and could not change.
+
+        A workload that is *held* has no turn, and waits for no node that was promised to it. Of
+        one that has pods held as victims, others may be asked.
+
+        The plan stops after *at_most_starts* pods, but not within a gang, where `may_be_cut` allows
+        it. Law: slices in a row, each carried out, are the whole plan without its waits, in both
+        modes; the last one has the waits.
         """
+        asked = _Asked(held, at_most_starts)
         last = self._last if self._last is not None and self._last.state is state else None
-        if last is not None and last.moment == state.moment and last.may_serve(now_ms):
-            self.spared = last.spared
+        if last is not None and last.may_serve(state.moment, now_ms, asked):
+            self.spared, self.is_cut = last.spared, last.is_cut
             self.looked_at_the_clock = last.taken_ms is not None
-            return Plan(taken_ms=now_ms, decisions=last.decisions)
+            return Plan(taken_ms=now_ms, decisions=last.decisions, is_cut=last.is_cut)
         knowledge, refusals = self._known(state, last)
+        with holding(state, held):
+            decisions = self._try(state, now_ms, knowledge, refusals, at_most_starts)
+        self._last = _Planned(
+            state=state,
+            moment=state.moment,
+            asked=asked,
+            knowledge=knowledge,
+            refusals=refusals,
+            decisions=decisions,
+            is_cut=self.is_cut,
+            spared=self.spared,
+            taken_ms=now_ms if self.looked_at_the_clock else None,
+        )
+        return Plan(taken_ms=now_ms, decisions=decisions, is_cut=self.is_cut)
+
+    def _try(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        knowledge: NodeKnowledge,
+        refusals: Refusals,
+        at_most_starts: int | None,
+    ) -> tuple[Decision, ...]:
+        """Return the decisions of the first try that may stand."""
         newcomers = Newcomers(state)
         while True:
             refusals.next_plan()
             desk = Desk(state, self.settings, now_ms, knowledge, newcomers.spared)
+            if at_most_starts is not None and not may_be_cut(desk, at_most_starts):
+                at_most_starts = None
             with state.trial():
-                decisions = tuple(Cycle(desk, refusals, newcomers.held_back).decisions())
+                cycle = Cycle(desk, refusals, newcomers.held_back)
+                decisions, self.is_cut = until_cut(cycle, cycle.decisions(), at_most_starts)
             if self.settings.quirks.start_in_vain or newcomers.are_settled(decisions):
                 break
         self.spared = frozenset(newcomers.spared)
         self.looked_at_the_clock = desk.looked_at_the_clock
-        taken_ms = now_ms if desk.looked_at_the_clock else None
-        self._last = _Planned(
-            state, state.moment, knowledge, refusals, decisions, self.spared, taken_ms
-        )
-        return Plan(taken_ms=now_ms, decisions=decisions)
+        return tuple(decisions)
 
-    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+    def changes(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
@@ -67,10 +116,11 @@ class ElasticQuotaPolicy:
         if followed is None or not followed.serves(state):
             followed = self._followed = FollowedState(state, self.settings)
         if not followed.is_possible:
-            decisions = self.plan(state, now_ms).decisions
-            return [each for each in decisions if not isinstance(each, Wait)]
-        changes = followed.changes(now_ms)
-        self.spared = followed.spared
+            plan = self.plan(state, now_ms, held=held, at_most_starts=at_most_starts)
+            return [each for each in plan.decisions if not isinstance(each, Wait)]
+        with holding(state, held):
+            changes = followed.changes(now_ms, at_most_starts)
+        self.spared, self.is_cut = followed.spared, followed.is_cut
         self.looked_at_the_clock = followed.looked_at_the_clock
         return changes
 
@@ -82,17 +132,27 @@ class ElasticQuotaPolicy:
         return NodeKnowledge(state, self.settings), Refusals()
 
 
+class _Asked(NamedTuple):
+    """All that a caller says of a plan besides the state and the time."""
+
+    held: Holds
+    at_most_starts: int | None
+
+
 class _Planned(NamedTuple):
     """The last state that was planned for, and what came of it."""
 
     state: ClusterState
     moment: int
+    asked: _Asked
     knowledge: NodeKnowledge
     refusals: Refusals
     decisions: tuple[Decision, ...]
+    is_cut: bool
     spared: Set[WorkloadName]
     taken_ms: int | None  # None: at any time they would be the same
 
-    def may_serve(self, now_ms: int) -> bool:
-        """Return whether time alone changes nothing about the decisions."""
-        return self.taken_ms is None or self.taken_ms == now_ms
+    def may_serve(self, moment: int, now_ms: int, asked: _Asked) -> bool:
+        """Return whether nothing changed but the time, and that makes no difference."""
+        is_same_time = self.taken_ms is None or self.taken_ms == now_ms
+        return self.moment == moment and self.asked == asked and is_same_time

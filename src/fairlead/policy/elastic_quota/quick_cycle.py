@@ -51,9 +51,12 @@ class QuickCycle:
             workload = self._workload(last)
             if workload.name in self._held_back:
                 continue
-            changes = [each for each in self._cycle.turn(workload) if not isinstance(each, Wait)]
-            yield from changes
-            if changes or line is None:
+            has_changed = False
+            for each in self._cycle.turn(workload):
+                if not isinstance(each, Wait):
+                    has_changed = True
+                    yield each
+            if has_changed or line is None:
                 self._look_around()
             elif self._is_like_its_kind(workload):
                 self._open.remove(line)

@@ -25,6 +25,8 @@ class Surroundings:
     def node_defect(self, asker: Asker, node: Node) -> str | None:
         """Return what the node itself has against the pod, which nobody's leaving cures."""
         constraints = asker.pod_set.constraints
+        if constraints.held_nodes:  # for a short time, so it is not remembered
+            return node_defect(node, constraints)
         known = self._defects.setdefault(constraints, {})
         entry = known.get(node.name)
         if entry is None or entry[0] is not node:

@@ -1,11 +1,11 @@
 """Who waits, by what they want and of which kind they are, each kind in the order of turns."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter
 from collections.abc import Hashable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.pod_sums import count_by_set
 from fairlead.model.workload import ElasticPods, Workload
 from fairlead.policy.elastic_quota.asker import turn_of
 from fairlead.policy.elastic_quota.readiness import Readiness
@@ -112,9 +112,10 @@ def kind_of(workload: Workload, queue: QueueName | None, ready: Readiness, wants
     if isinstance(own, ElasticPods):
         never_preempts = own.preemption_policy == "Never"
         details = (own.min_resources, own.schedule_timeout_s)
-    waiting = Counter([workload.pod_sets.set_index[pod] for pod in ready.pods])
+    counts = count_by_set(workload, ready.pods)
     sets = [
-        (waiting[at], each.requests, each.constraints) for at, each in enumerate(workload.pod_sets)
+        (count, each.requests, each.constraints)
+        for count, each in zip(counts, workload.pod_sets, strict=True)
     ]
     return Kind(
         queue=queue,

@@ -38,7 +38,8 @@ def wants_of(state: ClusterState, charges: Charges, workload: Workload, ready: R
 
 def _want(askers: list[Asker], whole: Asker) -> Want:
     charge = () if whole.queue is None else whole.charge
+    sizes = [each.requests for each in askers]
     return Want(
         charge=tuple([(axis, amount) for axis, amount in enumerate(charge) if amount > 0]),
-        pods=tuple(Counter([each.requests for each in askers]).items()),
+        pods=((sizes[0], 1),) if len(sizes) == 1 else tuple(Counter(sizes).items()),
     )

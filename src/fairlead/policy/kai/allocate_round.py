@@ -27,9 +27,15 @@ Listener: TypeAlias = Callable[[WorkloadName], None]
 class AllocateRound:
     """The turns of one cycle in which jobs start on idle room."""
 
-    def __init__(self, view: CycleView) -> None:
-        """Look at those who wait now. Nobody has had a turn."""
+    def __init__(self, view: CycleView, at_most_starts: int | None = None) -> None:
+        """Look at those who wait now. Nobody has had a turn.
+
+        The round is cut once *at_most_starts* pods have started, or more if the last are a gang;
+        None: it is not, and never where those who wait are told why.
+        """
         self.view = view
+        self.is_cut = False  # stopped before all had their turns
+        self._starts_left = at_most_starts
         self._starter = view.starter()
         self._hopes: Hopes | None = None  # None: every turn is taken, also in vain
         self._open: set[Kind] = set()  # of those who meet because there may be room for them
@@ -103,7 +109,7 @@ class AllocateRound:
         if hopes is not None and not hopes.are_left():
             return  # before anybody is lined up
         jobs, race = self.jobs, self.race
-        while (queue := race.leader()) is not None and (hopes is None or hopes.are_left()):
+        while (queue := race.leader()) is not None and self._goes_on():
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             if self._open and self.view.tells_why:
@@ -125,6 +131,13 @@ class AllocateRound:
                     self._pass_over(hopes, queue, job)
                 if self._open and self._has_passed_over(queue, hopes):
                     race.renew(queue)
+
+    def _goes_on(self) -> bool:
+        """Return whether the next one has its turn: it may find room, and the round is not cut."""
+        if self._starts_left is not None and self._starts_left <= 0:
+            self.is_cut = True
+            return False
+        return self._hopes is None or self._hopes.are_left()
 
     def _tell_those_before(self, queue: QueueName, listener: Listener | None) -> None:
         """Let those have their turn, in vain, who stand before the next one of *queue*."""
@@ -173,6 +186,8 @@ class AllocateRound:
         outcome = self._starter.start(job, jobs.gang(job), pods, jobs.request(job))
         if outcome.is_placed:
             record.act(Act(outcome.reason), [(job, pod) for pod in pods])
+            if self._starts_left is not None:
+                self._starts_left -= len(pods)
         else:
             self._refused.add(job)
             self.view.tell_wait(job, outcome.reason)

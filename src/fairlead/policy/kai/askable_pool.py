@@ -1,6 +1,7 @@
-"""Who may be asked to give way in one action: not those whose place is new.
+"""Who may be asked to give way in one action: not those whose place is new, nor who is held.
 
-Whoever got its place in this cycle, or is spared in it, is not asked to leave it again.
+Whoever got its place in this cycle, or is spared in it, is not asked to leave it again. Nor is one
+that the caller holds as a victim, because the cluster refused to let a pod of it leave.
 """
 
 from collections.abc import Set
@@ -15,18 +16,27 @@ class AskablePool:
     """The jobs of a pool but for those with a pod that is settled."""
 
     def __init__(
-        self, pool: VictimPool, record: CycleRecord, spared: Set[PodKey], *, asks_all: bool
+        self,
+        pool: VictimPool,
+        record: CycleRecord,
+        spared: Set[PodKey],
+        held: Set[WorkloadName] = frozenset(),
+        *,
+        asks_all: bool,
     ) -> None:
-        """Leave out who has a pod that is *spared* or got its place as *record* says.
+        """Leave out who is *held*, has a pod that is *spared*, or got its place as *record* says.
 
-        *asks_all*: nobody is left out, as in KAI.
+        *asks_all*: but for those who are held nobody is left out, as in KAI.
         """
         self.settled: set[WorkloadName] = set()
-        """Who was found to be left out."""
+        """Who was found to be left out because its place is new."""
+        self.held: set[WorkloadName] = set()
+        """Who was found to be left out because it is held."""
         self._pool = pool
         self._record = record
-        self._spared = spared
-        self._with_spared = {name for name, _ in spared}
+        self._spared = frozenset() if asks_all else spared
+        self._held = held
+        self._left_out = held | {name for name, _ in self._spared}  # whatever was done so far
         self._asks_all = asks_all
         self._lines: dict[QueueName, tuple[list[Entry], list[Entry]]] = {}  # of all, and of these
 
@@ -37,8 +47,7 @@ class AskablePool:
         a turn, a glance at each job of the leaf, until something changes in it.
         """
         line = self._pool.line(queue)
-        is_concerned = self._with_spared or self._record.has_touched_any_of(queue)
-        if self._asks_all or not is_concerned:
+        if not self._left_out and (self._asks_all or not self._record.has_touched_any_of(queue)):
             return line
         known = self._lines.get(queue)
         if known is None or known[0] is not line:
@@ -47,22 +56,26 @@ class AskablePool:
 
     def special(self) -> Set[QueueName]:
         """Return the leaves in which anybody may be left out, who may be asked at other times."""
-        if self._asks_all:
-            return frozenset()
-        return self._record.touched_queues() | self._pool.queues_of(self._with_spared)
+        touched = frozenset[QueueName]() if self._asks_all else self._record.touched_queues()
+        return touched | self._pool.queues_of(self._left_out) if self._left_out else touched
 
     def entry(self, candidate: Candidate) -> Entry:
         """Return a candidate with its place in the order of service, by the pods it still has."""
         return self._pool.entry(candidate)
 
     def _without_settled(self, line: list[Entry]) -> list[Entry]:
+        held = {entry[1].job for entry in line if entry[1].job in self._held}
         may_be = [entry for entry in line if self._may_be_settled(entry[1].job)]
         settled = {entry[1].job for entry in may_be if self._is_settled(entry[1])}
+        self.held |= held
         self.settled |= settled
-        return [entry for entry in line if entry[1].job not in settled] if settled else line
+        out = held | settled
+        return [entry for entry in line if entry[1].job not in out] if out else line
 
     def _may_be_settled(self, job: WorkloadName) -> bool:
-        return job in self._with_spared or self._record.has_touched(job)
+        if self._asks_all:
+            return False
+        return job in self._left_out or self._record.has_touched(job)
 
     def _is_settled(self, candidate: Candidate) -> bool:
         """Return whether some of a job is, for the sake of which all of it stays.

@@ -57,12 +57,17 @@ def why_not_admitted(claim: Claim) -> Reason | None:
 
 
 def why_failed(
-    claim: Claim, candidates: int, most: int | None = None, *, has_new: bool = False
+    claim: Claim,
+    candidates: int,
+    most: int | None = None,
+    *,
+    has_new: bool = False,
+    has_held: bool = False,
 ) -> Reason:
     """Return what stopped a claim that was admitted, with so many *candidates* to give way.
 
     No more than *most* of them were asked; None: all. *has_new*: others are not asked because they
-    have just come.
+    have just come; *has_held*: because they are held after a failure.
     """
     stopped = claim.stopped
     judged = claim.kept_by if stopped is None else stopped.judged
@@ -83,8 +88,13 @@ def why_failed(
         return limited
     if candidates == 0:
         who = _ASKED[claim.action]
-        names = (f"{who}, but for those that have just got a place",) if has_new else (who,)
-        return Reason(code=NOBODY_TO_ASK, queue=queue, names=names)
+        others = [
+            *(["have just got a place"] if has_new else []),
+            *(["are held after a failure"] if has_held else []),
+        ]
+        if others:
+            who = f"{who}, but for those that {' or '.join(others)}"
+        return Reason(code=NOBODY_TO_ASK, queue=queue, names=(who,))
     could_be = candidates - len(claim.barred)
     asked_of = Tally(
         count=could_be if most is None else min(could_be, most),

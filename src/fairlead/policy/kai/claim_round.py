@@ -68,7 +68,8 @@ class ClaimRound:
     def _pool(self) -> AskablePool:
         """Those who may be asked; in most cycles nobody is."""
         view, faithful = self.view, self.settings.faithful
-        return AskablePool(view.pool, view.record, self._spared, asks_all=faithful)
+        held = self.state.holds.victim_workloads() & self.state.workloads.keys()
+        return AskablePool(view.pool, view.record, self._spared, held, asks_all=faithful)
 
     @cached_property
     def _failed(self) -> FailedClaims:
@@ -437,8 +438,9 @@ class ClaimRound:
         )
         if claim.stopped is None:
             claim.kept_by = self._first_within_rights(claim)
-        has_new = bool(self._pool.settled)
-        reason = why_failed(claim, candidates, self._most_victims(), has_new=has_new)
+        has_new, has_held = bool(self._pool.settled), bool(self._pool.held)
+        most = self._most_victims()
+        reason = why_failed(claim, candidates, most, has_new=has_new, has_held=has_held)
         self._tell_failure(claim.workload.name, reason)
 
     def _tell_failure(self, job: WorkloadName, reason: Reason) -> None:

@@ -44,19 +44,21 @@ class KaiCycle:
         takers: Mapping[WorkloadName, WorkloadName] = NO_TAKERS,
         *,
         tells_why: bool = True,
+        at_most_starts: int | None = None,
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
         What is *followed* of that state with the same settings serves for many cycles. Pods that
         are *held_back* start nothing in this one, although they wait, because the *takers* of their
         jobs would have their places next; those that are *spared* are not asked to give way.
-        Without *tells_why* nobody is told why it waits.
+        Without *tells_why* nobody is told why it waits; then the cycle may be cut once
+        *at_most_starts* pods have started.
         """
         self.view = CycleView(state, settings, now_ms, followed, held_back, tells_why=tells_why)
         self.state = state
         self.settings = settings
         self.record = self.view.record
-        self._turns = AllocateRound(self.view)
+        self._turns = AllocateRound(self.view, at_most_starts)
         self.looked_at_the_clock = False  # at another time it might come out otherwise
         self.has_displaced = False  # somebody had to leave its place, or was to move
         self._held_back = held_back
@@ -77,6 +79,11 @@ class KaiCycle:
         """Return whether *job*, which waits, is one of those who meet just now."""
         return self._turns.may_find_room(job)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ended after so many starts, before all had their turns."""
+        return self._turns.is_cut
+
     def decisions(self, listener: Listener | None = None) -> list[Decision]:
         """Return what becomes of every job; what it comes to is in the state.
 
@@ -95,6 +102,8 @@ class KaiCycle:
                     pass  # nobody wants anything, or all have got it
                 case "allocate":
                     self._allocate(listener)
+                    if self.is_cut:
+                        return self.record.decisions(tells_why=False)
                 case "consolidation" | "reclaim" | "preempt":
                     claims = ClaimRound(self.view, action, self._spared)
                     claims.run()
@@ -109,6 +118,8 @@ class KaiCycle:
         for name in self.jobs.unready:
             record.wait(name, why_unready(self.state, name, self.view.gang(name)))
         for name in self._held_back:
+            if name in self.state.holds.workloads:
+                continue  # it is told that already
             queue = self.state.workloads[name].queue
             taker = self._takers.get(name)
             names = () if taker is None else (taker,)
@@ -129,8 +140,10 @@ class KaiCycle:
 
     def _evict_stale_gangs(self) -> None:
         grace_ms, now_ms = self.settings.stale_grace_ms, self.view.now_ms
-        gangs = self.view.stale_gangs
+        gangs, held = self.view.stale_gangs, self.state.holds.victim_workloads()
         for name, pods, reason in gangs.all(now_ms, grace_ms):
+            if name in held:
+                continue
             self.record.touch(name)
             self.has_displaced = True
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))

@@ -20,7 +20,7 @@ from fairlead.policy.kai.gang import Gang
 from fairlead.policy.kai.job_kinds import Kind
 from fairlead.policy.kai.move_bound import MoveBound
 from fairlead.policy.kai.node_crowds import Crowd
-from fairlead.policy.kai.pending_jobs import PendingJobs
+from fairlead.policy.kai.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.queue_order import QueueNumbers
 from fairlead.policy.kai.queue_race import Offer, QueueRace, RaceCourse
 from fairlead.policy.kai.settings import KaiSettings
@@ -64,6 +64,7 @@ class CycleView:
             self._division.catch_up()
         self.record = CycleRecord(state)
         self.away = {name: set(pods) for name, pods in held_back.items()}  # pods that do not wait
+        self.held = _without_place(state, state.holds.workloads)  # pods that do not either
         self._lined_up: tuple[int, PendingJobs] | None = None
 
     @property
@@ -240,10 +241,21 @@ class CycleView:
 
     def _pending(self, depth: int | None) -> PendingJobs:
         """Return nobody in line yet."""
-        return PendingJobs(self.state, depth, self.gang, self.away, self._followed.lines)
+        return PendingJobs(self.state, depth, self.gang, self.away, self._followed.lines, self.held)
 
     def _divided(self) -> FollowedShares:
         if not self._is_divided:
             self._division.catch_up()
             self._is_divided = True
         return self._division
+
+
+def _without_place(
+    state: ClusterState, names: Set[WorkloadName]
+) -> Mapping[WorkloadName, Set[PodId]]:
+    """Return the pods that have no place of those of *names* that are there."""
+    if not names:
+        return NOBODY
+    there = [state.workloads[name] for name in names if name in state.workloads]
+    placed = {each.name: state.runs[each.name].pods for each in there if each.name in state.runs}
+    return {each.name: {*each.pods()} - placed.get(each.name, {}).keys() for each in there}

@@ -6,6 +6,7 @@ from fairlead.model.workload import Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.kai.claim_hopes import ReclaimKinds
 from fairlead.policy.kai.first_to_leave import FirstToLeave
 from fairlead.policy.kai.followed_race import FollowedRace
@@ -45,6 +46,7 @@ class FollowedState:
         self.moves = FollowedMoves(state, self.finder)
         self.pod_terms = PodTerms(state)
         self.crowds = NodeCrowds(state, self.finder)
+        self.waiting_pods = WaitingPods(state, lambda workload: not workload.preemptible)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:

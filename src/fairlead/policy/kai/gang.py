@@ -58,7 +58,7 @@ class Gang:
         if run is not None or away:
             return self._next_pods(run, away)
         if self._first_pods is None:
-            self._first_pods = self._next_pods(None, frozenset())
+            self._first_pods = self._pods_at_first()
         return self._first_pods
 
     def spare(self, pods: Sequence[PodId]) -> PodId | None:
@@ -94,7 +94,8 @@ class Gang:
         if run is not None:
             return self._fullness(run)
         if self._fullness_at_first is None:
-            self._fullness_at_first = self._fullness(None)
+            needs_any = len(self.groups) == 1 and self.groups[0].minimum > 0
+            self._fullness_at_first = Fullness.BELOW if needs_any else self._fullness(None)
         return self._fullness_at_first
 
     def _fullness(self, run: Run | None) -> Fullness:
@@ -147,6 +148,13 @@ class Gang:
         ]
         needed = [(self.groups[at], there[at]) for at in self._needed(counts)]
         return [(group, pods) for group, pods in needed if pods < group.minimum]
+
+    def _pods_at_first(self) -> tuple[PodId, ...]:
+        """Return what a job starts that has nothing yet, in short for the many with one group."""
+        if len(self.groups) > 1:
+            return self._next_pods(None, frozenset())
+        minimum, pods, _ = self.groups[0]
+        return pods[: minimum or 1] if minimum <= len(pods) else ()
 
     def _next_pods(self, run: Run | None, away: Set[PodId]) -> tuple[PodId, ...]:
         placed = {*(run.pods if run else ()), *away}

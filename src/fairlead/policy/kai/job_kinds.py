@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, NewType
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
-from fairlead.policy.kai.start_job import shape_of
+from fairlead.policy.kai.start_job import Shape, shape_of
 
 Kind = NewType("Kind", int)
 
@@ -71,9 +71,11 @@ class JobKinds:
 
     def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> Kind:
         sets = workload.pod_sets
-        # In the order of the pods, which is that of placing.
-        counts = Counter([sets.set_index[pod] for pod in pods])
-        shapes = tuple([(shape_of(workload, sets[at]), n) for at, n in counts.items()])
+        if len(pods) == 1:
+            shapes: tuple[tuple[Shape, int], ...] = ((shape_of(workload, sets.of(pods[0])), 1),)
+        else:  # in the order of the pods, which is that of placing
+            counts = Counter([sets.set_index[pod] for pod in pods])
+            shapes = tuple([(shape_of(workload, sets[at]), n) for at, n in counts.items()])
         key = (shapes, workload.preemptible, workload.priority, has_run)
         kind = self._numbers.get(key)
         if kind is None:

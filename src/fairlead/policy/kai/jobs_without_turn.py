@@ -5,6 +5,7 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.plan import Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
@@ -38,11 +39,14 @@ def _why_no_leaf(state: ClusterState, queue: QueueName) -> Reason:
 def why_unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:
     """Return why a job in a leaf has nothing to start: it is held back, or pods are missing.
 
-    Pods with a gate are there. Only where they would not do either, pods are missing.
+    Pods with a gate are there. Only where they would not do either, pods are missing. That it is
+    held after a failure is why it waits only if it could start something otherwise.
     """
     workload = state.workloads[name]
     if not workload.active:
         return Reason(code=SUSPENDED)  # its owner's doing, not a queue's
+    if name in state.holds.workloads and gang.next_pods(state.runs.get(name)):
+        return Reason(code=HELD_AFTER_FAILURE, queue=workload.queue)
     gated = _gated_pods(workload, gang)
     there = [(group, n + gated[group.name]) for group, n in gang.incomplete(state.runs.get(name))]
     missing = tuple(

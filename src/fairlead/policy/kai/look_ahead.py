@@ -13,17 +13,18 @@ are spared whom it did not ask at first. So the law holds from plan to plan.
 """
 
 from collections.abc import Iterable, Mapping, Set
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
-from fairlead.model.plan import Decision, Evict, Move, Reserve, Start
+from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.cycle import NO_TAKERS, KaiCycle
 from fairlead.policy.kai.followed_state import FollowedState
 from fairlead.policy.kai.hold_back import pods_to_hold_back
+from fairlead.policy.kai.may_be_cut import may_be_cut
 from fairlead.policy.kai.pending_jobs import NOBODY
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -67,6 +68,7 @@ class Outlook(NamedTuple):
     decisions: tuple[Decision, ...]
     restraint: Restraint
     looked_at_the_clock: bool  # at another time it might come out otherwise
+    is_cut: bool = False  # after so many starts, with others to come
 
 
 def look_ahead(
@@ -76,6 +78,7 @@ def look_ahead(
     followed: FollowedState | None = None,
     *,
     tells_why: bool = True,
+    at_most_starts: int | None = None,
 ) -> Outlook:
     """Return what to do about *state*, which is afterwards as it was before.
 
@@ -88,11 +91,16 @@ def look_ahead(
     Cost: if something starts that could give way while others wait, a second cycle, and a third if
     somebody leaves for it. As much again each time that pods are held back. Without *tells_why*
     there is no `Wait` among the decisions; with it, the last cycle is made once more to tell if
-    anybody waits.
+    anybody waits. After *at_most_starts* it is cut where `may_be_cut` allows it; then nobody could
+    lose its place again, so that no second cycle is tried.
     """
     followed = followed or FollowedState(state, settings)
     ahead = _Ahead(state, settings, now_ms, followed)
     restraint = Restraint()
+    if at_most_starts is not None and may_be_cut(state, settings, followed, at_most_starts):
+        decisions = ahead.first_starts(at_most_starts)
+        if decisions is not None:
+            return Outlook(decisions, restraint, ahead.looked_at_the_clock, is_cut=True)
     plain = decisions = ahead.plan(restraint)
     rounds = 0
     while undone := ahead.undone(decisions):
@@ -133,6 +141,14 @@ class _Ahead:
             if not tells_why and self._is_carried_out(cycle, decisions):
                 self._known_next = self._next_on_trial(decisions)
             return decisions
+
+    def first_starts(self, most: int) -> tuple[Decision, ...] | None:
+        """Return the first starts of a plain cycle that is cut after so many; None: it is not."""
+        world = self._state, self._settings, self._now_ms, self._followed
+        with self._state.trial():
+            cycle = KaiCycle(*world, tells_why=False, at_most_starts=most)
+            decisions = self._decisions(cycle)
+            return decisions if cycle.is_cut else None
 
     def undone(self, decisions: tuple[Decision, ...]) -> Taken:
         """Return pods that get a place by *decisions* and lose or leave it in the next cycle.
@@ -307,6 +323,8 @@ def _asked(decisions: Iterable[Decision]) -> Taken:
                 taken |= {(each.workload, pod): each.beneficiary for pod in each.pods}
             case Move():
                 taken |= {(each.workload, p.pod): each.beneficiary for p in each.placements}
+            case Start() | Reserve() | Wait():
+                pass  # nobody loses anything by it
             case _:
-                pass
+                assert_never(each)
     return taken

@@ -42,16 +42,19 @@ class PendingJobs:
         gang_of: Callable[[WorkloadName], Gang] | None = None,
         evicted: Mapping[WorkloadName, Set[PodId]] = NOBODY,
         lines: WaitingLines | None = None,
+        held: Mapping[WorkloadName, Set[PodId]] = NOBODY,
     ) -> None:
         """Take no more than *depth* jobs of each queue, the first ones; None: all.
 
         *gang_of* returns the groups of a job; None: they are made whenever they are looked at. Pods
         that were *evicted* in this cycle do not wait: they are on their way out. *lines* are those
-        of all who wait; None: they are made here.
+        of all who wait; None: they are made here. Nobody waits there of whom pods are *held*, but
+        other pods of theirs may come to: who left in a try may get its place back.
         """
         self._state = state
         self._depth = depth
         self._evicted = evicted
+        self._held = held
         self._gang_of = gang_of
         self._waiting = lines or WaitingLines(state, self.gang, JobKinds(state))
         self._lines: dict[QueueName, QueueLine] = {}  # that were taken in
@@ -74,7 +77,9 @@ class PendingJobs:
         Cost: the queues of those who changed; of the others, a copy in C.
         """
         assert self._depth is None, "somebody may be left out"
-        made = PendingJobs(self._state, None, self._gang_of, self._evicted, self._waiting)
+        made = PendingJobs(
+            self._state, None, self._gang_of, self._evicted, self._waiting, self._held
+        )
         made._lines = self._lines
         made._heaps = self._heaps.copy()
         made._shared = set(self._heaps)
@@ -98,7 +103,9 @@ class PendingJobs:
         Nobody may have had a turn here. Cost: a copy of those lines in C; a look at each job of a
         queue in which somebody changed.
         """
-        made = PendingJobs(self._state, None, self._gang_of, self._evicted, self._waiting)
+        made = PendingJobs(
+            self._state, None, self._gang_of, self._evicted, self._waiting, self._held
+        )
         made._lines = self._lines
         made._next = self._next.copy()
         for queue, some in kinds.items():
@@ -345,7 +352,10 @@ class PendingJobs:
             self._growing[name] = list(reversed(known[1:]))
 
     def _away(self, name: WorkloadName) -> Set[PodId]:
-        return self._evicted.get(name, frozenset())
+        evicted, held = self._evicted.get(name), self._held.get(name)
+        if held is None:
+            return evicted or frozenset()
+        return held if evicted is None else held | evicted
 
     def _key(self, name: WorkloadName) -> JobKey:
         return self._place(name, self.gang(name).fullness(self._state.runs.get(name)))

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadReserved, WorkloadStarted
+from fairlead.model.holding import kept_off
 from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, Workload
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.gates import refusal
 from fairlead.policy.kai.pending_jobs import PendingJobs
@@ -88,18 +89,27 @@ class PlaceAgain:
             at = workload.pod_sets.set_index[pod]
             asked = workload.pod_sets[at].constraints
             nodes = self._own_node((job, pod)) if asked.unsupported else self._nodes
-            spot = self._finder.find(workload, at, nodes)
+            spot = self._finder.find(self._as_it_was((job, pod)), at, nodes)
             if spot is None:
                 state.roll_back(mark)
                 self.joined -= {(job, each) for each in pods}
                 # Those before it in the job took room that is free again; and who must be near
                 # another may find it there later.
-                if pod is pods[0] and not asked.pod_affinity and not asked.unsupported:
+                is_telling = not (asked.pod_affinity or asked.unsupported or asked.held_nodes)
+                if pod is pods[0] and is_telling:
                     self._misfits.add(shape_of(workload, workload.pod_sets[at]))
                 return False
             self._settle(job, pod, Placement(pod, spot.node, spot.share))
         state.keep(mark)
         return True
+
+    def _as_it_was(self, pod: PodKey) -> Workload:
+        """Return the workload of a pod, which is not kept off the node that it had."""
+        workload, before = self._state.workloads[pod[0]], self._places.get(pod)
+        held = workload.pod_sets.of(pod[1]).constraints.held_nodes
+        if before is None or before.node not in held:
+            return workload
+        return kept_off(workload, held - {before.node})
 
     def _own_node(self, pod: PodKey) -> set[str]:
         """Return the node that a pod had: where else it may run, no filter of ours can tell."""

@@ -1,13 +1,15 @@
 """KAI's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holding import holding
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.followed_state import FollowedState
-from fairlead.policy.kai.look_ahead import look_ahead
+from fairlead.policy.kai.look_ahead import Outlook, look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShare
 
@@ -22,22 +24,48 @@ class KaiPolicy:
         self._followed: FollowedState | None = None
         self._last: _Planned | None = None
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
         The same state gives the same decisions, whatever was planned before and in whichever order
         things were listed. A state that has not changed since the last call costs nothing; one
         that has, keeps what did not change.
-        """
-        planned = self._look_ahead(state, now_ms, tells_why=True)
-        return Plan(taken_ms=now_ms, decisions=planned.decisions, memories=planned.memories)
 
-    def changes(self, state: ClusterState, now_ms: int) -> Sequence[Decision]:
+        A job that is *held* does not stand in its queue, so that others pass it. It keeps the pods
+        that run, which may be asked to leave as always. A job of which any pod is held as a victim
+        is not asked at all, since the rest of a gang alone would be of no use.
+
+        The plan stops after *at_most_starts* pods, but not within a gang, where it is plain that
+        all who wait can start (see `may_be_cut`). Law: slices in a row, each carried out, are the
+        whole plan without its waits, in both modes; the last one has the waits.
+        """
+        asked = Asked(held, at_most_starts, tells_why=True)
+        made = self._look_ahead(state, now_ms, asked)
+        return Plan(
+            taken_ms=now_ms, decisions=made.decisions, memories=made.memories, is_cut=made.is_cut
+        )
+
+    def changes(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> Sequence[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``.
         """
-        return self._look_ahead(state, now_ms, tells_why=False).decisions
+        asked = Asked(held, at_most_starts, tells_why=False)
+        return self._look_ahead(state, now_ms, asked).decisions
 
     def shares(self, state: ClusterState) -> list[KaiShare]:
         """Return what queues are entitled to, parents before children, siblings by name.
@@ -48,25 +76,42 @@ class KaiPolicy:
         division.catch_up()
         return list(division.shares.values())
 
-    def _look_ahead(self, state: ClusterState, now_ms: int, *, tells_why: bool) -> "_Planned":
+    def _look_ahead(self, state: ClusterState, now_ms: int, asked: "Asked") -> "_Planned":
         followed, last = self._follow(state), self._last
-        if last is not None and last.may_serve(state, now_ms, tells_why=tells_why):
+        if last is not None and last.may_serve(state, now_ms, asked):
             return last
-        outlook = look_ahead(state, self.settings, now_ms, followed, tells_why=tells_why)
-        memories = self._to_remember(followed, outlook.decisions, now_ms)
+        with holding(state, asked.held):
+            outlook = look_ahead(
+                state,
+                self.settings,
+                now_ms,
+                followed,
+                tells_why=asked.tells_why,
+                at_most_starts=asked.at_most_starts,
+            )
+            memories = self._to_remember(followed, outlook, now_ms)
         looked_at_the_clock = outlook.looked_at_the_clock or any(each.memory for each in memories)
-        taken_ms = now_ms if looked_at_the_clock else None
-        planned = _Planned(state.moment, outlook.decisions, memories, tells_why, taken_ms)
-        self._last = planned
-        return planned
+        self._last = made = _Planned(
+            moment=state.moment,
+            decisions=outlook.decisions,
+            memories=memories,
+            is_cut=outlook.is_cut,
+            asked=asked,
+            taken_ms=now_ms if looked_at_the_clock else None,
+        )
+        return made
 
     def _to_remember(
-        self, followed: FollowedState, decisions: Iterable[Decision], now_ms: int
+        self, followed: FollowedState, outlook: Outlook, now_ms: int
     ) -> tuple[MemoryChanged, ...]:
-        """Return since when which gangs are incomplete, if that is to count."""
-        if "stalegangeviction" not in self.settings.actions:
+        """Return since when which gangs are incomplete, if that is to count.
+
+        Not of a plan that is cut: the next may complete them.
+        """
+        if outlook.is_cut or "stalegangeviction" not in self.settings.actions:
             return ()
-        return followed.stale_gangs.memories(now_ms, self.settings.stale_grace_ms, decisions)
+        grace_ms = self.settings.stale_grace_ms
+        return followed.stale_gangs.memories(now_ms, grace_ms, outlook.decisions)
 
     def _follow(self, state: ClusterState) -> FollowedState:
         """Return what is kept of *state*, and of no other."""
@@ -84,6 +129,19 @@ class KaiPolicy:
         """Whether the last plan might have been another one at another time."""
         return self._last is not None and self._last.taken_ms is not None
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the last plan stopped after so many starts, with others to come."""
+        return self._last is not None and self._last.is_cut
+
+
+class Asked(NamedTuple):
+    """All that a caller says of a plan besides the state and the time."""
+
+    held: Holds
+    at_most_starts: int | None
+    tells_why: bool  # those who wait
+
 
 class _Planned(NamedTuple):
     """When a state was planned for, and what came of it."""
@@ -91,10 +149,11 @@ class _Planned(NamedTuple):
     moment: int
     decisions: tuple[Decision, ...]
     memories: tuple[MemoryChanged, ...]
-    tells_why: bool  # those who wait
+    is_cut: bool
+    asked: Asked
     taken_ms: int | None  # None: at any time they would be the same
 
-    def may_serve(self, state: ClusterState, now_ms: int, *, tells_why: bool) -> bool:
+    def may_serve(self, state: ClusterState, now_ms: int, asked: Asked) -> bool:
         """Return whether nothing changed but the time, and that makes no difference."""
         is_same_time = self.taken_ms is None or self.taken_ms == now_ms
-        return self.moment == state.moment and is_same_time and self.tells_why == tells_why
+        return self.moment == state.moment and is_same_time and self.asked == asked

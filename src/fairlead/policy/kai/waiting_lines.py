@@ -161,8 +161,10 @@ class WaitingLines:
         self._found[name] = found
         if found.place is not None:
             kind = found.place.kind
-            self._of_kind.setdefault(kind, {})[name] = found.place.pods
-            self._queues.setdefault(kind, Counter())[found.queue] += 1
+            if kind not in self._of_kind:
+                self._of_kind[kind], self._queues[kind] = {}, Counter()
+            self._of_kind[kind][name] = found.place.pods
+            self._queues[kind][found.queue] += 1
             self._changed_kinds.add(kind)
 
     def _drop(self, name: WorkloadName, found: _Found) -> None:
@@ -185,7 +187,8 @@ class WaitingLines:
     def _find(self, name: WorkloadName) -> _Found:
         workload, run = self._state.workloads[name], self._state.runs.get(name)
         gang = self._gang_of(name)
-        pods = gang.next_pods(run) if workload.active else ()
+        may_start = workload.active and name not in self._state.holds.workloads
+        pods = gang.next_pods(run) if may_start else ()
         if not pods:
             return _Found(workload.queue, None)
         key = place_in_queue(workload, gang.fullness(run))

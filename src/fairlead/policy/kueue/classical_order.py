@@ -36,3 +36,7 @@ class ClassicalOrder:
 
     def changed(self, queue: QueueName) -> None:
         """Take in that the use of *queue* is another, which changes nothing about this order."""
+
+    def is_between_rounds(self) -> bool:
+        """Return whether nobody is left who comes before those who entered later."""
+        return not self._last_first

@@ -56,6 +56,9 @@ class Order(Protocol):
     def changed(self, queue: QueueName) -> None:
         """Take in that the use of *queue* is another."""
 
+    def is_between_rounds(self) -> bool:
+        """Return whether those who are left would have their turns in the same order anew."""
+
 
 class KueueCycle:
     """The turns of one cycle."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from fairlead.model.axes import QueueName
 from fairlead.model.catalogue import LocalQueue
+from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.plan import Reason
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
@@ -33,7 +34,9 @@ class Door:
     def refusal(self, workload: Workload) -> Reason | None:
         """Return why *workload* is kept out; None if it may queue up.
 
-        What speaks against it: its owner, then its queues, then what it asks for.
+        What speaks against it: its owner, then its queues, then what it asks for; at last that the
+        caller holds it after a failure. Others pass it then, also with StrictFIFO, as they pass one
+        in Kueue that backs off: it has left its queue for a while.
         """
         if not workload.active:
             return Reason(code=DEACTIVATED)
@@ -43,6 +46,7 @@ class Door:
             self._of_queues(workload, extension)
             or self._of_time(extension)
             or _of_constraints(workload)
+            or self._of_holds(workload)
         )
 
     def _of_queues(self, workload: Workload, extension: KueueWorkload) -> Reason | None:
@@ -93,6 +97,11 @@ class Door:
             return None
         self.looked_at_the_clock = True
         return Reason(code=BACK_OFF, remaining_ms=until_ms - self.now_ms)
+
+    def _of_holds(self, workload: Workload) -> Reason | None:
+        if workload.name not in self._state.holds.workloads:
+            return None
+        return Reason(code=HELD_AFTER_FAILURE, queue=workload.queue)
 
 
 def _of_constraints(workload: Workload) -> Reason | None:

@@ -15,12 +15,12 @@ LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 def drained(state: ClusterState, door: Door) -> list[Evict]:
     """Return who has to leave, by name; those who are leaving already are not told again.
 
-    Cost: a look at each workload that has quota.
+    Nor are those whom the caller holds as victims. Cost: a look at each workload that has quota.
     """
-    found = []
+    found, held = [], state.holds.victim_workloads()
     for name, run in state.runs.items():
         code = _reason(state, state.workloads[name], door)
-        if code is not None:
+        if code is not None and name not in held:
             staying = [pod for pod, at in run.pods.items() if at.phase != "leaving"]
             found.append((name, code, tuple(run.pod_sets.in_order(staying))))
     return [

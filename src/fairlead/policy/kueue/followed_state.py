@@ -98,18 +98,23 @@ class FollowedState:
             return False
         return self._moment is None or state.touched.remembers(self._moment)
 
-    def changes(self, now_ms: int) -> list[Decision] | None:
-        """Return what a plan changes; None if it has to be made in full."""
+    def changes(self, now_ms: int, at_most_starts: int | None = None) -> list[Decision] | None:
+        """Return what a plan changes, up to so many starts; None if it has to be made in full."""
         self._catch_up(now_ms)
+        if self._state.holds.victims:
+            return None  # who uses quota and is not asked is not followed
         if self._told_off or (self._shrinking and self._settings.keeps_promises):
             return None
         decisions: list[Decision] = []
         for view in self._views:
             view.settle_promises()
-            if not view.is_at_rest():
-                kind = QuickTurns if self._settings.keeps_promises else QuickRounds
-                rounds = kind(view, self._state.axes, self._settings, self._restraints)
-                decisions += TreeDecisions(self._state, rounds).decisions()
+            if view.is_at_rest() or (at_most_starts is not None and at_most_starts <= 0):
+                continue
+            kind = QuickTurns if self._settings.keeps_promises else QuickRounds
+            rounds = kind(view, self._state.axes, self._settings, self._restraints)
+            rounds.starts_left = at_most_starts
+            decisions += TreeDecisions(self._state, rounds).decisions()
+            at_most_starts = rounds.starts_left
         return decisions
 
     def _catch_up(self, now_ms: int) -> None:

@@ -1,17 +1,20 @@
 """Kueue's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged
+from fairlead.model.holding import holding
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.memory import Promise
-from fairlead.model.plan import Decision, Plan, Wait
+from fairlead.model.plan import Decision, Plan, Start, Wait
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
+from fairlead.placement.waiting_pods import WaitingPods
 from fairlead.policy.kueue.admission_uses import admission_uses
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
 from fairlead.policy.kueue.demands import DemandReader
@@ -19,6 +22,7 @@ from fairlead.policy.kueue.door import Door, misconfigured
 from fairlead.policy.kueue.drain import drained
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.followed_state import FollowedState
+from fairlead.policy.kueue.may_be_cut import may_be_cut
 from fairlead.policy.kueue.pending_line import PendingLine
 from fairlead.policy.kueue.pending_order import pending_order
 from fairlead.policy.kueue.plain_rounds import PlainRounds
@@ -42,28 +46,68 @@ class KueuePolicy:
         self.memories: tuple[MemoryChanged, ...] = ()  # decisions alone say what to remember
         self.looked_at_the_clock = False  # whether the last answer holds at that time only
         self.holds_until_ms: int | None = None  # if nothing changes, as far as that is known
+        self.is_cut = False  # whether it stopped after so many starts, with others to come
+        self._waiting_pods: tuple[ClusterState, WaitingPods] | None = None
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 
-    def plan(self, state: ClusterState, now_ms: int) -> Plan:
+    def plan(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> Plan:
         """Return what to do about *state*, which is left as it is.
 
         All turns until those who are told to leave have left: who is admitted, who
         gives way to whom, and why each of the others waits. The same state gives the same plan,
         in whichever order things were listed. A state that has not changed since the last call
         costs nothing, unless the time matters; a tree in which nobody waits costs little.
-        """
-        last = self._last
-        if last is None or not last.may_serve(state, now_ms):
-            planning = _Planning(state, self.settings, now_ms)
-            decisions = (*planning.changes(), *planning.waits())
-            self.looked_at_the_clock = planning.looked_at_the_clock()
-            self.holds_until_ms = None
-            is_for_later = not self.looked_at_the_clock
-            last = self._last = _Planned(state, state.moment, decisions, now_ms, is_for_later)
-        return Plan(taken_ms=now_ms, decisions=last.decisions)
 
-    def changes(self, state: ClusterState, now_ms: int) -> list[Decision]:
+        A workload that is *held* does not queue up, and keeps nothing that was promised to it. One
+        of which any pod is held as a victim is not told to leave. Nodes that are held have no
+        effect: Kueue grants quota, and places no pods.
+
+        The plan stops after *at_most_starts* pods, but not within a workload, nor in faithful mode
+        within a cycle, where it is plain that all who wait get quota (see `may_be_cut`). Law:
+        slices in a row, each carried out, are the whole plan without its waits, in both modes; the
+        last one has the waits.
+        """
+        asked, last = _Asked(held, at_most_starts), self._last
+        if last is None or not last.may_serve(state, now_ms, asked):
+            last = self._last = self._planned(state, now_ms, asked)
+        self.is_cut = last.is_cut
+        return Plan(taken_ms=now_ms, decisions=last.decisions, is_cut=last.is_cut)
+
+    def _planned(self, state: ClusterState, now_ms: int, asked: "_Asked") -> "_Planned":
+        with holding(state, _without_nodes(asked.held)):
+            planning = _Planning(state, self.settings, now_ms)
+            starts = self._starts(state, asked.at_most_starts)
+            changes = planning.changes(starts)
+            is_cut = _is_cut(changes, starts)
+            decisions = (*changes, *(() if is_cut else planning.waits()))
+        self.looked_at_the_clock = planning.looked_at_the_clock()
+        self.holds_until_ms = None
+        return _Planned(
+            state=state,
+            moment=state.moment,
+            asked=asked,
+            decisions=decisions,
+            is_cut=is_cut,
+            taken_ms=now_ms,
+            is_for_later=not self.looked_at_the_clock,
+        )
+
+    def changes(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+    ) -> list[Decision]:
         """Return the plan without its waits, for who asks again and again and reads no reasons.
 
         Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
@@ -72,16 +116,28 @@ class KueuePolicy:
         followed = self._followed
         if followed is None or not followed.serves(state, now_ms):
             followed = self._followed = FollowedState(state, self.settings)
-        found = followed.changes(now_ms) if followed.is_possible else None
-        if found is not None:
-            self.looked_at_the_clock = followed.looked_at_the_clock
-            self.holds_until_ms = followed.holds_until_ms
-            return found
-        planning = _Planning(state, self.settings, now_ms)
-        changes = planning.changes()
+        with holding(state, _without_nodes(held)):
+            starts = self._starts(state, at_most_starts)
+            found = followed.changes(now_ms, starts) if followed.is_possible else None
+            if found is not None:
+                self.looked_at_the_clock = followed.looked_at_the_clock
+                self.holds_until_ms = followed.holds_until_ms
+                self.is_cut = _is_cut(found, starts)
+                return found
+            planning = _Planning(state, self.settings, now_ms)
+            changes = planning.changes(starts)
+            self.is_cut = _is_cut(changes, starts)
         self.looked_at_the_clock = planning.looked_at_the_clock()
         self.holds_until_ms = None
         return changes
+
+    def _starts(self, state: ClusterState, at_most: int | None) -> int | None:
+        """Return after how many starts to stop; None: not at all."""
+        if at_most is None:
+            return None
+        if self._waiting_pods is None or self._waiting_pods[0] is not state:
+            self._waiting_pods = state, WaitingPods(state, lambda _: False)
+        return at_most if may_be_cut(state, self.settings, self._waiting_pods[1], at_most) else None
 
     def plan_with_rounds(
         self, state: ClusterState, now_ms: int
@@ -95,18 +151,27 @@ class KueuePolicy:
         return plan, tuple(planning.rounds())
 
 
+class _Asked(NamedTuple):
+    """All that a caller says of a plan besides the state and the time."""
+
+    held: Holds
+    at_most_starts: int | None
+
+
 class _Planned(NamedTuple):
     """The last state that was planned for, and what came of it."""
 
     state: ClusterState
     moment: int
+    asked: _Asked
     decisions: tuple[Decision, ...]
+    is_cut: bool
     taken_ms: int
     is_for_later: bool  # at any later time they would be the same
 
-    def may_serve(self, state: ClusterState, now_ms: int) -> bool:
+    def may_serve(self, state: ClusterState, now_ms: int, asked: _Asked) -> bool:
         """Return whether the same would be decided for *state*."""
-        is_same = self.state is state and self.moment == state.moment
+        is_same = self.state is state and self.moment == state.moment and self.asked == asked
         is_in_time = now_ms >= self.taken_ms if self.is_for_later else now_ms == self.taken_ms
         return is_same and is_in_time
 
@@ -133,10 +198,14 @@ class _Planning:
             or self._restraints.looked_at_the_clock
         )
 
-    def changes(self) -> list[Decision]:
-        """Return who is drained and what becomes of each tree; to be asked once."""
+    def changes(self, at_most_starts: int | None = None) -> list[Decision]:
+        """Return who is drained and what becomes of each tree; to be asked once.
+
+        Where nobody is drained, it may stop after *at_most_starts* pods.
+        """
         evictions = drained(self._state, self._door)
         decisions: list[Decision] = [*evictions]
+        starts_left = None if evictions else at_most_starts
         gone = {each.workload for each in evictions}
         seen = snapshots(self._state, self._settings, self._now_ms, gone, self._uses)
         for snapshot in seen:
@@ -146,8 +215,12 @@ class _Planning:
             rounds = (TreeTurns if self._settings.keeps_promises else TreeRounds)(
                 snapshot, self._state.axes, self._settings, lines, self._restraints, promises
             )
+            rounds.starts_left = starts_left
             decisions += TreeDecisions(self._state, rounds).decisions()
             self._over.append((refused, rounds, lines))
+            starts_left = rounds.starts_left
+            if rounds.has_started_enough():
+                break
         return decisions
 
     def rounds(self) -> Iterator[PlainRounds]:
@@ -211,3 +284,15 @@ class _Planning:
                 reason = self._door.refusal(self._state.workloads[name])
                 missing = misconfigured(f"the cohort of ClusterQueue {queue} does not exist")
                 yield Wait(workload=name, reason=reason or missing)
+
+
+def _is_cut(changes: Sequence[Decision], starts: int | None) -> bool:
+    """Return whether *changes* end after so many starts; maybe nobody is left who could start."""
+    if starts is None or not all(isinstance(each, Start) for each in changes):
+        return False
+    return sum([len(each.placements) for each in changes if isinstance(each, Start)]) >= starts
+
+
+def _without_nodes(held: Holds) -> Holds:
+    """Return what of *held* matters where no pod is placed."""
+    return replace(held, nodes=frozenset()) if held.nodes else held

@@ -6,6 +6,7 @@ the order of turns alone, and not even there if nobody competes.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import assert_never
 
 from fairlead.model.axes import QueueName, QuotaAxes, WorkloadName
 from fairlead.policy.kueue.claim_restraints import ClaimRestraints
@@ -41,8 +42,8 @@ class QuickRounds(Rounds):
         Cost: the kinds that are awake or have room, and a tournament of all heads for each cycle
         in which more than one of them can proceed.
         """
-        cycle: int | None = 0
-        while cycle is not None and (found := self._next_cycle(cycle)) is not None:
+        cycle = 0
+        while not self.has_started_enough() and (found := self._next_cycle(cycle)) is not None:
             cycle, kinds = found
             has_changed, promises = False, self._promises.copy()
             turns = self._turns(cycle, kinds)
@@ -217,6 +218,8 @@ class QuickRounds(Rounds):
                 line.preempting = None
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed
+            case _:
+                assert_never(turn.outcome)
         line.goes_on(cycle, is_shorter=turn.outcome == "admitted")
 
 

@@ -40,10 +40,15 @@ class Rounds(ABC):
         self._promises = dict(promises)
         self._told: set[WorkloadName] = set()  # to leave, in this plan
         self.last: dict[WorkloadName, Turn] = {}  # of those that had one and wait
+        self.starts_left: int | None = None  # after how many pods to stop; None: not at all
 
     @abstractmethod
     def run(self) -> Iterator[Turn]:
         """Yield the turns that admit or evict somebody, each before the trees follow it."""
+
+    def has_started_enough(self) -> bool:
+        """Return whether to stop here, because enough pods have started."""
+        return self.starts_left is not None and self.starts_left <= 0
 
     @abstractmethod
     def leaving(self) -> frozenset[WorkloadName]:
@@ -87,6 +92,9 @@ class Rounds(ABC):
         return [target.holder for target in told]
 
     def _holder(self, turn: Turn) -> Holder:
+        """Return one that is admitted now, and count its pods."""
+        if self.starts_left is not None:
+            self.starts_left -= sum(turn.nomination.counts)
         waiting, assignment = turn.nomination.waiting, turn.nomination.assignment
         assert assignment is not None, "who is admitted has flavors"
         return Holder(

@@ -29,10 +29,10 @@ def snapshots(
 ) -> Iterator[Snapshot]:
     """Yield one snapshot for each tree in which somebody waits, by the name of its root.
 
-    Those *drained* are leaving as well. Cost: O(nodes x axes), and a look at each workload of these
-    trees.
+    Those *drained* are leaving as well. Who is held as a victim uses quota and is not asked. Cost:
+    O(nodes x axes), and a look at each workload of these trees.
     """
-    waited_for = set(state.waited_for())
+    waited_for, held = set(state.waited_for()), state.holds.victim_workloads()
     for names in trees_of(state):
         if waited_for.isdisjoint(names):
             continue
@@ -48,8 +48,9 @@ def snapshots(
         counts_room = settings.keeps_promises
         active = {name for name in rules if is_active(state, rules[name])}
         holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
+        holders = [h for h in holders if h.is_evicted or h.name not in held]
         parents = {name: state.queues[name].parent for name in names}
-        yield Snapshot(_quota_tree(state, names, rules), parents, rules, holders, uses)
+        yield Snapshot(quota_tree(state, names, rules), parents, rules, holders, uses)
 
 
 def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
@@ -79,9 +80,10 @@ def trees_of(state: ClusterState) -> list[list[QueueName]]:
     return trees
 
 
-def _quota_tree(
+def quota_tree(
     state: ClusterState, names: list[QueueName], rules: dict[QueueName, ClusterQueue]
 ) -> QuotaTree:
+    """Return the tree of *names*, of which *rules* are those of the leaves, with what is used."""
     usage: dict[str, Amounts] = {}
     for name in rules:
         sums = state.sums[name]

@@ -93,6 +93,10 @@ class Tournament:
         """Take in that the use of *queue* is another; of the last winner it is expected."""
         self._changed.add(queue)
 
+    def is_between_rounds(self) -> bool:
+        """Return True: whoever enters, and whenever, competes with all who are there."""
+        return True
+
     def _judge_again(self, queue: QueueName) -> None:
         """Put right what depends on the head and the use of a ClusterQueue, from it to the root."""
         head = self._heads.get(queue)

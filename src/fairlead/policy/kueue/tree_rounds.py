@@ -6,6 +6,7 @@ or they step aside, or they wait for others to leave and stay the first of their
 """
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from fairlead.model.axes import WorkloadName
 from fairlead.policy.kueue.cycle import KueueCycle, Turn
@@ -29,7 +30,7 @@ class TreeRounds(PlainRounds):
         """
         self._nominated = {}
         goes_on = True
-        while goes_on:
+        while goes_on and not self.has_started_enough():
             has_changed = is_retried = goes_on = False
             promises = self._promises.copy()
             for turn in list(self._cycle()):
@@ -77,3 +78,5 @@ class TreeRounds(PlainRounds):
                 self._promises.pop(waiting.name, None)
             case "skipped" | "deferred":
                 pass  # it stays the head, and is asked again if anything changed
+            case _:
+                assert_never(turn.outcome)

@@ -44,7 +44,7 @@ class TurnByTurn(Rounds):
         self._order: Order | None = None
         for queue in self._open():
             self._let_compete(queue)
-        while (name := self._whose_turn()) is not None:
+        while not self._may_stop() and (name := self._whose_turn()) is not None:
             nomination, changed_times = self._competing.pop(name)
             if changed_times != self._changed_times:
                 nomination = self._look_again(nomination)
@@ -100,6 +100,11 @@ class TurnByTurn(Rounds):
             self._use_changed(holder.queue)
             self._tell_to_leave(holder)
         self._promise(turn)
+
+    def _may_stop(self) -> bool:
+        """Return whether enough have started, and whoever is left would go on as it would here."""
+        is_between = self._order is None or self._order.is_between_rounds()
+        return self.has_started_enough() and is_between
 
     def _whose_turn(self) -> WorkloadName | None:
         """Return who is next; nobody is judged as long as there is only one."""
