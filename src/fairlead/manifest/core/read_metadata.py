@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.objects import UNIDENTIFIED, Identity, Owner
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
 
@@ -17,12 +18,8 @@ _IGNORED: Final = (
     "deletionGracePeriodSeconds",
     "finalizers",
     "generateName",
-    "generation",
     "managedFields",
-    "ownerReferences",
-    "resourceVersion",
     "selfLink",
-    "uid",
 )
 
 
@@ -38,6 +35,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, str]
     created_ms: int
     is_leaving: bool
+    identity: Identity
 
 
 def read_metadata(top: Cursor) -> Metadata:
@@ -60,6 +58,29 @@ def read_metadata(top: Cursor) -> Metadata:
         annotations=metadata.text_map("annotations"),
         created_ms=metadata.timestamp("creationTimestamp", 0),
         is_leaving=metadata.timestamp("deletionTimestamp", None) is not None,
+        identity=_read_identity(metadata),
+    )
+
+
+def _read_identity(metadata: Cursor) -> Identity:
+    """Read what an API server writes; an object in a file may have none or part of it."""
+    identity = Identity(
+        uid=metadata.text("uid", ""),
+        resource_version=metadata.text("resourceVersion", ""),
+        generation=metadata.integer("generation", None, minimum=0),
+        owners=tuple([_read_owner(item) for item in metadata.items("ownerReferences")]),
+    )
+    return UNIDENTIFIED if identity == UNIDENTIFIED else identity
+
+
+def _read_owner(reference: Cursor) -> Owner:
+    reference.ignore("blockOwnerDeletion")
+    return Owner(
+        api_version=reference.text("apiVersion", ""),
+        kind=reference.text("kind", ""),
+        name=reference.text("name", ""),
+        uid=reference.text("uid", ""),
+        is_controller=reference.boolean("controller", False),
     )
 
 

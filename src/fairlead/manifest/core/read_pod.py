@@ -53,6 +53,7 @@ def read_pod(top: Cursor) -> PodObject | None:
         return None
     return PodObject(
         source=top.source,
+        identity=metadata.identity,
         namespace=metadata.namespace,
         name=metadata.name,
         labels=metadata.labels,
