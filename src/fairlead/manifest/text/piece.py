@@ -1,4 +1,7 @@
-"""The piece of text behind a document, kept so that a line can be found when one is needed."""
+"""Where a document comes from: a piece of a file's text, or a cluster.
+
+The text is kept so that a line can be found when one is needed.
+"""
 
 from abc import ABC, abstractmethod
 
@@ -9,7 +12,28 @@ from fairlead.manifest.text.yaml_nodes import Tally, compose_yaml
 
 
 class Piece(ABC):
-    """Where one value of a file was written. Parses its text again at the first question."""
+    """Where one value was written; findings show ``file`` as its place."""
+
+    file: str
+
+    @abstractmethod
+    def line_of(self, path: Path) -> int | None:
+        """Return the line, from 1, of *path* or of the nearest thing above it; None: no lines."""
+
+
+class ClusterPiece(Piece):
+    """An object that a cluster holds, which has no lines."""
+
+    def __init__(self, title: str) -> None:
+        """Remember the kind and name of the object, such as ``Pod team-a/train-0``."""
+        self.file = f"cluster: {title}"
+
+    def line_of(self, path: Path) -> None:
+        """Return None: a path has no line."""
+
+
+class TextPiece(Piece):
+    """A part of a file's text. Parses it again at the first question."""
 
     def __init__(self, file: str, first_line: int, text: str) -> None:
         """Remember the file, the line from 1 on which *text* begins in it, and the text."""
@@ -28,7 +52,7 @@ class Piece(ABC):
     def _make_locator(self, text: str) -> Locator | JsonLocator: ...
 
 
-class YamlPiece(Piece):
+class YamlPiece(TextPiece):
     """The text between two ``---``."""
 
     def _make_locator(self, text: str) -> Locator:
@@ -50,7 +74,7 @@ class YamlItemPiece(YamlPiece):
         return super().line_of((0, *path[len(self._path) :]))
 
 
-class JsonPiece(Piece):
+class JsonPiece(TextPiece):
     """The text of one JSON value."""
 
     def _make_locator(self, text: str) -> JsonLocator:
