@@ -1,10 +1,15 @@
-"""Which pods form one workload under an ElasticQuota: a pod group's, or a pod on its own."""
+"""Which pods form one workload under an ElasticQuota: a pod group's, or a pod on its own.
+
+A workload's name depends on nothing but its own object: ``namespace/name`` of a pod on its own,
+and always ``namespace/podgroup/name`` of a group, so that a pod of the same name may come and go.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
+from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PluginPodGroupObject, PodObject
@@ -33,24 +38,22 @@ def gangs_of(
 ) -> list[Gang]:
     """Return every live pod in exactly one gang, sorted by the gang's name.
 
-    A pod whose group is not in the input stands on its own, with a warning. A gang is called after
-    its group, and where a lone pod has that name already, ``namespace/podgroup/name``.
+    A pod whose group is not in the input stands on its own, with a warning.
     """
     known = {(group.namespace, group.name): group for group in groups}
     members: dict[tuple[str, str], list[PodObject]] = {}
-    lone: dict[str, PodObject] = {}
+    lone: list[PodObject] = []
     for pod in pods:
         if is_live(pod):
             key = _group_of(pod, known.keys(), findings)
             if key is None:
-                lone[f"{pod.namespace}/{pod.name}"] = pod
+                lone.append(pod)
             else:
                 members.setdefault(key, []).append(pod)
-    found = [_lone_gang(name, pod) for name, pod in lone.items()]
-    for (namespace, name), own in members.items():
-        is_taken = f"{namespace}/{name}" in lone
-        title = f"{namespace}/podgroup/{name}" if is_taken else f"{namespace}/{name}"
-        found.append(_gang(title, known[namespace, name], own))
+    found = [
+        *(_lone_gang(pod) for pod in lone),
+        *(_gang(known[key], own) for key, own in members.items()),
+    ]
     return sorted(found, key=lambda gang: gang.name)
 
 
@@ -75,10 +78,12 @@ def _group_of(
     return None
 
 
-def _lone_gang(name: str, pod: PodObject) -> Gang:
-    return Gang(name=WorkloadName(name), namespace=pod.namespace, pods=(pod,))
+def _lone_gang(pod: PodObject) -> Gang:
+    return Gang(name=WorkloadName(full_name(pod)), namespace=pod.namespace, pods=(pod,))
 
 
-def _gang(name: str, group: PluginPodGroupObject, pods: Sequence[PodObject]) -> Gang:
+def _gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> Gang:
+    # No pod has this name: none has a slash in its own.
+    name = WorkloadName(f"{group.namespace}/podgroup/{group.name}")
     by_name = tuple(sorted(pods, key=lambda pod: pod.name))
-    return Gang(name=WorkloadName(name), namespace=group.namespace, pods=by_name, group=group)
+    return Gang(name=name, namespace=group.namespace, pods=by_name, group=group)

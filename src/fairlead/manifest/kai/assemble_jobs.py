@@ -2,6 +2,9 @@
 
 A pod belongs to the PodGroup of its namespace that it names. One without a group is a job of its
 own if it names KAI's scheduler. The rest are other schedulers' pods: they only take space.
+
+A job's name depends on nothing but its own object: ``namespace/name`` of a PodGroup, and always
+``namespace/pod/name`` of a pod on its own, so that a group of the same name may come and go.
 """
 
 from collections.abc import Mapping, Sequence
@@ -81,7 +84,7 @@ def sort_pods(
             for name, own in members.items()
             if any(map(is_live, own))
         ),
-        *(_pod_job(pod, by_name) for pod in alone if is_live(pod)),
+        *(_pod_job(pod) for pod in alone if is_live(pod)),
     ]
     jobs.sort(key=lambda each: each.name)
     others = [job for job in jobs if not pool.has(_labels(job))]
@@ -117,12 +120,10 @@ def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
     )
 
 
-def _pod_job(pod: PodObject, groups: Mapping[str, KaiPodGroupObject]) -> Job:
+def _pod_job(pod: PodObject) -> Job:
     queue, queue_path = labelled_queue(pod.labels)
-    name = full_name(pod)
     return Job(
-        # No object's name holds a second slash, so this one is free.
-        name=f"{pod.namespace}/pod/{pod.name}" if name in groups else name,
+        name=f"{pod.namespace}/pod/{pod.name}",  # no PodGroup has it: none has a slash in its name
         source=pod.source,
         queue=queue or DEFAULT_QUEUE,
         queue_path=queue_path,
