@@ -41,6 +41,7 @@ PHRASES: Final = {
     "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
     "NotReady": "not complete: {tallies}",
     "SchedulingGated": "held back: {tallies}",
+    "PodGroupNotFound": "its PodGroup {names} does not exist",
     "Suspended": "held back: {queue} is stopped",
     "Deactivated": "switched off by its owner",
     "Misconfigured": "cannot be admitted: {names}",

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import CoreObjects, core_objects, full_name
 from fairlead.manifest.core.live_pods import is_live
@@ -43,7 +44,9 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
-def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled | None:
+def assemble_elastic_quota(
+    objects: Collection, findings: Findings, rules: AssemblyRules = OF_FILES
+) -> Assembled | None:
     """Return the state that the objects describe, or None if any finding of the run is an error.
 
     Objects may be listed in any order. Cost: about one look at every object, and sorting.
@@ -57,7 +60,7 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
         refuse_min_above_max(quota, findings)
     priorities = Priorities(parts.core.priority_classes.values(), findings)
     warn_of_gpu_shares(parts.pods, findings)
-    gangs = gangs_of(parts.pods, parts.groups, findings)
+    gangs = gangs_of(parts.pods, parts.groups, findings, rules)
     workloads = [ElasticWorkload(gang, parts.resources, priorities, findings) for gang in gangs]
     if findings.has_errors:
         return None

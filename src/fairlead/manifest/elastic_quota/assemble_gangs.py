@@ -2,19 +2,26 @@
 
 A workload's name depends on nothing but its own object: ``namespace/name`` of a pod on its own,
 and always ``namespace/podgroup/name`` of a group, so that a pod of the same name may come and go.
+
+Pods whose group is not there may have to wait for it, as the coscheduling plugin has it, which
+denies such a pod its node. They are then a workload of the group's name; what of them runs is
+charged to the quota of its namespace, as every pod is.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
+from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PluginPodGroupObject, PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import WorkloadName
+from fairlead.model.workload import Obstacle
+from fairlead.policy.obstacles import POD_GROUP_NOT_FOUND
 
 GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
@@ -26,6 +33,7 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     pods: tuple[PodObject, ...]
     group: PluginPodGroupObject | None = None
+    obstacle: Obstacle | None = None  # why it cannot start
 
     @property
     def min_count(self) -> int:
@@ -33,57 +41,82 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
         return self.group.min_member if self.group else 1
 
 
+class _Named(NamedTuple):
+    """The group that a pod names, and in which label."""
+
+    namespace: str
+    name: str
+    label: str
+
+
 def gangs_of(
-    pods: Iterable[PodObject], groups: Iterable[PluginPodGroupObject], findings: Findings
+    pods: Iterable[PodObject],
+    groups: Iterable[PluginPodGroupObject],
+    findings: Findings,
+    rules: AssemblyRules = OF_FILES,
 ) -> list[Gang]:
     """Return every live pod in exactly one gang, sorted by the gang's name.
 
-    A pod whose group is not in the input stands on its own, with a warning.
+    A pod whose group is not in the input is told of, and stands on its own or waits for its group,
+    as *rules* say.
     """
     known = {(group.namespace, group.name): group for group in groups}
     members: dict[tuple[str, str], list[PodObject]] = {}
     lone: list[PodObject] = []
     for pod in pods:
-        if is_live(pod):
-            key = _group_of(pod, known.keys(), findings)
-            if key is None:
-                lone.append(pod)
-            else:
-                members.setdefault(key, []).append(pod)
+        if not is_live(pod):
+            continue
+        named = _group_of(pod)
+        is_missing = named is not None and named[:2] not in known
+        if named is not None and is_missing:
+            _warn_of_missing(pod, named, rules, findings)
+        if named is None or (is_missing and rules.missing_group == "alone"):
+            lone.append(pod)
+        else:
+            members.setdefault(named[:2], []).append(pod)
     found = [
         *(_lone_gang(pod) for pod in lone),
-        *(_gang(known[key], own) for key, own in members.items()),
+        *(_gang(*key, known.get(key), own) for key, own in members.items()),
     ]
     return sorted(found, key=lambda gang: gang.name)
 
 
-def _group_of(
-    pod: PodObject, known: Iterable[tuple[str, str]], findings: Findings
-) -> tuple[str, str] | None:
+def _group_of(pod: PodObject) -> _Named | None:
     for label in GROUP_LABELS:
         name = pod.labels.get(label, "")
-        if not name:
-            continue
-        if (pod.namespace, name) in known:
-            return pod.namespace, name
-        pod.source.report(
-            findings,
-            "warning",
-            "missing-reference",
-            ("metadata", "labels", label),
-            f"found the group {quote(name)}, which is not in the input; the pod stands alone",
-            f"add the PodGroup {name} in namespace {pod.namespace}",
-        )
-        return None
+        if name:
+            return _Named(pod.namespace, name, label)
     return None
+
+
+def _warn_of_missing(
+    pod: PodObject, named: _Named, rules: AssemblyRules, findings: Findings
+) -> None:
+    consequence = "stands alone" if rules.missing_group == "alone" else "waits for it"
+    pod.source.report(
+        findings,
+        "warning",
+        "missing-reference",
+        ("metadata", "labels", named.label),
+        f"found the group {quote(named.name)}, which is not in the input; the pod {consequence}",
+        f"add the PodGroup {named.name} in namespace {named.namespace}",
+    )
 
 
 def _lone_gang(pod: PodObject) -> Gang:
     return Gang(name=WorkloadName(full_name(pod)), namespace=pod.namespace, pods=(pod,))
 
 
-def _gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> Gang:
-    # No pod has this name: none has a slash in its own.
-    name = WorkloadName(f"{group.namespace}/podgroup/{group.name}")
-    by_name = tuple(sorted(pods, key=lambda pod: pod.name))
-    return Gang(name=name, namespace=group.namespace, pods=by_name, group=group)
+def _gang(
+    namespace: str, name: str, group: PluginPodGroupObject | None, pods: Sequence[PodObject]
+) -> Gang:
+    obstacle = None
+    if group is None:
+        obstacle = Obstacle(code=POD_GROUP_NOT_FOUND, names=(f"{namespace}/{name}",))
+    return Gang(
+        name=WorkloadName(f"{namespace}/podgroup/{name}"),  # no pod has a slash in its name
+        namespace=namespace,
+        pods=tuple(sorted(pods, key=lambda pod: pod.name)),
+        group=group,
+        obstacle=obstacle,
+    )
