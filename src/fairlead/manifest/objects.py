@@ -290,6 +290,7 @@ class PodObject(msgspec.Struct, frozen=True, kw_only=True):
     priority_class: str = ""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
     created_ms: int = 0
+    scheduled_ms: int | None = None  # when it got its node; read where its start is not told
     started_ms: int | None = None
 
 

@@ -13,7 +13,7 @@ _PHASES: Final = {
 }
 _IGNORED_STATUS: Final = (
     "allocatedResources",
-    "conditions",
+    "conditions",  # but for when a pod was scheduled
     "containerStatuses",
     "ephemeralContainerStatuses",
     "extendedResourceClaimStatus",
@@ -44,6 +44,7 @@ def read_pod(top: Cursor) -> PodObject | None:
     phase = status.choice("phase", _PHASES, "Pending")
     nominated_node = status.text("nominatedNodeName", "") or None
     started_ms = status.timestamp("startTime", None)
+    scheduled_ms = _scheduled_ms(status) if spec.node and started_ms is None else None
     if phase == "Running" and spec.node is None:
         message = "found a running pod without a node; it counts as waiting"
         top.warn(("spec", "nodeName"), "contradiction", message, "add nodeName")
@@ -72,5 +73,17 @@ def read_pod(top: Cursor) -> PodObject | None:
         priority_class=spec.priority_class,
         preemption_policy=spec.preemption_policy,
         created_ms=metadata.created_ms,
+        scheduled_ms=scheduled_ms,
         started_ms=started_ms,
     )
+
+
+def _scheduled_ms(status: Cursor) -> int | None:
+    """Return since when the pod has its node, as its condition PodScheduled says."""
+    since_ms: int | None = None
+    for condition in status.items("conditions"):
+        condition.ignore(*condition.keys())  # whoever writes a status may add to it
+        kind, value = condition.text("type", ""), condition.text("status", "")
+        if kind == "PodScheduled" and value == "True":
+            since_ms = condition.timestamp("lastTransitionTime", None)
+    return since_ms
