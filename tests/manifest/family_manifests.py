@@ -129,6 +129,7 @@ spec:
     crossNodePreemption: false
     protectMin: true
     nodeScoring: MostAllocated
+    schedulerNames: [default-scheduler, kai-scheduler]
     pluginQuirks: {maxCoreZero: true}
 """
 

@@ -4,7 +4,7 @@ import pytest
 
 from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import WorkloadName
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.workload import ElasticPods
 from tests.manifest.elastic_world import (
@@ -15,7 +15,6 @@ from tests.manifest.elastic_world import (
     assemble,
     assembled_of,
     pod,
-    quota,
     state_of,
 )
 
@@ -181,17 +180,3 @@ def test_a_pod_with_a_part_of_a_device_is_charged_what_its_containers_ask_for() 
     (pods,) = state_of(NODE, text).workloads[WorkloadName("a/p")].pod_sets
     assert (pods.requests, pods.gpu_share) == ((1000, 0, 0, 1), None)  # cpu, memory, GPU, pods
     assert "here and in" not in warned(NODE, text).message
-
-
-@pytest.mark.parametrize("scheduler", ["default-scheduler", "kai-scheduler", "some-other"])
-def test_whoever_is_to_schedule_a_pod_it_counts_and_it_waits(scheduler: str) -> None:
-    own = f"schedulerName: {scheduler}"
-    state = state_of(
-        NODE,
-        quota("a", "{min: {cpu: 4}}"),
-        pod("a/runs", more=f"{own}, nodeName: node-1|phase: Running"),
-        pod("a/waits", "cpu: 2", more=own),
-    )
-    assert sorted(state.workloads) == ["a/runs", "a/waits"]
-    sums = state.sums[QueueName("a")]
-    assert (sums.allocated, sums.pending[state.resources.index("cpu")]) == ([1000], 2000)

@@ -181,6 +181,10 @@ class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
+PLUGIN_SCHEDULERS: Final = frozenset({"default-scheduler", "scheduler-plugins-scheduler"})
+"""As which the capacity-scheduling plugin runs: as the default scheduler, or as its chart does."""
+
+
 class OwnUsage(msgspec.Struct, frozen=True, kw_only=True):
     """What our own settings say about past use."""
 
@@ -194,6 +198,7 @@ class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     kueue: KueueSettings  # but what Kueue's Configuration says
     elastic_quota: ElasticQuotaSettings
+    plugin_schedulers: frozenset[str] = PLUGIN_SCHEDULERS
     usage: OwnUsage | None = None
     sections: tuple[str, ...] = ()  # those that it has, as they are written
 

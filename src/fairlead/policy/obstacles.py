@@ -11,6 +11,7 @@ from fairlead.model.plan import Reason
 from fairlead.model.workload import Workload
 
 POD_GROUP_NOT_FOUND: Final = "PodGroupNotFound"
+OTHER_SCHEDULER: Final = "OtherScheduler"
 
 
 def obstacle_reason(workload: Workload, queue: QueueName | None = None) -> Reason | None:

@@ -3,7 +3,8 @@
 Each quota is a queue without parent, called after its namespace. Every live pod is a workload or
 part of one, in the queue of its namespace. A namespace without quota has no queue, so its pods are
 charged to nobody; they are workloads all the same, because a pod without quota may push aside
-another one.
+another one. Pods of other schedulers count and may give way like all others, as for the plugin,
+which looks at every pod on a node; they are started by their own scheduler only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
+    PLUGIN_SCHEDULERS,
     ByResource,
     ElasticQuotaObject,
     OwnSettingsObject,
@@ -60,7 +62,8 @@ def assemble_elastic_quota(
         refuse_min_above_max(quota, findings)
     priorities = Priorities(parts.core.priority_classes.values(), findings)
     warn_of_gpu_shares(parts.pods, findings)
-    gangs = gangs_of(parts.pods, parts.groups, findings, rules)
+    schedulers = own.plugin_schedulers if own else PLUGIN_SCHEDULERS
+    gangs = gangs_of(parts.pods, parts.groups, findings, rules, schedulers=schedulers)
     workloads = [ElasticWorkload(gang, parts.resources, priorities, findings) for gang in gangs]
     if findings.has_errors:
         return None

@@ -8,7 +8,7 @@ denies such a pod its node. They are then a workload of the group's name; what o
 charged to the quota of its namespace, as every pod is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,11 +17,11 @@ from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import PluginPodGroupObject, PodObject
+from fairlead.manifest.objects import PLUGIN_SCHEDULERS, PluginPodGroupObject, PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Obstacle
-from fairlead.policy.obstacles import POD_GROUP_NOT_FOUND
+from fairlead.policy.obstacles import OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
 
 GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
@@ -54,11 +54,14 @@ def gangs_of(
     groups: Iterable[PluginPodGroupObject],
     findings: Findings,
     rules: AssemblyRules = OF_FILES,
+    *,
+    schedulers: Set[str] = PLUGIN_SCHEDULERS,
 ) -> list[Gang]:
     """Return every live pod in exactly one gang, sorted by the gang's name.
 
     A pod whose group is not in the input is told of, and stands on its own or waits for its group,
-    as *rules* say.
+    as *rules* say. A pod of another scheduler than *schedulers* stands on its own, whatever group
+    it names: no other pod starts with it.
     """
     known = {(group.namespace, group.name): group for group in groups}
     members: dict[tuple[str, str], list[PodObject]] = {}
@@ -66,7 +69,7 @@ def gangs_of(
     for pod in pods:
         if not is_live(pod):
             continue
-        named = _group_of(pod)
+        named = _group_of(pod) if pod.scheduler in schedulers else None
         is_missing = named is not None and named[:2] not in known
         if named is not None and is_missing:
             _warn_of_missing(pod, named, rules, findings)
@@ -75,7 +78,7 @@ def gangs_of(
         else:
             members.setdefault(named[:2], []).append(pod)
     found = [
-        *(_lone_gang(pod) for pod in lone),
+        *(_lone_gang(pod, schedulers) for pod in lone),
         *(_gang(*key, known.get(key), own) for key, own in members.items()),
     ]
     return sorted(found, key=lambda gang: gang.name)
@@ -103,8 +106,12 @@ def _warn_of_missing(
     )
 
 
-def _lone_gang(pod: PodObject) -> Gang:
-    return Gang(name=WorkloadName(full_name(pod)), namespace=pod.namespace, pods=(pod,))
+def _lone_gang(pod: PodObject, schedulers: Set[str]) -> Gang:
+    obstacle = None
+    if pod.scheduler not in schedulers:
+        obstacle = Obstacle(code=OTHER_SCHEDULER, names=(pod.scheduler,))
+    name = WorkloadName(full_name(pod))
+    return Gang(name=name, namespace=pod.namespace, pods=(pod,), obstacle=obstacle)
 
 
 def _gang(
