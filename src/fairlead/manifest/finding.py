@@ -125,6 +125,20 @@ class Findings:
         return self._made["error"] > 0
 
     @property
+    def error_count(self) -> int:
+        """How many remarks, kept or not, were errors."""
+        return self._made["error"]
+
+    @property
+    def kept_count(self) -> int:
+        """How many remarks are kept by now."""
+        return len(self._kept)
+
+    def kept_since(self, count: int) -> tuple[Finding, ...]:
+        """Return the remarks that were kept after so many others."""
+        return tuple(self._kept[count:]) if count < len(self._kept) else ()
+
+    @property
     def omitted(self) -> int:
         """How many remarks were only counted."""
         return len(self) - len(self._kept)
