@@ -29,10 +29,11 @@ class ReadObject(msgspec.Struct, frozen=True, kw_only=True):
 def read_object(document: Document, *, strict: bool = False) -> ReadObject:
     """Read *document*, of whatever kind it is. Never raises for what it holds."""
     findings = Findings(strict=strict)
-    identified = identify(document, findings)
-    read = read_identified(identified, findings)
-    is_usable = not findings.has_errors
-    return ReadObject(objects=read.objects, findings=tuple(findings), is_usable=is_usable)
+    kind = identify(document, findings).kind
+    objects = tuple(kind.read(document, findings)) if kind else ()
+    return ReadObject(
+        objects=objects, findings=findings.kept_since(0), is_usable=not findings.has_errors
+    )
 
 
 def read_identified(identified: Identified, findings: Findings) -> ReadObject:

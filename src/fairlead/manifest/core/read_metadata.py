@@ -9,11 +9,14 @@ import msgspec
 from fairlead.manifest.objects import UNIDENTIFIED, Identity, Owner
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.read_once import ReadOnce, json_key
 
 DEFAULT_NAMESPACE: Final = "default"
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAME_MAX_LENGTH: Final = 253
+_OWNERS: Final = "ownerReferences"
+_KNOWN_OWNERS: Final = ReadOnce[tuple[Owner, ...]]()
 _IGNORED: Final = (
     "deletionGracePeriodSeconds",
     "finalizers",
@@ -68,9 +71,24 @@ def _read_identity(metadata: Cursor) -> Identity:
         uid=metadata.text("uid", ""),
         resource_version=metadata.text("resourceVersion", ""),
         generation=metadata.integer("generation", None, minimum=0),
-        owners=tuple([_read_owner(item) for item in metadata.items("ownerReferences")]),
+        owners=_read_owners(metadata),
     )
     return UNIDENTIFIED if identity == UNIDENTIFIED else identity
+
+
+def _read_owners(metadata: Cursor) -> tuple[Owner, ...]:
+    """Read the owners, which are the same for all that a controller made: worth a short way."""
+    given = metadata.value.get(_OWNERS)
+    key = json_key(given) if isinstance(given, list) else None
+    known = _KNOWN_OWNERS.get(key)
+    if known is not None:
+        metadata.ignore(_OWNERS)
+        return known
+    references = metadata.items(_OWNERS)
+    owners = tuple([_read_owner(each) for each in references])
+    if all(each.is_clean() for each in references):
+        _KNOWN_OWNERS.keep(key, owners)
+    return owners
 
 
 def _read_owner(reference: Cursor) -> Owner:
@@ -85,11 +103,13 @@ def _read_owner(reference: Cursor) -> Owner:
 
 
 def _is_usable(metadata: Cursor, key: str, name: str) -> bool:
+    if _NAME.fullmatch(name) and len(name) <= _NAME_MAX_LENGTH:
+        return True
     expected = "expected lower case letters, digits, - and ."
     if "/" in name:
         metadata.error(key, "bad-name", f"found {quote(name)}, {expected}", "remove the /")
         return False
-    if name and not (len(name) <= _NAME_MAX_LENGTH and _NAME.fullmatch(name)):
+    if name:
         message = f"found {quote(name)}, which Kubernetes would refuse; {expected}"
         metadata.warn(key, "bad-name", message, "rename it")
     return name != ""

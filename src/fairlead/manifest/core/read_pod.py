@@ -2,12 +2,13 @@
 
 from typing import Final
 
+from fairlead.manifest.core.pod_shapes import PodShapes
 from fairlead.manifest.core.read_gpu_share import read_gpu_share
 from fairlead.manifest.core.read_metadata import read_metadata
-from fairlead.manifest.core.read_pod_spec import read_pod_spec
 from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.cursor import Cursor
 
+_SHAPES: Final = PodShapes()
 _PHASES: Final = {
     phase: phase for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 }
@@ -32,20 +33,18 @@ _IGNORED_STATUS: Final = (
 )
 
 
-def read_pod(top: Cursor) -> PodObject | None:
-    """Read a pod; None if it has no usable name."""
+def read_pod(top: Cursor, shapes: PodShapes = _SHAPES) -> PodObject | None:
+    """Read a pod; None if it has no usable name. Of alike specs *shapes* read one."""
     top.ignore("apiVersion", "kind")
     metadata = read_metadata(top)
-    spec = read_pod_spec(
-        top.mapping("spec", required=True), namespace=metadata.namespace, labels=metadata.labels
-    )
+    spec, node = shapes.read(top, namespace=metadata.namespace, labels=metadata.labels)
     status = top.mapping("status")
     status.ignore(*_IGNORED_STATUS)
     phase = status.choice("phase", _PHASES, "Pending")
     nominated_node = status.text("nominatedNodeName", "") or None
     started_ms = status.timestamp("startTime", None)
-    scheduled_ms = _scheduled_ms(status) if spec.node and started_ms is None else None
-    if phase == "Running" and spec.node is None:
+    scheduled_ms = _scheduled_ms(status) if node and started_ms is None else None
+    if phase == "Running" and node is None:
         message = "found a running pod without a node; it counts as waiting"
         top.warn(("spec", "nodeName"), "contradiction", message, "add nodeName")
     gpu_share = read_gpu_share(top, metadata)
@@ -64,7 +63,7 @@ def read_pod(top: Cursor) -> PodObject | None:
         plugin_requests=spec.plugin_requests,
         constraints=spec.constraints,
         gpu_share=gpu_share,
-        node=spec.node,
+        node=node,
         nominated_node=nominated_node,
         phase=phase,
         terminating=metadata.is_leaving,

@@ -7,7 +7,7 @@ needs a line.
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -23,6 +23,8 @@ from fairlead.manifest.text.piece import ClusterPiece, JsonPiece, Piece
 from fairlead.manifest.text.unfold import unfold
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, describe
 from fairlead.manifest.text.yaml_documents import Placed, yaml_values
+
+_NAMES: Final = ("namespace", "name")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,16 +103,11 @@ def cluster_document(value: Mapping) -> Document:
 
     *value* must be decoded as `Value` says: a number is an int or a Decimal.
     """
-    return Document(source=Source(piece=ClusterPiece(_title(value)), path=()), value=value)
-
-
-def _title(value: Mapping) -> str:
-    """Say which object it is as findings show it, be it that its type or name is wrong."""
-    metadata = value.get("metadata")
-    names = metadata if isinstance(metadata, dict) else {}
-    parts = [part for part in (names.get("namespace"), names.get("name")) if isinstance(part, str)]
-    kind = value.get("kind")
-    return f"{kind if isinstance(kind, str) else 'object'} {'/'.join(parts)}".rstrip()
+    kind, metadata = value.get("kind"), value.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    names = [each for each in map(named.get, _NAMES) if isinstance(each, str)]
+    piece = ClusterPiece(kind if isinstance(kind, str) else "object", tuple(names))
+    return Document(source=Source(piece=piece, path=()), value=value)
 
 
 def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:

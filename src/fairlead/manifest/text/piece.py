@@ -12,9 +12,12 @@ from fairlead.manifest.text.yaml_nodes import Tally, compose_yaml
 
 
 class Piece(ABC):
-    """Where one value was written; findings show ``file`` as its place."""
+    """Where one value was written."""
 
-    file: str
+    @property
+    @abstractmethod
+    def file(self) -> str:
+        """The name of the file, or of the object of a cluster."""
 
     @abstractmethod
     def line_of(self, path: Path) -> int | None:
@@ -24,9 +27,15 @@ class Piece(ABC):
 class ClusterPiece(Piece):
     """An object that a cluster holds, which has no lines."""
 
-    def __init__(self, title: str) -> None:
-        """Remember the kind and name of the object, such as ``Pod team-a/train-0``."""
-        self.file = f"cluster: {title}"
+    def __init__(self, kind: str, names: tuple[str, ...]) -> None:
+        """Remember the kind, namespace and name of the object, as far as they are known."""
+        self._kind = kind
+        self._names = names
+
+    @property
+    def file(self) -> str:
+        """What findings show as its place, such as ``cluster: Pod team-a/train-0``."""
+        return f"cluster: {self._kind} {'/'.join(self._names)}".rstrip()
 
     def line_of(self, path: Path) -> None:
         """Return None: a path has no line."""
@@ -37,10 +46,15 @@ class TextPiece(Piece):
 
     def __init__(self, file: str, first_line: int, text: str) -> None:
         """Remember the file, the line from 1 on which *text* begins in it, and the text."""
-        self.file = file
+        self._file = file
         self.first_line = first_line
         self._text = text
         self._locator: Locator | JsonLocator | None = None
+
+    @property
+    def file(self) -> str:
+        """The name of the file, as the user gave it."""
+        return self._file
 
     def line_of(self, path: Path) -> int:
         """Return the line in the file, from 1, of *path* or of the nearest thing above it."""
