@@ -33,8 +33,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     severity: Severity
     code: str  # stable, from fairlead.manifest.finding.CODES
-    file: str
-    line: int | None = None  # counted from 1; None: the file as a whole
+    file: str  # or the object of a cluster, such as "cluster: Pod team-a/train-0"
+    line: int | None = None  # counted from 1; None: the file or object as a whole
     path: str = "$"  # such as $.spec.resources.gpu.quota
     message: str  # what was found, and what was expected
     fix: str = ""

@@ -81,7 +81,10 @@ def test_the_turns_before_are_listed_for_a_job_that_has_one() -> None:
     ran = run_cli("explain", "x/lost", "-f", LIMIT, "-f", "-", "-o", "json", stdin=lost("audio"))
     document = json.loads(ran.out)
     assert document["turn"]["turn"] == 3
-    assert [each["workload"] for each in document["before"]] == ["audio/chorus", "audio/hum"]
+    assert [each["workload"] for each in document["before"]] == [
+        "audio/pod/chorus",
+        "audio/pod/hum",
+    ]
 
 
 def test_a_job_beyond_the_depth_has_nobody_before_it() -> None:
@@ -148,7 +151,7 @@ def test_a_job_that_gives_way_is_told_for_whom_and_the_numbers_of_both_queues() 
     """Of 8 GPUs speech holds all, and may hold 6; robotics is due 2 and asks for them."""
     ran = run_cli("explain", "speech/dialects", "-f", GIVE_BACK, *NOW)
     assert ran.out.splitlines()[0] == (
-        "speech/dialects loses its pod, for robotics/grasp: "
+        "speech/pod/dialects loses its pod, for robotics/pod/grasp: "
         "speech holds more than it may: gpu: allocated 8 > allocatable 6."
     )
     document = json.loads(
@@ -172,7 +175,7 @@ def test_a_job_that_takes_back_is_told_who_makes_room_for_it() -> None:
         run_cli("explain", "robotics/grasp", "-f", GIVE_BACK, *NOW, "-o", "json").out
     )
     assert [(each["decision"], each["workload"]) for each in document["victims"]] == [
-        ("evict", "speech/dialects")
+        ("evict", "speech/pod/dialects")
     ]
     assert (
         "Who makes room for it" in run_cli("explain", "robotics/grasp", "-f", GIVE_BACK, *NOW).out

@@ -56,9 +56,9 @@ def test_cycles_charge_a_pod_as_reading_it_where_it_runs_does(tmp_path: Path) ->
     """0 + 1 and 0.25 + 1 are within the limit of 1.3; 0.25 + 0.25 + 1 = 1.5 is not."""
     first, second = decisions(world(tmp_path, p1="", p2="", p3=""), "--cycles", "3")
     started = [(each["decision"], each["workload"]) for each in first]
-    assert started == [("start", "team/p1"), ("start", "team/p2"), ("wait", "team/p3")]
+    assert started == [("start", "team/pod/p1"), ("start", "team/pod/p2"), ("wait", "team/pod/p3")]
     ((wait,),) = decisions(world(tmp_path, p1="large", p2="large", p3=""))
-    assert wait["workload"] == "team/p3"
+    assert wait["workload"] == "team/pod/p3"
     why = "over the limit: gpu: allocated 0.5 + request 1 > limit 1.3 at a"
     assert wait["reason"]["text"] == why
     assert first[2]["reason"] == wait["reason"]

@@ -40,7 +40,7 @@ def test_a_table_keeps_its_rows(world: str) -> None:
     assert (head.split()[0], blank) == ("DECISION", "")
     assert row.split(maxsplit=5) == [
         "start",
-        f"team/{SHOWN_JOB}",
+        f"team/pod/{SHOWN_JOB}",
         SHOWN_QUEUE,
         "1/1",
         r"n\u0085",
@@ -57,16 +57,16 @@ def test_queues_show_them(world: str) -> None:
 
 def test_an_explanation_shows_them(world: str) -> None:
     ran = run_cli("explain", "team/j\nk", "-f", world)
-    assert ran.out.startswith(f"team/{SHOWN_JOB} starts its pod.\n")
+    assert ran.out.startswith(f"team/pod/{SHOWN_JOB} starts its pod.\n")
     assert all(line.isprintable() for line in ran.out.split("\n"))
 
 
 def test_an_error_shows_them(world: str) -> None:
     ran = run_cli("explain", "team/j\nkk", "-f", world)
-    assert ran.err.splitlines()[-1].endswith(rf'did you mean "team/{SHOWN_JOB}"?')
+    assert ran.err.splitlines()[-1].endswith(rf'did you mean "team/pod/{SHOWN_JOB}"?')
 
 
 def test_documents_hold_them_as_they_are(world: str) -> None:
     document = json.loads(run_cli("plan", "-f", world, "-o", "json").out)
     (decision,) = document["cycles"][0]["decisions"]
-    assert (decision["workload"], decision["queue"]) == ("team/j\nk", "a\x1b[31m\u202e")
+    assert (decision["workload"], decision["queue"]) == ("team/pod/j\nk", "a\x1b[31m\u202e")

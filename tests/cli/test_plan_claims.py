@@ -49,8 +49,8 @@ QUEUES = kai_queue("owner", quota=2), kai_queue("guest", quota=0)
 @pytest.mark.parametrize(
     ("more", "plan"),
     [
-        ("", [("evict", "x/held"), ("reserve", "x/next")]),
-        (SPREAD, [("wait", "x/next")]),
+        ("", [("evict", "x/pod/held"), ("reserve", "x/pod/next")]),
+        (SPREAD, [("wait", "x/pod/next")]),
     ],
     ids=["can be placed", "has a constraint that no filter knows"],
 )
@@ -65,8 +65,8 @@ def test_nobody_leaves_for_a_job_that_could_not_be_placed(
 @pytest.mark.parametrize(
     ("more", "plan"),
     [
-        ("", [("move", "x/small"), ("reserve", "x/large")]),
-        (SPREAD, [("wait", "x/large")]),
+        ("", [("move", "x/pod/small"), ("reserve", "x/pod/large")]),
+        (SPREAD, [("wait", "x/pod/large")]),
     ],
     ids=["can move", "has a constraint that no filter knows"],
 )

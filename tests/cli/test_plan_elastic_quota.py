@@ -37,5 +37,8 @@ def test_a_max_is_told_with_the_claim_on_less_important_pods() -> None:
 def test_who_takes_back_and_who_gives_stand_next_to_each_other() -> None:
     found = list(rows(EXAMPLE).values())
     at = next(at for at, row in enumerate(found) if row.startswith("evict vision/train-c"))
-    assert "for speech/decode: vision is over its min: nvidia.com/gpu: used 6 > min 4" in found[at]
-    assert found[at + 1].startswith("reserve speech/decode speech 3/3 gpu-2 x3 takes back")
+    assert (
+        "for speech/podgroup/decode: vision is over its min: nvidia.com/gpu: used 6 > min 4"
+        in found[at]
+    )
+    assert found[at + 1].startswith("reserve speech/podgroup/decode speech 3/3 gpu-2 x3 takes back")

@@ -1,7 +1,7 @@
 """``fairlead queues --diff`` on ElasticQuotas: who pays for another min or max, and who is saved.
 
 In the example vision uses 6 of its min of 4 GPUs, speech 1 of 4, notebooks 2 of 2, of 10 in all.
-Each GPU comes with 8 cores and 32Gi. speech/decode, a gang that asks for 3, takes back: vision's
+Each GPU comes with 8 cores and 32Gi. decode of speech, a gang that asks for 3, takes back: vision's
 train-c, of 2, is evicted for it.
 """
 
@@ -42,10 +42,12 @@ def test_a_larger_min_saves_who_was_borrowed_and_lets_the_lender_wait(tmp_path: 
     """All 6 of vision are its own then, and with decode speech would be over its min: 1 + 3 > 2."""
     head, decode, train = changed(tmp_path, vision=(6, 8), speech=(2, 6))
     assert head == "JOB QUEUE OLD NEW NODES WHY"
-    assert decode.startswith("speech/decode speech reserve 3/3 wait too little is left of all mins")
+    assert decode.startswith(
+        "speech/podgroup/decode speech reserve 3/3 wait too little is left of all mins"
+    )
     assert train == (
         "vision/train-c vision evict keep gpu-2 "
-        "old: for speech/decode: vision is over its min: nvidia.com/gpu: used 6 > min 4"
+        "old: for speech/podgroup/decode: vision is over its min: nvidia.com/gpu: used 6 > min 4"
     )
 
 
@@ -59,7 +61,7 @@ def test_a_smaller_min_lets_another_one_be_evicted(tmp_path: Path) -> None:
         ),
         (
             "vision/train-b vision keep evict gpu-1 "
-            "for speech/decode: vision is over its min, and falls below it: "
+            "for speech/podgroup/decode: vision is over its min, and falls below it: "
             "cpu: used 32 > min 24; memory: used 128Gi > min 96Gi; nvidia.com/gpu: used 4 > min 3; "
             "cpu: left 16 < min 24; memory: left 64Gi < min 96Gi; nvidia.com/gpu: left 2 < min 3"
         ),

@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import load
-from fairlead.model.axes import Axis
+from fairlead.model.axes import Axis, WorkloadName
 from fairlead.model.duration import format_duration
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import (
@@ -73,7 +73,7 @@ def told(state: ClusterState, plan: Plan) -> list[list[str]]:
 def _words(state: ClusterState, decision: Decision) -> Iterator[str]:
     workload = state.workloads[decision.workload]
     yield type(decision).__name__.lower()
-    yield workload.name
+    yield short_name(workload.name)
     yield ",".join(workload.pod_name(pod) for pod in _pods(decision)) or "-"
     yield _nodes(state, decision) or "-"
     yield decision.reason.code
@@ -110,11 +110,16 @@ def _named(nodes: Iterable[str | None]) -> str:
     return ",".join(sorted({str(node) for node in nodes}))
 
 
-def claims_told(state: ClusterState, plan: Plan) -> list[list[str]]:
+def short_name(job: WorkloadName) -> str:
+    """Return the name as a story tells it: ``lab/train``, also of a pod without a group."""
+    return job.replace("/pod/", "/")
+
+
+def claims_told(plan: Plan) -> list[list[str]]:
     """Return what stopped claims of those who wait: whose, which action, why, where, numbers."""
     return [
         [
-            state.workloads[wait.workload].name,
+            short_name(wait.workload),
             claim.action,
             claim.reason.code,
             claim.reason.queue or "-",

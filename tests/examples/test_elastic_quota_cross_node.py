@@ -15,16 +15,17 @@ def test_a_gang_gets_places_on_two_nodes_together() -> None:
     assembled = read(f"{CROSS_NODE}/gang.yaml")
     *evicted, reserved = decisions(assembled)
     assert evicted == [
-        f"evict vision/sweep-{number} for speech/train: MinTakenBack" for number in (1, 2, 3)
+        f"evict vision/sweep-{number} for speech/podgroup/train: MinTakenBack"
+        for number in (1, 2, 3)
     ]
-    assert reserved.startswith("reserve speech/train on ")
+    assert reserved.startswith("reserve speech/podgroup/train on ")
     follow(assembled)
-    assert running(assembled.state) == {"speech/train": "gpu-1,gpu-2"}
+    assert running(assembled.state) == {"speech/podgroup/train": "gpu-1,gpu-2"}
 
 
 def test_one_after_the_other_its_pods_are_in_each_other_s_way() -> None:
     gang = f"{CROSS_NODE}/gang.yaml"
-    waits = ["wait speech/train: PoolExhausted NoRoomWithVictims"]
+    waits = ["wait speech/podgroup/train: PoolExhausted NoRoomWithVictims"]
     assert decisions(read(gang), FAITHFUL) == waits
     assert decisions(read(gang, f"{CROSS_NODE}/one-node-settings.yaml")) == waits
 

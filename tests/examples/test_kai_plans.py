@@ -286,16 +286,16 @@ def test_a_share_goes_to_a_device_that_is_shared_and_not_to_a_whole_one() -> Non
     plan = make_policy(assembled.settings).plan(state, NOW_MS)
     placements = [
         (name, placed.share)
-        for name in ("notebooks/ann", "notebooks/bob")
+        for name in ("notebooks/pod/ann", "notebooks/pod/bob")
         for placed in state.runs[WorkloadName(name)].pods.values()
     ]
     starts = [each for each in plan.decisions if isinstance(each, Start)]
     placements += [(each.workload, each.placements[0].share) for each in starts]
     devices = {name: share.devices for name, share in placements if share is not None}
-    assert devices["notebooks/ann"] == devices["notebooks/cem"]
-    assert devices["notebooks/bob"] == devices["notebooks/embed"]
-    assert devices["notebooks/ann"] != devices["notebooks/bob"]
-    assert "notebooks/render" not in devices
+    assert devices["notebooks/pod/ann"] == devices["notebooks/pod/cem"]
+    assert devices["notebooks/pod/bob"] == devices["notebooks/pod/embed"]
+    assert devices["notebooks/pod/ann"] != devices["notebooks/pod/bob"]
+    assert "notebooks/pod/render" not in devices
 
 
 def test_the_department_within_its_quota_is_before_the_one_that_is_not() -> None:
@@ -305,7 +305,7 @@ def test_the_department_within_its_quota_is_before_the_one_that_is_not() -> None
     assert job is not None
     (order, *_) = explain_job(state, assembled.settings, job, NOW_MS).sections
     why = "product stays within its quota with its next job, research does not"
-    assert [row[1:] for row in order.table[1:]] == [("search/index", "search", why)]
+    assert [row[1:] for row in order.table[1:]] == [("search/pod/index", "search", why)]
 
 
 def _cycles(state: ClusterState, settings: KaiSettings, most: int) -> list[list[str]]:

@@ -75,8 +75,8 @@ def told(policy: Policy, state: ClusterState, most: int = 9) -> list[list[str]]:
 def test_a_deleted_job_leaves_its_room_to_who_has_it_reserved() -> None:
     """4 - 4 = 0 GPUs are idle, 4 once the deleted pod has left; it would be first by name."""
     policy, state = world(pod("a-gone", 4, DELETED, "n1"), pod("b-next", 3, ""))
-    assert told(policy, state) == [["reserve x/b-next"], ["start x/b-next"], []]
-    assert "x/a-gone" not in state.workloads
+    assert told(policy, state) == [["reserve x/pod/b-next"], ["start x/pod/b-next"], []]
+    assert "x/pod/a-gone" not in state.workloads
 
 
 def test_a_pod_that_was_deleted_from_a_job_that_goes_on_is_made_anew() -> None:
@@ -89,14 +89,14 @@ def test_a_pod_that_was_deleted_from_a_job_that_goes_on_is_made_anew() -> None:
 def test_a_row_of_a_reservation_says_who_has_to_leave() -> None:
     policy, state = world(pod("a-gone", 4, DELETED, "n1"), pod("b-next", 3, ""))
     (row,) = plan_rows(state, policy.plan(state, 0))
-    assert row.why.endswith("allocated 0 + request 3 <= quota 4; when x/a-gone has left")
+    assert row.why.endswith("allocated 0 + request 3 <= quota 4; when x/pod/a-gone has left")
 
 
 @pytest.mark.parametrize(
     ("leaving", "text"),
     [
-        (2, "when x/gone-0, x/gone-1 have left"),
-        (4, "x/gone-0, x/gone-1, x/gone-2, and 1 more have"),
+        (2, "when x/pod/gone-0, x/pod/gone-1 have left"),
+        (4, "x/pod/gone-0, x/pod/gone-1, x/pod/gone-2, and 1 more have"),
     ],
 )
 def test_a_row_names_three_who_leave_and_counts_the_rest(leaving: int, text: str) -> None:
@@ -108,7 +108,7 @@ def test_a_row_names_three_who_leave_and_counts_the_rest(leaving: int, text: str
 
 def test_it_ends_after_the_number_of_cycles_that_is_asked_for() -> None:
     policy, state = world(pod("one", 1, ""), pod("large", 9, ""))
-    assert told(policy, state, 1) == [["wait x/large", "start x/one"]]
+    assert told(policy, state, 1) == [["wait x/pod/large", "start x/pod/one"]]
 
 
 def test_one_node_is_spoken_of_as_one() -> None:

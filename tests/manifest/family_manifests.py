@@ -48,6 +48,10 @@ metadata:
   labels: {app: web, scheduling.x-k8s.io/pod-group: gang, kai.scheduler/queue: team-a}
   annotations: {pod-group-name: gang}
   creationTimestamp: "2026-01-01T00:00:00Z"
+  uid: 4b1f
+  resourceVersion: "71"
+  generation: 1
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: web, uid: 8a2c, controller: true}]
 spec:
   schedulerName: kai-scheduler
   priorityClassName: high
@@ -125,6 +129,7 @@ spec:
     crossNodePreemption: false
     protectMin: true
     nodeScoring: MostAllocated
+    schedulerNames: [default-scheduler, kai-scheduler]
     pluginQuirks: {maxCoreZero: true}
 """
 

@@ -4,7 +4,7 @@ import pytest
 
 from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import WorkloadName
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.workload import ElasticPods
 from tests.manifest.elastic_world import (
@@ -15,7 +15,6 @@ from tests.manifest.elastic_world import (
     assemble,
     assembled_of,
     pod,
-    quota,
     state_of,
 )
 
@@ -36,7 +35,7 @@ def test_since_when_a_gang_waits_for_others_to_leave(
 ) -> None:
     pods = [pod("a/p0", labels=MEMBER), pod("a/p1", labels=MEMBER, more=status)]
     memories = state_of(NODE, group, *pods).memories
-    memory = memories.get(WorkloadName("a/train"), ElasticMemory())
+    memory = memories.get(WorkloadName("a/podgroup/train"), ElasticMemory())
     assert isinstance(memory, ElasticMemory)
     assert memory.nominated_ms == expected
 
@@ -81,7 +80,7 @@ def test_pods_for_which_the_node_is_charged_alike_and_the_plugin_charges_otherwi
         pod("a/p2", more=SIDECAR, labels=MEMBER),
         pod("a/p3", "cpu: 3", labels=MEMBER),  # 3 for both
     )
-    gang = state.workloads[WorkloadName("a/train")]
+    gang = state.workloads[WorkloadName("a/podgroup/train")]
     assert [each.pod_names for each in gang.pod_sets] == [("p0", "p2"), ("p1",), ("p3",)]
     assert {each.requests for each in gang.pod_sets} == {(3000, 1)}  # cpu, pods
     assert isinstance(gang.extension, ElasticPods)
@@ -100,7 +99,7 @@ def test_pods_that_have_a_node_and_are_not_up_are_known() -> None:
         pod("a/p5", labels=MEMBER, more="|phase: Pending"),
         pod("a/p6", labels=MEMBER, more="|phase: Running"),
     )
-    gang = state.workloads[WorkloadName("a/train")]
+    gang = state.workloads[WorkloadName("a/podgroup/train")]
     assert isinstance(gang.extension, ElasticPods)
     assert {gang.pod_name(each) for each in gang.extension.not_running} == {"p1", "p2", "p3"}
 
@@ -130,7 +129,7 @@ def test_pods_of_a_group_that_differ_in_priority_count_with_the_highest() -> Non
         "found priority 3, while p1 of the same PodGroup has 9; all its pods count with 9"
     )
     assert finding.fix == 'give all pods of "train" the same priority'
-    assert state_of(*texts).workloads[WorkloadName("a/train")].priority == 9
+    assert state_of(*texts).workloads[WorkloadName("a/podgroup/train")].priority == 9
 
 
 @pytest.mark.parametrize(
@@ -181,17 +180,3 @@ def test_a_pod_with_a_part_of_a_device_is_charged_what_its_containers_ask_for() 
     (pods,) = state_of(NODE, text).workloads[WorkloadName("a/p")].pod_sets
     assert (pods.requests, pods.gpu_share) == ((1000, 0, 0, 1), None)  # cpu, memory, GPU, pods
     assert "here and in" not in warned(NODE, text).message
-
-
-@pytest.mark.parametrize("scheduler", ["default-scheduler", "kai-scheduler", "some-other"])
-def test_whoever_is_to_schedule_a_pod_it_counts_and_it_waits(scheduler: str) -> None:
-    own = f"schedulerName: {scheduler}"
-    state = state_of(
-        NODE,
-        quota("a", "{min: {cpu: 4}}"),
-        pod("a/runs", more=f"{own}, nodeName: node-1|phase: Running"),
-        pod("a/waits", "cpu: 2", more=own),
-    )
-    assert sorted(state.workloads) == ["a/runs", "a/waits"]
-    sums = state.sums[QueueName("a")]
-    assert (sums.allocated, sums.pending[state.resources.index("cpu")]) == ([1000], 2000)

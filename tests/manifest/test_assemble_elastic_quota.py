@@ -150,8 +150,8 @@ def test_pods_of_a_group_are_one_workload(label: str) -> None:
         pod("a/worker-2", "cpu: 2", labels=member),
         pod("a/lone", "cpu: 1"),
     )
-    assert sorted(state.workloads) == ["a/lone", "a/train"]
-    gang = state.workloads[WorkloadName("a/train")]
+    assert sorted(state.workloads) == ["a/lone", "a/podgroup/train"]
+    gang = state.workloads[WorkloadName("a/podgroup/train")]
     names = [(each.pod_names, each.count, each.min_count) for each in gang.pod_sets]
     # three of four must start, so at least two of the three workers, and perhaps no leader
     assert names == [(("leader",), 1, 0), (("worker-0", "worker-1", "worker-2"), 3, 2)]
@@ -172,7 +172,7 @@ def test_each_pod_of_a_gang_has_started_when_it_says() -> None:
         for name, at in ((name, f'"1970-01-01T00:00:0{at}Z"') for name, at in starts.items())
     ]
     state = state_of(NODE, GANG, quota("a", "{min: {cpu: 8}}"), *pods)
-    gang = state.workloads[WorkloadName("a/train")]
+    gang = state.workloads[WorkloadName("a/podgroup/train")]
     run = state.runs[gang.name]
     assert run.started_ms() == 4000
     assert {gang.pod_name(pod): placed.started_ms for pod, placed in run.pods.items()} == {
@@ -180,11 +180,21 @@ def test_each_pod_of_a_gang_has_started_when_it_says() -> None:
     }
 
 
-def test_a_group_may_have_the_name_of_a_lone_pod() -> None:
-    state = state_of(
-        GANG, pod("a/train"), pod("a/train-0", labels="scheduling.x-k8s.io/pod-group: train")
-    )
-    assert sorted(state.workloads) == ["a/podgroup/train", "a/train"]
+@pytest.mark.parametrize(
+    ("objects", "names"),
+    [
+        ([pod("a/train")], ["a/train"]),
+        ([GANG, pod("a/train-0", labels=MEMBER)], ["a/podgroup/train"]),
+        (
+            [GANG, pod("a/train-0", labels=MEMBER), pod("a/train")],
+            ["a/podgroup/train", "a/train"],
+        ),
+    ],
+)
+def test_a_workload_keeps_its_name_whatever_else_has_it(
+    objects: list[str], names: list[str]
+) -> None:
+    assert sorted(state_of(*objects).workloads) == names
 
 
 @pytest.mark.parametrize("group", ["scheduling.x-k8s.io", "scheduling.sigs.k8s.io"])
@@ -200,7 +210,7 @@ def test_both_api_groups_mean_the_same(group: str) -> None:
     assert told == ['warning no-effect $.metadata.labels["quota.scheduling.koordinator.sh/parent"]']
     assert assembled is not None
     assert assembled.state.queues[QueueName("a")].guaranteed == (8000,)
-    assert assembled.state.workloads[WorkloadName("a/train")].min_count == 3
+    assert assembled.state.workloads[WorkloadName("a/podgroup/train")].min_count == 3
 
 
 def test_a_pod_whose_group_is_missing_stands_alone() -> None:

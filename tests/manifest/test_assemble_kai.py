@@ -168,8 +168,8 @@ def test_of_many_jobs_in_other_pools_some_are_named() -> None:
     jobs = [pod(f"p{number:02}") for number in range(12)]
     _, found = assemble(stream(queue("a"), node("n1", 1), *jobs, SHARD % "blue"))
     message = found[-1].message
-    assert '1 node and 12 jobs ("ns/p00", ' in message
-    assert '"ns/p09", 2 more)' in message
+    assert '1 node and 12 jobs ("ns/pod/p00", ' in message
+    assert '"ns/pod/p09", 2 more)' in message
     assert message.endswith(NOWHERE)
     _, found = assemble(stream(queue("a"), *jobs, SHARD % "blue"))
     assert not found[-1].message.endswith(NOWHERE)  # there is none at all
@@ -290,7 +290,7 @@ def test_without_pods_the_status_of_the_leaves_says_what_is_asked_for() -> None:
 
 def test_with_pods_no_status_counts() -> None:
     state = sound(stream(PUBLISHED, pod("x")))
-    assert sorted(state.workloads) == ["ns/x"]
+    assert sorted(state.workloads) == ["ns/pod/x"]
     assert state.requested(QueueName("a")) == (1000, 0, 0)
     state = sound(stream(PUBLISHED, pod("done", status="phase: Succeeded")))
     assert state.requested(QueueName("top")) == (0, 0, 0)

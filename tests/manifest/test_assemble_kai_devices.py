@@ -48,7 +48,7 @@ def sharer(row: str) -> str:
 
 
 def placed_share(state: ClusterState, name: str) -> DeviceShare | None:
-    return state.runs[WorkloadName(f"ns/{name}")].pods[PodId(f"ns/{name}")].share
+    return state.runs[WorkloadName(f"ns/pod/{name}")].pods[PodId(f"ns/{name}")].share
 
 
 # Each: a pod, its part of each device (of 40,000 MiB) and ids; then the numbers of its devices.
@@ -122,7 +122,7 @@ def test_a_leaving_pod_holds_its_device_and_one_that_waits_has_none() -> None:
     waiting = sharer("w 0.5 g1").replace("nodeName: n1, ", "")
     state = sound(stream(queue("a"), NODE, leaving, waiting))
     assert state.books.use("n1").devices == {0: [500_000_000, 500_000_000, 0]}
-    assert WorkloadName("ns/w") not in state.runs
+    assert WorkloadName("ns/pod/w") not in state.runs
 
 
 def test_where_nobody_knows_the_memory_a_part_is_as_it_is_charged() -> None:

@@ -55,25 +55,33 @@ def test_a_pod_names_its_group_in_a_label_too_but_only_in_its_own_namespace() ->
     elsewhere = labelled.replace("namespace: ns", "namespace: other")
     assembled, found = assemble(stream(queue("a"), queue("default-queue"), GROUP, elsewhere))
     assert assembled is not None
-    assert sorted(assembled.state.workloads) == ["other/x"]
+    assert sorted(assembled.state.workloads) == ["other/pod/x"]
     assert sorted(each.code for each in found) == ["missing-reference", "missing-reference"]
 
 
 def test_a_pod_of_kai_without_a_group_is_a_workload_of_its_own() -> None:
     state = sound(stream(queue("a"), pod("x"), pod("second", metadata="labels: {runai/queue: a}")))
-    assert sorted(state.workloads) == ["ns/second", "ns/x"]
-    found = workload(state, "ns/x")
+    assert sorted(state.workloads) == ["ns/pod/second", "ns/pod/x"]
+    found = workload(state, "ns/pod/x")
     assert (found.queue, found.min_count, found.priority, found.preemptible) == ("a", 1, 50, True)
 
 
 def test_a_pod_without_a_queue_goes_to_kais_default_queue() -> None:
     state = sound(stream(queue("default-queue"), pod("x", metadata="labels: {}")))
-    assert workload(state, "ns/x").queue == "default-queue"
+    assert workload(state, "ns/pod/x").queue == "default-queue"
 
 
-def test_a_pod_may_be_called_like_a_group() -> None:
-    state = sound(stream(queue("a"), GROUP, member("x"), pod("g")))
-    assert sorted(state.workloads) == ["ns/g", "ns/pod/g"]
+@pytest.mark.parametrize(
+    ("objects", "names"),
+    [
+        ([pod("g")], ["ns/pod/g"]),
+        ([GROUP, member("x")], ["ns/g"]),
+        ([GROUP, member("x"), pod("g")], ["ns/g", "ns/pod/g"]),
+    ],
+)
+def test_a_job_keeps_its_name_whatever_else_has_it(objects: list[str], names: list[str]) -> None:
+    state = sound(stream(queue("a"), *objects))
+    assert sorted(state.workloads) == names
 
 
 def test_sub_groups_keep_their_minimum_and_their_pods() -> None:

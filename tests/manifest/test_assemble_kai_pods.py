@@ -44,7 +44,7 @@ from tests.manifest.kai_world import (
 )
 def test_a_share_of_a_gpu_is_charged_in_hundredths(text: str, amount: int, share: GpuShare) -> None:
     state = sound(stream(queue("a"), NODE, annotated(text)))
-    found = workload(state, "ns/x").pod_sets[0]
+    found = workload(state, "ns/pod/x").pod_sets[0]
     assert found.gpu_share == share
     assert found.requests == (1000, 0, amount, 1)
     assert state.requested(QueueName("a")) == (1000, 0, amount)
@@ -56,7 +56,7 @@ def test_a_share_of_a_gpu_is_charged_in_hundredths(text: str, amount: int, share
 def test_a_finer_share_is_rounded_once_to_the_nearest_hundredth(fraction: str, kept: int) -> None:
     assembled, found = assemble(stream(queue("a"), NODE, annotated(f'gpu-fraction: "{fraction}"')))
     assert assembled is not None
-    assert workload(assembled.state, "ns/x").pod_sets[0].requests[2] == kept
+    assert workload(assembled.state, "ns/pod/x").pod_sets[0].requests[2] == kept
     assert {each.code for each in found} == {"rounded"}
 
 
@@ -67,8 +67,8 @@ def test_memory_counts_of_the_smallest_device_while_waiting_and_of_its_own_once_
         "schedulerName:", "nodeName: n2, schedulerName:"
     )
     state = sound(stream(queue("a"), NODE, larger, waiting, running))
-    assert workload(state, "ns/x").pod_sets[0].requests[2] == 500  # 20000 of 40000
-    assert workload(state, "ns/second").pod_sets[0].requests[2] == 250  # 20000 of 80000
+    assert workload(state, "ns/pod/x").pod_sets[0].requests[2] == 500  # 20000 of 40000
+    assert workload(state, "ns/pod/second").pod_sets[0].requests[2] == 250  # 20000 of 80000
 
 
 def test_without_known_memory_a_whole_device_is_counted() -> None:
@@ -141,7 +141,7 @@ def test_a_class_gives_the_priority(name: str, priority: int, preemptible: bool)
 )
 def test_a_pod_of_its_own_has_its_own_class(labels: str, spec: str, priority: int) -> None:
     text = pod("x", f"{spec}, {ONE_CORE}", f"labels: {{kai.scheduler/queue: a, {labels}}}")
-    assert workload(sound(stream(queue("a"), text)), "ns/x").priority == priority
+    assert workload(sound(stream(queue("a"), text)), "ns/pod/x").priority == priority
 
 
 UNKNOWN = GROUP.replace("queue: a", "queue: a, priorityClassName: trian")
@@ -179,6 +179,6 @@ def test_what_a_job_says_of_its_preemptibility_overrides_its_priority() -> None:
     assert workload(sound(stream(queue("a"), group, member("x"))), "ns/g").preemptible
     labels = "labels: {kai.scheduler/queue: a, kai.scheduler/preemptibility: non-preemptible}"
     text = stream(queue("a"), pod("x", metadata=labels))
-    assert not workload(sound(text), "ns/x").preemptible
+    assert not workload(sound(text), "ns/pod/x").preemptible
     odd = text.replace("non-preemptible", "perhaps")
     assert codes(odd) == ["warning bad-choice 3"]

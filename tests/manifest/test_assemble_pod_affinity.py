@@ -98,6 +98,13 @@ metadata: {name: team, labels: {tier: gold}}
 """
 
 
+NAMES = {
+    "kai": WorkloadName("team/pod/w"),
+    "kueue": WorkloadName("team/w"),
+    "elastic-quota": WorkloadName("team/w"),
+}
+
+
 def state_of(text: str) -> ClusterState:
     result = load(["-"], stdin=io.BytesIO((dedent(text) + NAMESPACE).encode()))
     assert result.assembled is not None
@@ -107,7 +114,7 @@ def state_of(text: str) -> ClusterState:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_rule_set_knows_a_pods_namespace_and_labels(family: str) -> None:
     state = state_of(FAMILIES[family])
-    found = state.workloads[WorkloadName("team/w")]
+    found = state.workloads[NAMES[family]]
     assert found.namespace == "team"
     assert ("app", "web") in found.pod_sets[0].labels
     assert state.catalogue.namespace_labels("team")["tier"] == "gold"
@@ -122,5 +129,5 @@ def test_a_namespace_that_is_not_in_the_input_has_the_label_of_its_name() -> Non
 def test_a_term_without_namespaces_means_those_of_its_pod(family: str) -> None:
     affinity = f"affinity: {{podAffinity: {{{TERM % '{}'}}}}}, containers:"
     state = state_of(FAMILIES[family].replace("containers:", affinity))
-    found = state.workloads[WorkloadName("team/w")].pod_sets[0].constraints
+    found = state.workloads[NAMES[family]].pod_sets[0].constraints
     assert [term.namespaces for term in found.pod_affinity] == [("team",)]

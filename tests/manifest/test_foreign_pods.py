@@ -246,7 +246,8 @@ def test_under_every_rule_set_our_pods_meet_those_of_others(family: str) -> None
     result = load(["-"], stdin=io.BytesIO(text.encode()))
     assert result.assembled is not None
     state = result.assembled.state
-    around = PodAffinity(state).around(state.workloads[WorkloadName("team/w")], 0)
+    name = WorkloadName("team/pod/w" if family == "kai" else "team/w")
+    around = PodAffinity(state).around(state.workloads[name], 0)
     assert [name for name, each in state.nodes.items() if around.defect(each) is None] == ["n2"]
     assert port_room(state, "n1", ports("80")) == "taken"
     assert port_room(state, "n2", ports("80")) == "free"

@@ -78,7 +78,7 @@ def test_a_whole_device_is_free_only_if_nobody_shares_it(
 
 def test_a_part_goes_on_a_device_that_has_it_left() -> None:
     running = (half("r1", "g1", "0.75"), half("r2", "g2", "0.75"))  # 1/4 is left of each
-    assert planned(TWO_DEVICES, *running, half("p1", fraction="0.25")) == {"ns/p1": "n1"}
+    assert planned(TWO_DEVICES, *running, half("p1", fraction="0.25")) == {"ns/pod/p1": "n1"}
     (why,) = planned(TWO_DEVICES, *running, half("p1", fraction="0.5")).values()
     assert why == "fits no node: 1 of 1 node lacks 1 GPU with 0.5 free"
 
@@ -188,8 +188,8 @@ def test_an_order_that_is_no_number_is_told_and_left_out(text: str) -> None:
     [
         ("", []),
         ("pods: 5, ", []),  # one of others, one reservation, one of ours, and the two that wait
-        ("pods: 4, ", ["ns/p2"]),
-        ("pods: 3, ", ["ns/p1", "ns/p2"]),
+        ("pods: 4, ", ["ns/pod/p2"]),
+        ("pods: 3, ", ["ns/pod/p1", "ns/pod/p2"]),
     ],
 )
 def test_every_pod_counts_where_a_node_says_how_many_it_takes(
@@ -205,7 +205,7 @@ def test_every_pod_counts_where_a_node_says_how_many_it_takes(
     answers = planned(node, other, reservation, finished, running, pod("p1"), pod("p2"))
     assert answers == {
         job: "fits no node: 1 of 1 node has no room for another pod" if job in waiting else "n1"
-        for job in ("ns/p1", "ns/p2")
+        for job in ("ns/pod/p1", "ns/pod/p2")
     }
 
 

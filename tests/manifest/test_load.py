@@ -295,7 +295,7 @@ def test_the_example_tells_its_story() -> None:
         assert got == [1000 * int(number) for number in numbers], namespace
     assert (shares.pool.guaranteed[gpu], shares.pool.used[gpu]) == (10_000, 9_000)
     assert state.total()[gpu] == 10_000
-    decode = state.workloads[WorkloadName("speech/decode")]
+    decode = state.workloads[WorkloadName("speech/podgroup/decode")]
     assert (decode.min_count, decode.priority, decode.queue) == (3, 100, QueueName("speech"))
     free = [
         node.allocatable[at] - state.books.held(node.name)[at]

@@ -166,7 +166,7 @@ def test_an_empty_spec_asks_for_one_pod_and_may_run_anywhere() -> None:
     assert spec.constraints.node_terms is None
     assert spec.constraints.unsupported == ()
     assert spec.scheduler == "default-scheduler"
-    assert (spec.priority, spec.node, spec.preemption_policy) == (None, None, None)
+    assert (spec.priority, spec.preemption_policy) == (None, None)
 
 
 def test_who_schedules_it_and_how_important_it_is() -> None:
@@ -175,11 +175,10 @@ def test_who_schedules_it_and_how_important_it_is() -> None:
         priority: -5
         priorityClassName: low
         preemptionPolicy: Never
-        nodeName: node-1
         schedulingGates: [{name: example.org/wait}]
     """)
     assert (spec.scheduler, spec.priority, spec.priority_class) == ("fairlead", -5, "low")
-    assert (spec.preemption_policy, spec.node) == ("Never", "node-1")
+    assert spec.preemption_policy == "Never"
     assert spec.scheduling_gates == ("example.org/wait",)
 
 

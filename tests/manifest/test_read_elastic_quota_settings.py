@@ -224,7 +224,7 @@ def test_the_reference_lists_every_option_and_its_example_is_read() -> None:
     section = PAGE.partition("\n## Settings\n")[2].partition("\n## ")[0]
     listed = re.findall(r"^\| `spec\.elasticQuota\.([\w.]+)`", section, re.MULTILINE)
     quirks = [f"pluginQuirks.{quirk_field(name)}" for name in QUIRKS]
-    options = ["faithful", "crossNodePreemption", "protectMin", "nodeScoring"]
+    options = ["faithful", "crossNodePreemption", "protectMin", "nodeScoring", "schedulerNames"]
     assert sorted(listed) == sorted([*options, *quirks])
     examples = re.findall(r"^```yaml\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     (example,) = [each for each in examples if "elasticQuota:" in each]
@@ -242,7 +242,9 @@ junk: st.SearchStrategy[Value] = st.one_of(
     st.just(REFUSED),
     st.sampled_from([[], {}, [None], [{}], {"name": "x"}]),
 )
-options = st.sampled_from(["faithful", "crossNodePreemption", "protectMin", "nodeScoring", "x"])
+options = st.sampled_from(
+    ["faithful", "crossNodePreemption", "protectMin", "nodeScoring", "schedulerNames", "x"]
+)
 quirks = st.dictionaries(st.sampled_from([*map(quirk_field, QUIRKS), "x"]), junk, max_size=3)
 sections = st.builds(
     lambda fields, quirks: {**fields, "pluginQuirks": quirks},

@@ -11,7 +11,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.text import yaml_documents
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.path import Path
-from fairlead.manifest.text.piece import Piece
+from fairlead.manifest.text.piece import YamlItemPiece
 from fairlead.manifest.text.values import Value
 from fairlead.manifest.text.yaml_list import cut_list
 from tests.manifest.reading import read, remarks
@@ -171,9 +171,10 @@ def test_a_line_in_a_long_list_needs_a_look_at_one_item_only(
     found = read_bytes(text.encode(), "x.yaml", Findings())
     looked_at: list[str] = []
     piece = found[70].source.piece
+    assert isinstance(piece, YamlItemPiece)
     make_locator = type(piece)._make_locator
 
-    def noting(self: Piece, text: str) -> object:
+    def noting(self: YamlItemPiece, text: str) -> object:
         looked_at.append(text)
         return make_locator(self, text)
 

@@ -23,9 +23,12 @@ from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
+from fairlead.policy.obstacles import OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
 
 _WITHOUT_A_TURN: Final = (
     NOT_READY,
+    OTHER_SCHEDULER,
+    POD_GROUP_NOT_FOUND,
     SCHEDULING_GATED,
     SCHEDULE_TIMED_OUT,
     UNSUPPORTED_CONSTRAINT,

@@ -76,14 +76,24 @@ def explain_job(
 
 
 def job_named(state: ClusterState, text: str) -> WorkloadName | None:
-    """Return the job that *text* names, with its namespace or without; None if there is none."""
+    """Return the job that *text* names; None if there is none.
+
+    A whole name means that job only. The kind may be left out of it, such as in ``lab/train`` for
+    ``lab/pod/train``, and the namespace too, where one job alone is called so.
+    """
     if text in state.workloads:
         return WorkloadName(text)
-    found = sorted(name for name in state.workloads if name.rpartition("/")[2] == text)
+    found = sorted(name for name in state.workloads if text in _short_names(name))
     if len(found) > 1:
         names = printable(", ".join(found))
         raise FairleadError(f"several jobs are named {text!r}: choose one of {names}")
     return found[0] if found else None
+
+
+def _short_names(name: WorkloadName) -> tuple[str, str]:
+    """Return what else a job may be called: by its name alone, and without its kind."""
+    namespace, *_, own = name.split("/")
+    return own, f"{namespace}/{own}"
 
 
 def _kai_shares(state: ClusterState, settings: KaiSettings, capacity: Amounts | None) -> KaiShares:

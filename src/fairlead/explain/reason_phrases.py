@@ -41,6 +41,8 @@ PHRASES: Final = {
     "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
     "NotReady": "not complete: {tallies}",
     "SchedulingGated": "held back: {tallies}",
+    "PodGroupNotFound": "its PodGroup {names} does not exist",
+    "OtherScheduler": "is for another scheduler to start: {names}",
     "Suspended": "held back: {queue} is stopped",
     "Deactivated": "switched off by its owner",
     "Misconfigured": "cannot be admitted: {names}",

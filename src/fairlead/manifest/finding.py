@@ -4,7 +4,6 @@ A reader reports and goes on; whoever called it asks at the end whether anything
 codes are stable: people search for them and programs switch on them.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
@@ -84,7 +83,7 @@ class Findings:
         """Start with none; *strict* makes an error of every unknown field."""
         self._strict = strict
         self._kept: list[Finding] = []
-        self._made: Counter[Severity] = Counter()
+        self._made: dict[Severity, int] = {"error": 0, "warning": 0, "advice": 0}
 
     def add(
         self,
@@ -125,6 +124,20 @@ class Findings:
         return self._made["error"] > 0
 
     @property
+    def error_count(self) -> int:
+        """How many remarks, kept or not, were errors."""
+        return self._made["error"]
+
+    @property
+    def kept_count(self) -> int:
+        """How many remarks are kept by now."""
+        return len(self._kept)
+
+    def kept_since(self, count: int) -> tuple[Finding, ...]:
+        """Return the remarks that were kept after so many others."""
+        return tuple(self._kept[count:]) if count < len(self._kept) else ()
+
+    @property
     def omitted(self) -> int:
         """How many remarks were only counted."""
         return len(self) - len(self._kept)
@@ -133,7 +146,7 @@ class Findings:
         return iter(self._kept)
 
     def __len__(self) -> int:
-        return self._made.total()
+        return sum(self._made.values())
 
     def _counted_as(self, severity: Severity, code: str) -> Severity:
         return "error" if self._strict and code == "unknown-field" else severity

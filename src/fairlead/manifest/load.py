@@ -16,6 +16,7 @@ from fairlead.manifest.identify import Identified, identify
 from fairlead.manifest.kai.assemble import assemble_kai
 from fairlead.manifest.kueue.assemble import assemble_kueue
 from fairlead.manifest.objects import OwnSettingsObject
+from fairlead.manifest.read_object import read_identified
 from fairlead.manifest.read_settings import warn_of_other_sections
 from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.documents import read_bytes, read_documents
@@ -117,7 +118,7 @@ def _read(
             others.append(each)
         else:
             read[each.title] += 1
-            for found in each.kind.read(each.document, findings):
+            for found in read_identified(each, findings).objects:
                 collection.add(found)
     if others and policy:
         _note_others(others, policy, findings)

@@ -9,7 +9,7 @@ them have been read; `assemble_*` then turns them into a cluster state. Every ob
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,33 @@ from fairlead.usage.settings import UsageSettings
 ByResource: TypeAlias = Mapping[str, int]
 LimitByResource: TypeAlias = Mapping[str, int | None]
 PriorityClassKind: TypeAlias = Literal["WorkloadPriorityClass", "PriorityClass", ""]
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """An object that another one belongs to; at most one owner of an object is its controller."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    is_controller: bool = False
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Which object of an API server it is, in which version, and which objects own it.
+
+    An object of the same name with another uid is another object. ``resource_version`` changes with
+    every write and ``generation`` with the spec; both are preconditions of what is written back. A
+    file may say nothing of all this.
+    """
+
+    uid: str = ""  # "": not known
+    resource_version: str = ""  # to be compared with others, and nothing else; "": not known
+    generation: int | None = None
+    owners: tuple[Owner, ...] = ()
+
+
+UNIDENTIFIED: Final = Identity()
 
 
 class QueueDemand(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +87,7 @@ class KaiPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
     """A KAI ``PodGroup``; its pods name it in a label or annotation."""
 
     source: Source
+    identity: Identity = UNIDENTIFIED
     namespace: str
     name: str
     queue: str
@@ -153,6 +181,10 @@ class KueueSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     without_effect: tuple[Path, ...] = ()  # fields that are known and do nothing yet
 
 
+PLUGIN_SCHEDULERS: Final = frozenset({"default-scheduler", "scheduler-plugins-scheduler"})
+"""As which the capacity-scheduling plugin runs: as the default scheduler, or as its chart does."""
+
+
 class OwnUsage(msgspec.Struct, frozen=True, kw_only=True):
     """What our own settings say about past use."""
 
@@ -166,6 +198,7 @@ class OwnSettingsObject(msgspec.Struct, frozen=True, kw_only=True):
     source: Source
     kueue: KueueSettings  # but what Kueue's Configuration says
     elastic_quota: ElasticQuotaSettings
+    plugin_schedulers: frozenset[str] = PLUGIN_SCHEDULERS
     usage: OwnUsage | None = None
     sections: tuple[str, ...] = ()  # those that it has, as they are written
 
@@ -188,6 +221,7 @@ class KueueWorkloadObject(msgspec.Struct, frozen=True, kw_only=True):
     """A Kueue ``Workload``; ``admitted_ms`` is None while it has no quota reserved."""
 
     source: Source
+    identity: Identity = UNIDENTIFIED
     namespace: str
     name: str
     local_queue: str
@@ -225,6 +259,7 @@ class PluginPodGroupObject(msgspec.Struct, frozen=True, kw_only=True):
     """The ``PodGroup`` that goes with ElasticQuota."""
 
     source: Source
+    identity: Identity = UNIDENTIFIED
     namespace: str
     name: str
     min_member: int
@@ -241,6 +276,7 @@ class PodObject(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     source: Source
+    identity: Identity = UNIDENTIFIED
     namespace: str
     name: str
     labels: Mapping[str, str]
@@ -259,6 +295,7 @@ class PodObject(msgspec.Struct, frozen=True, kw_only=True):
     priority_class: str = ""
     preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = None
     created_ms: int = 0
+    scheduled_ms: int | None = None  # when it got its node; read where its start is not told
     started_ms: int | None = None
 
 

@@ -9,7 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from fairlead.manifest.assembled import PolicyName
-from fairlead.manifest.elastic_quota.read_options import read_elastic_quota_options
+from fairlead.manifest.elastic_quota.read_options import (
+    read_elastic_quota_options,
+    read_plugin_schedulers,
+)
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.read_options import read_kueue_options
 from fairlead.manifest.objects import OwnSettingsObject
@@ -27,10 +30,12 @@ def read_settings(top: Cursor) -> OwnSettingsObject:
     """Read a Settings object. It needs no name, because there is at most one."""
     top.ignore("apiVersion", "kind", "metadata")
     spec = top.mapping("spec")
+    elastic_quota = spec.mapping("elasticQuota")
     found = OwnSettingsObject(
         source=top.source,
         kueue=read_kueue_options(spec.mapping("kueue")),
-        elastic_quota=read_elastic_quota_options(spec.mapping("elasticQuota")),
+        elastic_quota=read_elastic_quota_options(elastic_quota),
+        plugin_schedulers=read_plugin_schedulers(elastic_quota),
         usage=read_own_usage(spec),
         sections=tuple(section for section in _SECTIONS if spec.has(section)),
     )

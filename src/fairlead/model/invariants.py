@@ -26,6 +26,7 @@ def check_invariants(state: ClusterState) -> None:
     _check_index(state)
     _check_repelling(state)
     _check_memories(state)
+    _check_obstacles(state)
     for queue in state.queues:
         assert state.path(queue) == _upward(state, queue), f"the way up from {queue}"
         _check_queue(state, queue)
@@ -197,6 +198,11 @@ def _check_waiting(state: ClusterState) -> None:
             if set(state.workloads[name].pods()) - placed:
                 waiting.append(name)
         assert state.waiting(queue) == waiting, f"workloads that wait in {queue}"
+
+
+def _check_obstacles(state: ClusterState) -> None:
+    for name, workload in state.workloads.items():
+        assert workload.obstacle is None or not workload.active, f"{name} asks despite its obstacle"
 
 
 def _check_queue(state: ClusterState, queue: QueueName) -> None:

@@ -167,6 +167,13 @@ class ElasticPods(msgspec.Struct, frozen=True, kw_only=True, tag="elastic-quota"
 WorkloadExtension: TypeAlias = KaiJob | KueueWorkload | ElasticPods
 
 
+class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """What keeps a plan from starting a workload, whatever room and quota there are."""
+
+    code: str  # that of the reason with which it waits
+    names: tuple[str, ...] = ()  # what it is about, such as the missing group
+
+
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that run for one queue, at least ``min_count`` of them or none."""
 
@@ -177,7 +184,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     min_count: int
     priority: int = 0
     preemptible: bool = True
-    active: bool = True  # False: held back by its owner, so not requested
+    active: bool = True  # False: held back by its owner or an obstacle, so not requested
+    obstacle: Obstacle | None = None
     created_ms: int = 0
     extension: WorkloadExtension | None = None
 

@@ -99,5 +99,10 @@ def run_events(
 
 
 def own_start_ms(pod: PodObject) -> int:
-    """Return when a pod started, or was created where that is not known."""
-    return pod.created_ms if pod.started_ms is None else pod.started_ms
+    """Return when a pod started; where that is not told, got its node, or was created.
+
+    A kubelet tells the start a moment after the bind. Creation may be hours before that, so that a
+    protected run time would be over before it began.
+    """
+    known = (pod.started_ms, pod.scheduled_ms)
+    return next((each for each in known if each is not None), pod.created_ms)

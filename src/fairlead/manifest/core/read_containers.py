@@ -11,29 +11,31 @@ from fairlead.manifest.text.cursor import Cursor
 _PORT_MAX: Final = 65_535
 _PROTOCOLS: Final[Mapping[str, str]] = {"TCP": "TCP", "UDP": "UDP", "SCTP": "SCTP"}
 _RESTART_POLICIES: Final = {"Always": "Always", "OnFailure": "OnFailure", "Never": "Never"}
-_IGNORED: Final = (
-    "args",
-    "command",
-    "env",
-    "envFrom",
-    "image",
-    "imagePullPolicy",
-    "lifecycle",
-    "livenessProbe",
-    "name",
-    "readinessProbe",
-    "resizePolicy",
-    "restartPolicyRules",
-    "securityContext",
-    "startupProbe",
-    "stdin",
-    "stdinOnce",
-    "terminationMessagePath",
-    "terminationMessagePolicy",
-    "tty",
-    "volumeDevices",
-    "volumeMounts",
-    "workingDir",
+PASSED_OVER_OF_CONTAINERS: Final = frozenset(
+    {
+        "args",
+        "command",
+        "env",
+        "envFrom",
+        "image",
+        "imagePullPolicy",
+        "lifecycle",
+        "livenessProbe",
+        "name",
+        "readinessProbe",
+        "resizePolicy",
+        "restartPolicyRules",
+        "securityContext",
+        "startupProbe",
+        "stdin",
+        "stdinOnce",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "tty",
+        "volumeDevices",
+        "volumeMounts",
+        "workingDir",
+    }
 )
 
 
@@ -59,7 +61,7 @@ def read_requests(parent: Cursor) -> dict[str, int]:
 
 
 def _read_container(container: Cursor, on_host_network: bool) -> Container:
-    container.ignore(*_IGNORED)
+    container.ignore(*PASSED_OVER_OF_CONTAINERS)
     return Container(
         requests=read_requests(container),
         host_ports=_host_ports(container, on_host_network),

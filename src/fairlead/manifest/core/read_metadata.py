@@ -6,23 +6,23 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.objects import UNIDENTIFIED, Identity, Owner
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
+from fairlead.manifest.text.read_once import ReadOnce, json_key
 
 DEFAULT_NAMESPACE: Final = "default"
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _NAME_MAX_LENGTH: Final = 253
+_OWNERS: Final = "ownerReferences"
+_KNOWN_OWNERS: Final = ReadOnce[tuple[Owner, ...]]()
 _IGNORED: Final = (
     "deletionGracePeriodSeconds",
     "finalizers",
     "generateName",
-    "generation",
     "managedFields",
-    "ownerReferences",
-    "resourceVersion",
     "selfLink",
-    "uid",
 )
 
 
@@ -38,6 +38,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Mapping[str, str]
     created_ms: int
     is_leaving: bool
+    identity: Identity
 
 
 def read_metadata(top: Cursor) -> Metadata:
@@ -60,15 +61,55 @@ def read_metadata(top: Cursor) -> Metadata:
         annotations=metadata.text_map("annotations"),
         created_ms=metadata.timestamp("creationTimestamp", 0),
         is_leaving=metadata.timestamp("deletionTimestamp", None) is not None,
+        identity=_read_identity(metadata),
+    )
+
+
+def _read_identity(metadata: Cursor) -> Identity:
+    """Read what an API server writes; an object in a file may have none or part of it."""
+    identity = Identity(
+        uid=metadata.text("uid", ""),
+        resource_version=metadata.text("resourceVersion", ""),
+        generation=metadata.integer("generation", None, minimum=0),
+        owners=_read_owners(metadata),
+    )
+    return UNIDENTIFIED if identity == UNIDENTIFIED else identity
+
+
+def _read_owners(metadata: Cursor) -> tuple[Owner, ...]:
+    """Read the owners, which are the same for all that a controller made: worth a short way."""
+    given = metadata.value.get(_OWNERS)
+    key = json_key(given) if isinstance(given, list) else None
+    known = _KNOWN_OWNERS.get(key)
+    if known is not None:
+        metadata.ignore(_OWNERS)
+        return known
+    references = metadata.items(_OWNERS)
+    owners = tuple([_read_owner(each) for each in references])
+    if all(each.is_clean() for each in references):
+        _KNOWN_OWNERS.keep(key, owners)
+    return owners
+
+
+def _read_owner(reference: Cursor) -> Owner:
+    reference.ignore("blockOwnerDeletion")
+    return Owner(
+        api_version=reference.text("apiVersion", ""),
+        kind=reference.text("kind", ""),
+        name=reference.text("name", ""),
+        uid=reference.text("uid", ""),
+        is_controller=reference.boolean("controller", False),
     )
 
 
 def _is_usable(metadata: Cursor, key: str, name: str) -> bool:
+    if _NAME.fullmatch(name) and len(name) <= _NAME_MAX_LENGTH:
+        return True
     expected = "expected lower case letters, digits, - and ."
     if "/" in name:
         metadata.error(key, "bad-name", f"found {quote(name)}, {expected}", "remove the /")
         return False
-    if name and not (len(name) <= _NAME_MAX_LENGTH and _NAME.fullmatch(name)):
+    if name:
         message = f"found {quote(name)}, which Kubernetes would refuse; {expected}"
         metadata.warn(key, "bad-name", message, "rename it")
     return name != ""

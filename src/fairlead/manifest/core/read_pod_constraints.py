@@ -26,7 +26,7 @@ _SPREAD_FIELDS: Final = (
     "nodeTaintsPolicy",
     "topologyKey",
 )
-_BINDING_VOLUMES: Final = (
+BINDING_VOLUMES: Final = (
     "awsElasticBlockStore",
     "azureDisk",
     "cinder",
@@ -36,30 +36,32 @@ _BINDING_VOLUMES: Final = (
     "persistentVolumeClaim",
     "rbd",
 )
-_FREE_VOLUMES: Final = (
-    "azureFile",
-    "cephfs",
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gitRepo",
-    "glusterfs",
-    "hostPath",
-    "image",
-    "name",
-    "nfs",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "projected",
-    "quobyte",
-    "scaleIO",
-    "secret",
-    "storageos",
-    "vsphereVolume",
+PASSED_OVER_OF_VOLUMES: Final = frozenset(
+    {
+        "azureFile",
+        "cephfs",
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "fc",
+        "flexVolume",
+        "flocker",
+        "gitRepo",
+        "glusterfs",
+        "hostPath",
+        "image",
+        "name",
+        "nfs",
+        "photonPersistentDisk",
+        "portworxVolume",
+        "projected",
+        "quobyte",
+        "scaleIO",
+        "secret",
+        "storageos",
+        "vsphereVolume",
+    }
 )
 
 
@@ -97,8 +99,8 @@ def _unsupported_fields(spec: Cursor) -> Iterator[str]:
         if rule.choice("whenUnsatisfiable", _WHEN_UNSATISFIABLE):
             yield "topologySpreadConstraints"
     for volume in spec.items("volumes"):
-        volume.ignore(*_FREE_VOLUMES, *_BINDING_VOLUMES)
-        yield from (f"volumes.{kind}" for kind in _BINDING_VOLUMES if volume.has(kind))
+        volume.ignore(*PASSED_OVER_OF_VOLUMES, *BINDING_VOLUMES)
+        yield from (f"volumes.{kind}" for kind in BINDING_VOLUMES if volume.has(kind))
     for claim in spec.items("resourceClaims"):
         claim.ignore("name", "resourceClaimName", "resourceClaimTemplateName", "source")
         yield "resourceClaims"

@@ -24,41 +24,45 @@ PREEMPTION_POLICIES: Final[Mapping[str, PreemptionPolicy]] = {
     "Never": "Never",
 }
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+NODE_NAME: Final = "nodeName"
 PODS: Final = "pods"  # a node takes only so many, so each pod asks for one of them
 
-_IGNORED: Final = (
-    "activeDeadlineSeconds",
-    "automountServiceAccountToken",
-    "dnsConfig",
-    "dnsPolicy",
-    "enableServiceLinks",
-    "ephemeralContainers",
-    "hostAliases",
-    "hostIPC",
-    "hostPID",
-    "hostUsers",
-    "hostname",
-    "hostnameOverride",
-    "imagePullSecrets",
-    "os",
-    "readinessGates",
-    "restartPolicy",
-    "runtimeClassName",
-    "securityContext",
-    "serviceAccount",
-    "serviceAccountName",
-    "setHostnameAsFQDN",
-    "shareProcessNamespace",
-    "subdomain",
-    "terminationGracePeriodSeconds",
-    "workloadRef",
+PASSED_OVER_OF_SPECS: Final = frozenset(
+    {
+        "activeDeadlineSeconds",
+        "automountServiceAccountToken",
+        "dnsConfig",
+        "dnsPolicy",
+        "enableServiceLinks",
+        "ephemeralContainers",
+        "hostAliases",
+        "hostIPC",
+        "hostPID",
+        "hostUsers",
+        "hostname",
+        "hostnameOverride",
+        "imagePullSecrets",
+        "os",
+        "readinessGates",
+        "restartPolicy",
+        "runtimeClassName",
+        "securityContext",
+        "serviceAccount",
+        "serviceAccountName",
+        "setHostnameAsFQDN",
+        "shareProcessNamespace",
+        "subdomain",
+        "terminationGracePeriodSeconds",
+        "workloadRef",
+    }
 )
 
 
 class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod's spec. ``requests`` is what its node is charged: overhead included, and one pod.
+    """A pod's spec, but for its node.
 
-    ``plugin_requests`` is what the capacity-scheduling plugin adds up instead; None: nothing else.
+    ``requests`` is what its node is charged: overhead included, and one pod. ``plugin_requests`` is
+    what the capacity-scheduling plugin adds up instead; None: nothing else.
     """
 
     requests: Mapping[str, int]
@@ -69,12 +73,14 @@ class PodSpecRead(msgspec.Struct, frozen=True, kw_only=True):
     preemption_policy: PreemptionPolicy | None
     scheduler: str
     scheduling_gates: tuple[str, ...]
-    node: str | None
 
 
 def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) -> PodSpecRead:
-    """Read the spec of a pod with *labels* in *namespace*. What is wrong becomes findings."""
-    spec.ignore(*_IGNORED)
+    """Read the spec of a pod with *labels* in *namespace*, all but its node.
+
+    What is wrong becomes findings.
+    """
+    spec.ignore(*PASSED_OVER_OF_SPECS)
     on_host_network = bool(spec.boolean("hostNetwork", False))
     main = read_containers(spec, "containers", on_host_network=on_host_network)
     init = read_containers(spec, "initContainers", on_host_network=on_host_network)
@@ -93,8 +99,12 @@ def read_pod_spec(spec: Cursor, *, namespace: str, labels: Mapping[str, str]) ->
         preemption_policy=spec.choice("preemptionPolicy", PREEMPTION_POLICIES, None),
         scheduler=spec.text("schedulerName", "") or DEFAULT_SCHEDULER,
         scheduling_gates=tuple(gate.text("name") for gate in spec.items("schedulingGates")),
-        node=spec.text("nodeName", "") or None,
     )
+
+
+def read_node_name(spec: Cursor) -> str | None:
+    """Read the node that a pod has; None: it has none."""
+    return spec.text(NODE_NAME, "") or None
 
 
 def _requests(spec: Cursor, main: list[Container], init: list[Container]) -> dict[str, int]:

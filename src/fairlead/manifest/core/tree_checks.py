@@ -43,7 +43,8 @@ T = TypeVar("T", bound=TreeObject)
 
 def place(source: Source, path: Path = ()) -> str:
     """Say where an object, or a path within it, was written: ``queues.yaml:12``."""
-    return f"{source.file}:{source.locate(path)}"
+    line = source.locate(path)
+    return source.file if line is None else f"{source.file}:{line}"
 
 
 def refuse_duplicates(

@@ -3,13 +3,15 @@
 Each quota is a queue without parent, called after its namespace. Every live pod is a workload or
 part of one, in the queue of its namespace. A namespace without quota has no queue, so its pods are
 charged to nobody; they are workloads all the same, because a pod without quota may push aside
-another one.
+another one. Pods of other schedulers count and may give way like all others, as for the plugin,
+which looks at every pod on a node; they are started by their own scheduler only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import CoreObjects, core_objects, full_name
 from fairlead.manifest.core.live_pods import is_live
@@ -29,6 +31,7 @@ from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
 from fairlead.manifest.elastic_quota.counted_resources import is_counted
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
+    PLUGIN_SCHEDULERS,
     ByResource,
     ElasticQuotaObject,
     OwnSettingsObject,
@@ -43,7 +46,9 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
-def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled | None:
+def assemble_elastic_quota(
+    objects: Collection, findings: Findings, rules: AssemblyRules = OF_FILES
+) -> Assembled | None:
     """Return the state that the objects describe, or None if any finding of the run is an error.
 
     Objects may be listed in any order. Cost: about one look at every object, and sorting.
@@ -57,7 +62,8 @@ def assemble_elastic_quota(objects: Collection, findings: Findings) -> Assembled
         refuse_min_above_max(quota, findings)
     priorities = Priorities(parts.core.priority_classes.values(), findings)
     warn_of_gpu_shares(parts.pods, findings)
-    gangs = gangs_of(parts.pods, parts.groups, findings)
+    schedulers = own.plugin_schedulers if own else PLUGIN_SCHEDULERS
+    gangs = gangs_of(parts.pods, parts.groups, findings, rules, schedulers=schedulers)
     workloads = [ElasticWorkload(gang, parts.resources, priorities, findings) for gang in gangs]
     if findings.has_errors:
         return None

@@ -62,6 +62,8 @@ class ElasticWorkload:
             pod_sets=PodSets(self._pod_set(pods) for pods in self._sets),
             min_count=gang.min_count,
             priority=max(each.priority for each in self._importance),
+            active=gang.obstacle is None,
+            obstacle=gang.obstacle,
             created_ms=(gang.group.created_ms if gang.group else 0) or created_ms,
             extension=self._extension(),
         )

@@ -7,6 +7,7 @@ everything, so what departs from it cannot be wanted at the same time.
 from collections.abc import Mapping
 from typing import Final
 
+from fairlead.manifest.objects import PLUGIN_SCHEDULERS
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.policy.elastic_quota.settings import (
     ElasticQuotaSettings,
@@ -49,6 +50,14 @@ def read_elastic_quota_options(section: Cursor) -> ElasticQuotaSettings:
         protect_min=protect_min,
         scoring=section.choice("nodeScoring", _SCORINGS, "LeastAllocated"),
     )
+
+
+def read_plugin_schedulers(section: Cursor) -> frozenset[str]:
+    """Read under which names the plugin runs; pods that name another scheduler are never started.
+
+    An empty list is as none at all.
+    """
+    return frozenset(section.texts("schedulerNames")) or PLUGIN_SCHEDULERS
 
 
 def _read_quirks(section: Cursor, *, faithful: bool) -> PluginQuirks:

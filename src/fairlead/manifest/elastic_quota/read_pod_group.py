@@ -28,6 +28,7 @@ def read_plugin_pod_group(top: Cursor) -> PluginPodGroupObject | None:
         return None
     return PluginPodGroupObject(
         source=top.source,
+        identity=metadata.identity,
         namespace=metadata.namespace,
         name=metadata.name,
         min_member=min_member,

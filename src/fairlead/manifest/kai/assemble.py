@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from fairlead.manifest.assembled import Assembled
+from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.core_objects import core_objects
 from fairlead.manifest.core.foreign_pods import foreign_pods
@@ -42,7 +43,9 @@ from fairlead.model.events import (
 from fairlead.model.state import ClusterState
 
 
-def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
+def assemble_kai(
+    objects: Collection, findings: Findings, rules: AssemblyRules = OF_FILES
+) -> Assembled | None:
     """Return the state that the objects describe, or None if any finding of the run is an error.
 
     Objects may be listed in any order. Cost: about one look at every object, and sorting.
@@ -50,7 +53,7 @@ def assemble_kai(objects: Collection, findings: Findings) -> Assembled | None:
     queues = kai_tree(objects.of(KaiQueueObject), findings)
     pool = choose_pool(objects.of(KaiShardObject), findings)
     usage = settle_usage(pool.shard, objects, findings)
-    parts = _Parts(objects, queues, pool, findings)
+    parts = _Parts(objects, queues, pool, findings, rules)
     _check_queues_of_jobs(parts.jobs, queues, findings)
     if findings.has_errors:
         return None
@@ -72,12 +75,13 @@ class _Parts:
         queues: Sequence[KaiQueueObject],
         pool: NodePool,
         findings: Findings,
+        rules: AssemblyRules,
     ) -> None:
         core = core_objects(objects, findings)
         groups = objects.of(KaiPodGroupObject)
         self.demands = Demands(queues, has_jobs=bool(core.pods or groups))
         self.nodes = [node for node in core.nodes.values() if pool.has(node.labels)]
-        pods = sort_pods(core.pods, groups, pool, findings)
+        pods = sort_pods(core.pods, groups, pool, findings, rules)
         pool.tell_left_out(list(core.nodes.values()), pods.in_other_pools, findings)
         shared_gpus = SharedGpus(self.nodes, findings)
         self.jobs = [_charged(job, shared_gpus) for job in pods.jobs]
@@ -138,6 +142,8 @@ def _check_queues_of_jobs(
     names = {queue.name for queue in queues}
     inner = {queue.parent for queue in queues}
     for job in jobs:
+        if job.is_group_missing:
+            continue  # that is told already
         if job.queue not in names:
             message = f"{_found_queue(job)}, which is not in the tree" if job.queue else ""
             message = f"{message or 'found no queue'}; the job waits until there is one"

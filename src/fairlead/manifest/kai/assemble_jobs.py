@@ -2,6 +2,13 @@
 
 A pod belongs to the PodGroup of its namespace that it names. One without a group is a job of its
 own if it names KAI's scheduler. The rest are other schedulers' pods: they only take space.
+
+Pods whose group is not there may have to wait for it. They are then a job of the group's name, in
+no queue, as KAI has it: they ask for nothing, and what of them runs takes space and is charged to
+no queue.
+
+A job's name depends on nothing but its own object: ``namespace/name`` of a PodGroup, and always
+``namespace/pod/name`` of a pod on its own, so that a group of the same name may come and go.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.core.tree_checks import refuse_duplicates
@@ -27,7 +35,7 @@ DEFAULT_QUEUE: Final = "default-queue"  # KAI's, for a pod that names none
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods that are scheduled as one, by name; without a group it is one pod."""
+    """Pods that are scheduled as one, by name; without a group it is one pod, unless it waits."""
 
     name: str
     source: Source
@@ -35,6 +43,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     queue_path: Path  # where in the object the queue is named, or would be
     is_queue_named: bool = True  # else KAI's default counts
     group: KaiPodGroupObject | None
+    is_group_missing: bool = False  # its pods name one that is not there, and wait for it
     pods: tuple[PodObject, ...]
     has_succeeded_pods: bool = False  # these are not among its pods any more
 
@@ -52,6 +61,7 @@ def sort_pods(
     groups: Sequence[KaiPodGroupObject],
     pool: NodePool,
     findings: Findings,
+    rules: AssemblyRules = OF_FILES,
 ) -> Sorted:
     """Put every live pod of *pods*, by full name, where it belongs.
 
@@ -61,6 +71,7 @@ def sort_pods(
     unique = refuse_duplicates(groups, full_name, "PodGroup", findings)
     by_name = {full_name(group): group for group in unique}
     members: dict[str, list[PodObject]] = {name: [] for name in by_name}
+    missing: dict[str, list[PodObject]] = {}
     alone: list[PodObject] = []
     foreign: list[PodObject] = []
     for pod in pods.values():
@@ -69,8 +80,11 @@ def sort_pods(
             members[group].append(pod)
         elif _is_ours(pod):
             if group:
-                _warn_about_group(pod, findings)
-            alone.append(pod)
+                _warn_about_group(pod, rules, findings)
+            if group and rules.missing_group == "waits":
+                missing.setdefault(group, []).append(pod)
+            else:
+                alone.append(pod)
         else:
             _warn_about_queue(pod, findings)
             foreign.append(pod)
@@ -81,7 +95,8 @@ def sort_pods(
             for name, own in members.items()
             if any(map(is_live, own))
         ),
-        *(_pod_job(pod, by_name) for pod in alone if is_live(pod)),
+        *(_waiting_job(name, own) for name, own in missing.items() if any(map(is_live, own))),
+        *(_pod_job(pod) for pod in alone if is_live(pod)),
     ]
     jobs.sort(key=lambda each: each.name)
     others = [job for job in jobs if not pool.has(_labels(job))]
@@ -117,12 +132,23 @@ def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
     )
 
 
-def _pod_job(pod: PodObject, groups: Mapping[str, KaiPodGroupObject]) -> Job:
-    queue, queue_path = labelled_queue(pod.labels)
-    name = full_name(pod)
+def _waiting_job(group: str, pods: Sequence[PodObject]) -> Job:
+    live = tuple(filter(is_live, pods))
     return Job(
-        # No object's name holds a second slash, so this one is free.
-        name=f"{pod.namespace}/pod/{pod.name}" if name in groups else name,
+        name=group,
+        source=live[0].source,
+        queue="",
+        queue_path=_group_path(live[0]),
+        group=None,
+        is_group_missing=True,
+        pods=live,
+    )
+
+
+def _pod_job(pod: PodObject) -> Job:
+    queue, queue_path = labelled_queue(pod.labels)
+    return Job(
+        name=f"{pod.namespace}/pod/{pod.name}",  # no PodGroup has it: none has a slash in its name
         source=pod.source,
         queue=queue or DEFAULT_QUEUE,
         queue_path=queue_path,
@@ -132,15 +158,20 @@ def _pod_job(pod: PodObject, groups: Mapping[str, KaiPodGroupObject]) -> Job:
     )
 
 
-def _warn_about_group(pod: PodObject, findings: Findings) -> None:
+def _group_path(pod: PodObject) -> Path:
     kind = "annotations" if pod.annotations.get(GROUP_NAME) else "labels"
+    return ("metadata", kind, GROUP_NAME)
+
+
+def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) -> None:
+    is_waiting = rules.missing_group == "waits"
     pod.source.report(
         findings,
         "warning",
         "missing-reference",
-        ("metadata", kind, GROUP_NAME),
+        _group_path(pod),
         f"found the PodGroup {quote(_group_name(pod))}, which is not in the input; "
-        "the pod is taken as a job of its own",
+        f"the pod {'waits for it' if is_waiting else 'is taken as a job of its own'}",
         "add the PodGroup",
     )
 

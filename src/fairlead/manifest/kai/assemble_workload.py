@@ -26,7 +26,8 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import Event, MemoryChanged, WorkloadAdded
 from fairlead.model.memory import KaiMemory
-from fairlead.model.workload import KaiJob, PodConstraints, PodSet, PodSets, Workload
+from fairlead.model.workload import KaiJob, Obstacle, PodConstraints, PodSet, PodSets, Workload
+from fairlead.policy.obstacles import POD_GROUP_NOT_FOUND
 
 PREEMPTIBILITY_LABEL = "kai.scheduler/preemptibility"
 START_ORDER_LABELS = ("kai.scheduler/task-priority", "run.ai/task-priority")  # new name, old name
@@ -94,6 +95,8 @@ class KaiWorkload:
             min_count=group.min_member if group else 1,
             priority=self._priority,
             preemptible=self._preemptible,
+            active=not self.job.is_group_missing,
+            obstacle=self._obstacle(),
             created_ms=(group.created_ms if group else 0) or oldest_ms,
             extension=KaiJob(
                 sub_groups=group.sub_groups if group else (),
@@ -103,6 +106,11 @@ class KaiWorkload:
                 has_succeeded_pods=self.job.has_succeeded_pods,
             ),
         )
+
+    def _obstacle(self) -> Obstacle | None:
+        if not self.job.is_group_missing:
+            return None
+        return Obstacle(code=POD_GROUP_NOT_FOUND, names=(self.job.name,))
 
     def _read_priority(self, priorities: KaiPriorities) -> int:
         group = self.job.group

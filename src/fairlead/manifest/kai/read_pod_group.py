@@ -56,6 +56,7 @@ def read_kai_pod_group(top: Cursor) -> KaiPodGroupObject | None:
     queue, queue_path = _queue(spec, metadata)
     group = KaiPodGroupObject(
         source=top.source,
+        identity=metadata.identity,
         namespace=metadata.namespace,
         name=metadata.name,
         queue=queue,

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.read_pod_spec import read_pod_spec
+from fairlead.manifest.core.read_pod_spec import read_node_name, read_pod_spec
 from fairlead.manifest.kueue.given_fields import given_fields
 from fairlead.manifest.kueue.read_admission import Admission, admit
 from fairlead.manifest.objects import KueuePodSet
@@ -71,7 +71,9 @@ def _pod_set(item: Cursor, namespace: str) -> KueuePodSet | None:
     metadata = template.mapping("metadata")
     metadata.ignore(*metadata.keys())  # a template has no name, and what it has is not ours
     labels = metadata.text_map("labels")
-    pod = read_pod_spec(template.mapping("spec"), namespace=namespace, labels=labels)
+    spec = template.mapping("spec")
+    pod = read_pod_spec(spec, namespace=namespace, labels=labels)
+    read_node_name(spec)  # which means nothing in a template
     unsupported = {*pod.constraints.unsupported}
     wishes = _topology_wishes(item.mapping(_TOPOLOGY))
     if not wishes.isdisjoint(_REQUIRED_TOPOLOGY):

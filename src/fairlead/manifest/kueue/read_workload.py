@@ -44,6 +44,7 @@ def read_kueue_workload(top: Cursor) -> KueueWorkloadObject | None:
     pod_sets = read_pod_sets(spec, metadata.namespace, admission, read_reclaimable(status))
     found = KueueWorkloadObject(
         source=top.source,
+        identity=metadata.identity,
         namespace=metadata.namespace,
         name=metadata.name,
         local_queue=spec.text("queueName", ""),

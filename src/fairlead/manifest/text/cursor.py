@@ -24,7 +24,7 @@ from collections.abc import Mapping as Choices
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, cast
 
 from fairlead.errors import Severity
 from fairlead.manifest.finding import Findings
@@ -56,6 +56,8 @@ class _Missing(Enum):
 
 
 REQUIRED: Final = _Missing.REQUIRED
+_ONLY_TEXTS: Final = frozenset({str})
+_NOTHING_REFUSED: Final[frozenset[str]] = frozenset()
 Required = Literal[_Missing.REQUIRED]
 
 T = TypeVar("T")
@@ -71,6 +73,7 @@ class Cursor:
     __slots__ = (
         "_children",
         "_findings",
+        "_has_findings",
         "_is_quiet",
         "_key",
         "_parent",
@@ -96,9 +99,10 @@ class Cursor:
         self._value = value
         self._parent = parent
         self._key = key
+        self._has_findings = False
         self._is_quiet = is_quiet  # stands for something whose mistake is told already
         self._read: set[str] = set()
-        self._refused: frozenset[str] = frozenset()  # few have any, so no set of its own each
+        self._refused = _NOTHING_REFUSED  # few have any, so no set of its own each
         self._children: list[Cursor] = []
 
     @classmethod
@@ -110,6 +114,13 @@ class Cursor:
 
     def text(self, key: str, default: D | Required = REQUIRED) -> str | D:
         """Read a text. One that is required must not be empty."""
+        value = self._value.get(key)
+        if type(value) is str and value:  # as nearly always: worth a short way
+            self._read.add(key)
+            return value
+        if value is None and default is not REQUIRED:
+            self._read.add(key)
+            return default
         text = self._field(key, default, "", text_of)
         if text == "" and default is REQUIRED and self._value.get(key) == "":
             self._missing(key)
@@ -120,6 +131,10 @@ class Cursor:
 
         Where the field is required and wrong, it is what the first of them stands for.
         """
+        value = self._value.get(key)
+        if type(value) is str and value in choices:  # worth a short way
+            self._read.add(key)
+            return choices[value]
         first = next(iter(choices.values()))
         return self._field(key, default, first, lambda value: choice_of(value, choices))
 
@@ -218,9 +233,12 @@ class Cursor:
 
     def text_map(self, key: str) -> dict[str, str]:
         """Read a mapping of texts, such as labels; a null is an empty text."""
+        given = self._map(key)
+        if _ONLY_TEXTS.issuperset(map(type, given.values())):  # worth a short way
+            return cast("dict[str, str]", given.copy())
         texts = {
             name: "" if value is None else self._convert((key, name), value, text_of)
-            for name, value in self._map(key).items()
+            for name, value in given.items()
         }
         return {name: text for name, text in texts.items() if not isinstance(text, Refused)}
 
@@ -251,6 +269,19 @@ class Cursor:
         """
         return self._is_quiet or key in self._refused
 
+    @property
+    def value(self) -> Mapping:
+        """The mapping itself. To look at it does not count as reading it."""
+        return self._value
+
+    def is_clean(self) -> bool:
+        """Tell whether all fields, here and below, were read, and none gave rise to a finding."""
+        return (
+            not self._has_findings
+            and self._value.keys() <= self._read
+            and all(child.is_clean() for child in self._children)
+        )
+
     def keys(self) -> tuple[str, ...]:
         """Return the fields that are there, as written. Does not count as reading them."""
         return tuple(self._value)
@@ -261,7 +292,7 @@ class Cursor:
 
     def finish(self) -> None:
         """Warn about every field, here and below, that nobody has read."""
-        if self._value.keys() - self._read:
+        if not self._value.keys() <= self._read:
             for key in self._value:
                 if key not in self._read:
                     is_kept = self._findings.keeps("warning", "unknown-field")
@@ -388,6 +419,7 @@ class Cursor:
     def _report(
         self, severity: Severity, at: str | Path, code: str, message: str, fix: str
     ) -> None:
+        self._has_findings = True
         below = (at,) if isinstance(at, str) else at
         path = (*self.path(), *below)
         self.source.report(self._findings, severity, code, path, message, fix)

@@ -1,4 +1,4 @@
-"""Objects out of files: each a plain mapping that knows where in its file every value stands.
+"""Objects out of files or a cluster: each a plain mapping that knows where its values stand.
 
 YAML streams, JSON and lists of objects all end up as documents. The happy path keeps no lines:
 a document remembers its piece of the text, and the text is looked at again only when a finding
@@ -7,7 +7,7 @@ needs a line.
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -19,32 +19,34 @@ from fairlead.manifest.text.files import read_inputs
 from fairlead.manifest.text.json_documents import NotJsonError, cut_json, looks_like_json
 from fairlead.manifest.text.limits import MAX_DOCUMENTS
 from fairlead.manifest.text.path import Path, path_text
-from fairlead.manifest.text.piece import JsonPiece, Piece
+from fairlead.manifest.text.piece import ClusterPiece, JsonPiece, Piece
 from fairlead.manifest.text.unfold import unfold
 from fairlead.manifest.text.values import REFUSED, Mapping, Value, describe
 from fairlead.manifest.text.yaml_documents import Placed, yaml_values
 
+_NAMES: Final = ("namespace", "name")
+
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an object was written, and where in it each of its fields stands."""
+    """Where an object was written, in a file or a cluster, and where in it each field stands."""
 
     piece: Piece
     path: Path  # where in the piece the object stands: () or that of a list item
 
     @property
     def file(self) -> str:
-        """The name of the file, as the user gave it."""
+        """The name of the file, as the user gave it, or the object of a cluster."""
         return self.piece.file
 
     @property
-    def line(self) -> int:
-        """The line, from 1, on which the object begins."""
+    def line(self) -> int | None:
+        """The line, from 1, on which the object begins; None: it has no lines."""
         return self.locate(())
 
-    def locate(self, path: Path) -> int:
+    def locate(self, path: Path) -> int | None:
         """Return the line, from 1, of a path within the object, or of the nearest thing above it.
 
-        Cost: the first question about a piece of text parses it again.
+        None: it has no lines. Cost: the first question about a piece of text parses it again.
         """
         return self.piece.line_of((*self.path, *path))
 
@@ -94,6 +96,18 @@ def read_documents(
         for file, data in read_inputs(names, findings, stdin=stdin)
         for document in read_bytes(data, file, findings)
     ]
+
+
+def cluster_document(value: Mapping) -> Document:
+    """Return an object of a cluster as a document without lines.
+
+    *value* must be decoded as `Value` says: a number is an int or a Decimal.
+    """
+    kind, metadata = value.get("kind"), value.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    names = [each for each in map(named.get, _NAMES) if isinstance(each, str)]
+    piece = ClusterPiece(kind if isinstance(kind, str) else "object", tuple(names))
+    return Document(source=Source(piece=piece, path=()), value=value)
 
 
 def read_bytes(data: bytes, file: str, findings: Findings) -> list[Document]:

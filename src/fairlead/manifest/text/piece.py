@@ -1,4 +1,7 @@
-"""The piece of text behind a document, kept so that a line can be found when one is needed."""
+"""Where a document comes from: a piece of a file's text, or a cluster.
+
+The text is kept so that a line can be found when one is needed.
+"""
 
 from abc import ABC, abstractmethod
 
@@ -9,14 +12,49 @@ from fairlead.manifest.text.yaml_nodes import Tally, compose_yaml
 
 
 class Piece(ABC):
-    """Where one value of a file was written. Parses its text again at the first question."""
+    """Where one value was written."""
+
+    @property
+    @abstractmethod
+    def file(self) -> str:
+        """The name of the file, or of the object of a cluster."""
+
+    @abstractmethod
+    def line_of(self, path: Path) -> int | None:
+        """Return the line, from 1, of *path* or of the nearest thing above it; None: no lines."""
+
+
+class ClusterPiece(Piece):
+    """An object that a cluster holds, which has no lines."""
+
+    def __init__(self, kind: str, names: tuple[str, ...]) -> None:
+        """Remember the kind, namespace and name of the object, as far as they are known."""
+        self._kind = kind
+        self._names = names
+
+    @property
+    def file(self) -> str:
+        """What findings show as its place, such as ``cluster: Pod team-a/train-0``."""
+        return f"cluster: {self._kind} {'/'.join(self._names)}".rstrip()
+
+    def line_of(self, path: Path) -> None:
+        """Return None: a path has no line."""
+
+
+class TextPiece(Piece):
+    """A part of a file's text. Parses it again at the first question."""
 
     def __init__(self, file: str, first_line: int, text: str) -> None:
         """Remember the file, the line from 1 on which *text* begins in it, and the text."""
-        self.file = file
+        self._file = file
         self.first_line = first_line
         self._text = text
         self._locator: Locator | JsonLocator | None = None
+
+    @property
+    def file(self) -> str:
+        """The name of the file, as the user gave it."""
+        return self._file
 
     def line_of(self, path: Path) -> int:
         """Return the line in the file, from 1, of *path* or of the nearest thing above it."""
@@ -28,7 +66,7 @@ class Piece(ABC):
     def _make_locator(self, text: str) -> Locator | JsonLocator: ...
 
 
-class YamlPiece(Piece):
+class YamlPiece(TextPiece):
     """The text between two ``---``."""
 
     def _make_locator(self, text: str) -> Locator:
@@ -50,7 +88,7 @@ class YamlItemPiece(YamlPiece):
         return super().line_of((0, *path[len(self._path) :]))
 
 
-class JsonPiece(Piece):
+class JsonPiece(TextPiece):
     """The text of one JSON value."""
 
     def _make_locator(self, text: str) -> JsonLocator:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 _TIMESTAMP = re.compile(
     r"(?P<date_and_time>[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2})"
@@ -11,6 +12,7 @@ _TIMESTAMP = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(maxsize=1024)  # objects that were made together have the same times
 def parse_timestamp(text: str) -> int:
     """Read an RFC 3339 time as milliseconds since 1970; raise `ValueError` for anything else.
 

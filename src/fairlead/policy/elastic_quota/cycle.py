@@ -21,6 +21,7 @@ from fairlead.policy.elastic_quota.pod_turn import Loss, PodTurns, Promised, Ref
 from fairlead.policy.elastic_quota.readiness import Readiness, readiness
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
+from fairlead.policy.obstacles import obstacle_reason
 
 NOT_READY: Final = "NotReady"
 SCHEDULING_GATED: Final = "SchedulingGated"
@@ -176,6 +177,8 @@ def why_not_to_be_tried(
 
     That follows from the workload and what of it has a place, whatever else there is.
     """
+    if workload.obstacle is not None:
+        return obstacle_reason(workload, queue)
     if ready.there < workload.min_count:
         missing = Tally(
             count=ready.there,

@@ -10,6 +10,7 @@ from fairlead.model.plan import Reason, Tally
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kai.gang import Gang
+from fairlead.policy.obstacles import obstacle_reason
 
 QUEUE_DOES_NOT_EXIST: Final = "QueueDoesNotExist"
 QUEUE_HAS_CHILDREN: Final = "QueueHasChildren"
@@ -25,7 +26,7 @@ def misplaced(state: ClusterState, leaves: Set[QueueName]) -> Iterator[tuple[Wor
             continue
         reason = _why_no_leaf(state, queue)
         for name in state.waiting(queue):
-            yield name, reason
+            yield name, obstacle_reason(state.workloads[name]) or reason
 
 
 def _why_no_leaf(state: ClusterState, queue: QueueName) -> Reason:
@@ -44,7 +45,8 @@ def why_unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:
     """
     workload = state.workloads[name]
     if not workload.active:
-        return Reason(code=SUSPENDED)  # its owner's doing, not a queue's
+        # Else its owner's doing, not a queue's.
+        return obstacle_reason(workload) or Reason(code=SUSPENDED)
     if name in state.holds.workloads and gang.next_pods(state.runs.get(name)):
         return Reason(code=HELD_AFTER_FAILURE, queue=workload.queue)
     gated = _gated_pods(workload, gang)

@@ -1,0 +1,20 @@
+"""What an assembly makes of objects that are not complete: in files, and in a live cluster."""
+
+from typing import Final, Literal
+
+import msgspec
+
+
+class AssemblyRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How to take objects that name others.
+
+    ``missing_group``: a pod that names a PodGroup which is not there runs *alone*, because a user
+    may have left the group out of a file; or it *waits*, because a cluster may show pods before
+    their group.
+    """
+
+    missing_group: Literal["alone", "waits"] = "alone"
+
+
+OF_FILES: Final = AssemblyRules()
+OF_A_CLUSTER: Final = AssemblyRules(missing_group="waits")
