@@ -379,3 +379,14 @@ def test_a_queue_is_charged_what_its_pods_ask_for(
     live = [f"p{at}" for at, (_, placed, leaving) in enumerate(cores) if placed or not leaving]
     assert sorted(names) == live
     assert not found or list(found.pods()) == [f"ns/{name}" for name in names]
+
+
+def test_a_pod_is_known_by_its_uid_and_no_two_pods_share_one() -> None:
+    one = "uid: one, labels: {kai.scheduler/queue: a}"
+    state = sound(stream(queue("a"), NODE, pod("p1", metadata=one), pod("p2")))
+    assert sorted(each.pods() for each in state.workloads.values()) == [("ns/p2",), ("one",)]
+    shared = stream(queue("a"), NODE, pod("p1", metadata=one), pod("p2", metadata=one))
+    assembled, found = assemble(shared)
+    assert assembled is None
+    assert codes(found) == ["duplicate-object"]
+    assert found[0].path == "$.metadata.uid"

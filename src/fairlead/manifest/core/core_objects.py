@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from fairlead.manifest.collection import Collection
-from fairlead.manifest.core.tree_checks import Sourced, refuse_duplicates
+from fairlead.manifest.core.tree_checks import Sourced, place, refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     BudgetObject,
@@ -15,6 +15,8 @@ from fairlead.manifest.objects import (
     PodObject,
     PriorityClassObject,
 )
+from fairlead.manifest.text.path import quote
+from fairlead.model.workload import PodId
 
 S = TypeVar("S", bound=Sourced)
 
@@ -49,6 +51,11 @@ def full_name(each: Namespaced) -> str:
     return f"{each.namespace}/{each.name}"
 
 
+def pod_id(pod: PodObject) -> PodId:
+    """Return what a pod is known by for as long as it exists."""
+    return PodId(pod.identity.uid or full_name(pod))
+
+
 def by_name(
     found: Iterable[S], kind: str, name_of: Callable[[S], str], findings: Findings
 ) -> dict[str, S]:
@@ -58,11 +65,13 @@ def by_name(
 
 
 def core_objects(objects: Collection, findings: Findings) -> CoreObjects:
-    """Return Kubernetes' own objects among *objects*. A name twice is an error."""
+    """Return Kubernetes' own objects among *objects*. A name or a pod's uid twice is an error."""
+    pods = by_name(objects.of(PodObject), "Pod", full_name, findings)
+    _refuse_shared_ids(pods.values(), findings)
     classes = [each for each in objects.of(PriorityClassObject) if not each.for_workloads]
     return CoreObjects(
         nodes=by_name(objects.of(NodeObject), "Node", lambda each: each.name, findings),
-        pods=by_name(objects.of(PodObject), "Pod", full_name, findings),
+        pods=pods,
         namespaces=by_name(
             objects.of(NamespaceObject), "Namespace", lambda each: each.name, findings
         ),
@@ -74,3 +83,19 @@ def core_objects(objects: Collection, findings: Findings) -> CoreObjects:
             findings,
         ),
     )
+
+
+def _refuse_shared_ids(pods: Iterable[PodObject], findings: Findings) -> None:
+    firsts: dict[PodId, PodObject] = {}
+    for pod in pods:
+        first = firsts.setdefault(pod_id(pod), pod)
+        if first is not pod:
+            pod.source.report(
+                findings,
+                "error",
+                "duplicate-object",
+                ("metadata", "uid"),
+                f"found the uid {quote(pod_id(pod))} a second time, expected another for each pod; "
+                f"the first is at {place(first.source, ('metadata', 'uid'))}",
+                "remove the uid of a pod that was copied",
+            )

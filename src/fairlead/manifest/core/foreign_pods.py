@@ -9,10 +9,9 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.core.core_objects import full_name
+from fairlead.manifest.core.core_objects import full_name, pod_id
 from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.selector import PodTerm

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from fairlead.manifest.core.core_objects import full_name
+from fairlead.manifest.core.core_objects import full_name, pod_id
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import WorkloadName
@@ -61,11 +61,6 @@ def common_labels(pods: Sequence[PodObject]) -> Labels:
     for pod in pods[1:]:
         common &= pod.labels.items()
     return tuple(sorted(common))
-
-
-def pod_id(pod: PodObject) -> PodId:
-    """Return the id of a pod for as long as it exists."""
-    return PodId(full_name(pod))
 
 
 def pods_by_id(sets: AlikePods) -> Iterator[tuple[PodId, PodObject]]:

@@ -2,16 +2,10 @@
 
 from collections.abc import Iterator
 
+from fairlead.manifest.core.core_objects import pod_id
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import (
-    Labels,
-    alike,
-    own_start_ms,
-    pod_id,
-    pods_by_id,
-    run_events,
-)
+from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, pods_by_id, run_events
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang

@@ -6,15 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from fairlead.manifest.core.core_objects import pod_id
 from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import (
-    alike,
-    common_labels,
-    own_start_ms,
-    pod_id,
-    run_events,
-)
+from fairlead.manifest.core.pod_sets import alike, common_labels, own_start_ms, run_events
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
