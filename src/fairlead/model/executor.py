@@ -151,26 +151,26 @@ class Executor:
             self._awaited[order.workload, pod] = order
         return order
 
-    def succeeded(self, order: Order, pods: Iterable[PodId] | None = None) -> None:
+    def succeeded(self, order: Order, pods: Iterable[PodId] | None = None) -> tuple[PodId, ...]:
         """Take in that the cluster did as *order* says, with all of its pods or with some.
 
-        Pods that were bound stay binding until a fact shows where they are.
+        Returns those that are still as it left them. Pods that were bound stay binding until a
+        fact shows where they are.
         """
         for pod in order.pods() if pods is None else pods:
             self._awaited.pop((order.workload, pod), None)
         if order.verb == "bind":
             self._back_off.bind_succeeded(order.workload)
+        return tuple([each.pod for each in self._open(order, pods)])
 
     def confirmed(
         self, order: Order, now_ms: int, pods: Iterable[PodId] | None = None
     ) -> tuple[PodId, ...]:
         """Take in that pods were bound and run since *now_ms*; return those that were binding."""
-        open_pods = [each.pod for each in self._open(order, pods)]
-        self.succeeded(order, pods)
-        if open_pods:
-            event = WorkloadConfirmed(workload=order.workload, pods=tuple(open_pods), at_ms=now_ms)
-            self._state.apply(event)
-        return tuple(open_pods)
+        bound = self.succeeded(order, pods)
+        if bound:
+            self._state.apply(WorkloadConfirmed(workload=order.workload, pods=bound, at_ms=now_ms))
+        return bound
 
     def failed(
         self,

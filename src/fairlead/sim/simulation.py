@@ -131,7 +131,7 @@ class Simulation:
 
     def _is_over(self) -> bool:
         """Return whether nothing runs and nothing will come: whoever waits will wait for ever."""
-        if self._to_come or self._jobs.running:
+        if self._to_come or self._jobs.running or self._jobs.awaited:
             return False
         if self._cycle_at_ms is None or self.now_ms - self._changed_ms > PATIENCE_MS:
             return True
@@ -229,7 +229,7 @@ class Simulation:
         self._cycle_at_ms = None
         self._may_cycle_ms = now_ms + self._rules.at_most_every_ms
         self.cycles += 1
-        changes = self._policy.changes(self.state, now_ms)
+        changes = self._policy.changes(self.state, now_ms, held=self._jobs.holds(now_ms))
         self._jobs.carry_out(now_ms, changes)
         for memory in self._policy.memories:
             self.state.apply(memory)
@@ -241,6 +241,9 @@ class Simulation:
             self._wake(now_ms)
         elif may_differ_later:
             self._hold_cycle_at(self._look_again_at_ms(now_ms))
+        release_ms = self._jobs.next_release_ms(now_ms)
+        if release_ms is not None and self._rules.every_ms is None:
+            self._hold_cycle_at(max(release_ms, self._may_cycle_ms))
 
     def _look_again_at_ms(self, now_ms: int) -> int:
         """Return when time alone may change what was decided, or else when that is to be tried."""

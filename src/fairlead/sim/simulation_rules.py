@@ -3,6 +3,7 @@
 import msgspec
 
 from fairlead.model.node import Node
+from fairlead.sim.faults import Faults
 from fairlead.sim.job_progress import Delays
 
 
@@ -24,3 +25,4 @@ class SimulationRules(msgspec.Struct, frozen=True, kw_only=True):
     look_again_ms: int = 60_000  # where time alone may change what is decided
     grace_ms: int = 0  # from being told to leave until a pod has stopped
     delays: Delays = Delays()
+    faults: Faults | None = None  # None: every order is done at once

@@ -23,6 +23,7 @@ def check_spec(spec: SpecForm, tell: Tell) -> None:
     _check_years(spec, tell)
     _check_lengths(spec, tell)
     _check_cycle(spec, tell)
+    _check_faults(spec, tell)
     _check_cluster(spec, tell)
     check_queues(spec.queues, tell)
     _check_names(spec, tell)
@@ -57,6 +58,7 @@ def _check_lengths(spec: SpecForm, tell: Tell) -> None:
         ((*_SPEC, "cycle", "atMostEvery"), spec.cycle.at_most_every_ms),
         ((*_SPEC, "cycle", "every"), spec.cycle.every_ms),
         ((*_SPEC, "cycle", "lookAgain"), spec.cycle.look_again_ms),
+        ((*_SPEC, "faults", "patience"), spec.faults.patience_ms if spec.faults else None),
         *(((*path, "fetchInterval"), usage.fetch_interval_ms) for path, usage in _usages(spec)),
     ]
     for path, length_ms in lengths:
@@ -69,6 +71,18 @@ def _check_cycle(spec: SpecForm, tell: Tell) -> None:
         message = "found both every and atMostEvery, expected one of them: a fixed period, or the "
         message += "least time between cycles that are held when something changed"
         tell((*_SPEC, "cycle"), "contradiction", message, "keep one of them")
+
+
+def _check_faults(spec: SpecForm, tell: Tell) -> None:
+    """Tell chances that add up to more than always."""
+    if spec.faults is None:
+        return
+    for name, form in (("bind", spec.faults.bind), ("evict", spec.faults.evict)):
+        total = form.refused + form.late + form.lost
+        if total > 1:
+            message = f"found chances that add up to {total}, expected 1 at most: a part of all "
+            message += "orders, such as 0.05"
+            tell((*_SPEC, "faults", name), "out-of-range", message, "lower them")
 
 
 def _check_cluster(spec: SpecForm, tell: Tell) -> None:

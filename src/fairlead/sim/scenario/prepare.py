@@ -7,13 +7,14 @@ from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.make_policy import Policy, make_policy
 from fairlead.policy.names import Settings
 from fairlead.sim.as_workload import WorkloadMaker
+from fairlead.sim.faults import Faults, OrderFaults
 from fairlead.sim.job_progress import Delays
 from fairlead.sim.live_jobs import Listener
 from fairlead.sim.past_use import PastUse, UsageInterest
 from fairlead.sim.scenario.load_variant import load_variant, settings_of, usage_form
 from fairlead.sim.scenario.node_groups import node_changes, take_out_later_nodes
 from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.scenario_form import CYCLE_MS, SpecForm
+from fairlead.sim.scenario.scenario_form import CYCLE_MS, OrderFaultsForm, SpecForm
 from fairlead.sim.scenario.work_sources import source_of
 from fairlead.sim.simulation import Simulation, Watcher
 from fairlead.sim.simulation_rules import NodeChange, SimulationRules
@@ -105,6 +106,27 @@ def _rules(spec: SpecForm) -> SimulationRules:
         look_again_ms=spec.cycle.look_again_ms,
         grace_ms=spec.pods.grace_ms,
         delays=Delays(start_up_ms=spec.pods.start_up_ms, restart_ms=spec.pods.restart_ms),
+        faults=_faults(spec),
+    )
+
+
+def _faults(spec: SpecForm) -> Faults | None:
+    if spec.faults is None:
+        return None
+    return Faults(
+        bind=_order_faults(spec.faults.bind),
+        evict=_order_faults(spec.faults.evict),
+        patience_ms=spec.faults.patience_ms,
+        seed=spec.seed,
+    )
+
+
+def _order_faults(form: OrderFaultsForm) -> OrderFaults:
+    return OrderFaults(
+        refused=float(form.refused),
+        late=float(form.late),
+        lost=float(form.lost),
+        delay_ms=form.delay_ms,
     )
 
 

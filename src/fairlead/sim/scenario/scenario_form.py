@@ -3,6 +3,7 @@
 The reader, the JSON Schema and whoever makes a simulation of it all go by these.
 """
 
+from decimal import Decimal
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -25,6 +26,7 @@ from fairlead.sim.scenario.work_form import WorkForm
 API_VERSION: Final = "fairlead/v1"
 KIND: Final = "Scenario"
 MOST_NODES: Final = 50_000  # of one group
+NEVER: Final = Decimal(0)
 CYCLE_MS: Final = 1000  # the least time between cycles that nobody wrote a time for
 FIRST_MONDAY_MS: Final = 1_767_571_200_000  # 2026-01-05T00:00:00Z
 
@@ -135,6 +137,25 @@ class PodsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     restart_ms: Annotated[DurationMs, says("In addition, after an eviction.")] = 0
 
 
+class OrderFaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """How often an order about one pod goes wrong: chances, which add up to 1 at most."""
+
+    refused: Annotated[Factor, says("The cluster refuses it at once.")] = NEVER
+    late: Annotated[Factor, says("The cluster does it after a delay.")] = NEVER
+    lost: Annotated[Factor, says("The cluster never does it, and no answer comes.")] = NEVER
+    delay_ms: Annotated[DurationMs, says("Of a late order.")] = 10_000
+
+
+class FaultsForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
+    """What of a plan the cluster does not do as it is told; else it does all of it at once."""
+
+    bind: Annotated[OrderFaultsForm, says("Of orders to start a pod.")] = OrderFaultsForm()
+    evict: Annotated[OrderFaultsForm, says("Of orders to stop a pod.")] = OrderFaultsForm()
+    patience_ms: Annotated[
+        DurationMs, says("After it an order without an answer is looked into.")
+    ] = 30_000
+
+
 class SpecForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     """What to simulate."""
 
@@ -151,6 +172,7 @@ class SpecForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     policies: tuple[PolicyName | PolicyForm, ...] = ()
     cycle: CycleForm = CycleForm()
     pods: PodsForm = PodsForm()
+    faults: Annotated[FaultsForm | None, says("Orders that go wrong; else none.")] = None
     usage: UsageForm | None = None
     work: tuple[WorkForm, ...]
 
