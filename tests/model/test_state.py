@@ -301,10 +301,10 @@ REFUSED: dict[str, tuple[list[Event], Event, str]] = {
         WorkloadStopped(workload=JOB, pods=(POD,)),
         "does not run",
     ),
-    "a pod confirmed that was not binding": (
-        [TWICE],
+    "a pod confirmed that is leaving": (
+        [TWICE, WorkloadLeaving(workload=JOB, pods=(POD,))],
         WorkloadConfirmed(workload=JOB, pods=(POD,), at_ms=0),
-        "not binding",
+        "has no place or leaves",
     ),
     "a pod that stays without having been told to leave": (
         [TWICE],

@@ -76,7 +76,10 @@ class WorkloadBinding(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class WorkloadConfirmed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The cluster shows pods that were binding on the nodes that they were given."""
+    """The cluster shows pods on the nodes that they were given, running since ``at_ms``.
+
+    Those that were binding are so no more.
+    """
 
     workload: WorkloadName
     pods: tuple[PodId, ...]

@@ -150,8 +150,8 @@ class WorkloadBooks:
     def _workload_confirmed(self, event: ev.WorkloadConfirmed) -> None:
         workload = self._known(event.workload)
         run = self._running(workload, event.pods)
-        if any(run.pods[pod].phase != "binding" for pod in event.pods):
-            raise StateError(f"a pod of {workload.name} was confirmed that is not binding")
+        if not all(run.pods[pod].is_running() for pod in event.pods):
+            raise StateError(f"a pod of {workload.name} was confirmed that has no place or leaves")
         for pod in event.pods:
             placed = run.pods[pod]
             running = Placed(placed.node, event.at_ms, "running", placed.share)

@@ -6,9 +6,8 @@ from types import MappingProxyType
 from fairlead.manifest.core.core_objects import full_name, pod_id
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.objects import PodObject
-from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.events import Event, Placement, WorkloadLeaving, WorkloadStarted
+from fairlead.model.reconcile import ObservedPlace
 from fairlead.model.workload import PodId
 
 AlikePods = Sequence[Sequence[PodObject]]
@@ -70,27 +69,20 @@ def pods_by_id(sets: AlikePods) -> Iterator[tuple[PodId, PodObject]]:
             yield pod_id(pod), pod
 
 
-def run_events(
-    workload: WorkloadName,
+def observed_places(
     sets: AlikePods,
     started_ms: Callable[[PodObject], int],
     shares: Mapping[str, DeviceShare] = MappingProxyType({}),
-) -> Iterator[Event]:
-    """Yield the starts of the pods that have a place, earliest first, then who is to leave.
+) -> dict[PodId, ObservedPlace]:
+    """Return where the pods of *sets* are that have a place, since when *started_ms* says.
 
-    Pods that started at the same time, as *started_ms* says, start in one event. *shares* are the
-    devices of those that share some, by full name.
+    *shares* are the devices of the pods that share some, by full name.
     """
-    placed = [(pod, own) for pod, own in pods_by_id(sets) if is_placed(own)]
-    starts: dict[int, list[Placement]] = {}
-    for pod, own in placed:
-        placement = Placement(pod, own.node, shares.get(full_name(own)))
-        starts.setdefault(started_ms(own), []).append(placement)
-    for at_ms, placements in sorted(starts.items()):
-        yield WorkloadStarted(workload=workload, placements=tuple(placements), at_ms=at_ms)
-    leaving = tuple(pod for pod, own in placed if own.terminating)
-    if leaving:
-        yield WorkloadLeaving(workload=workload, pods=leaving)
+    return {
+        pod: ObservedPlace(own.node, started_ms(own), shares.get(full_name(own)), own.terminating)
+        for pod, own in pods_by_id(sets)
+        if is_placed(own)
+    }
 
 
 def own_start_ms(pod: PodObject) -> int:

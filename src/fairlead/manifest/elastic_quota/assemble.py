@@ -42,6 +42,7 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import CatalogueChanged, NodeAdded, QueueChanged
 from fairlead.model.queue import ElasticQuota, Queue
+from fairlead.model.reconcile import bring_in_line
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
@@ -78,8 +79,8 @@ def assemble_elastic_quota(
     for node in parts.nodes:
         state.apply(NodeAdded(model_node(node, parts.resources)))
     for workload in workloads:
-        for event in workload.events():
-            state.apply(event)
+        observed = workload.observed()
+        bring_in_line(state, observed.workload.name, observed)
     return Assembled(state=state, settings=settings)
 
 

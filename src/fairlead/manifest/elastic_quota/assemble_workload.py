@@ -1,11 +1,9 @@
 """From a gang of pods to a workload, and the events that put its running pods in their places."""
 
-from collections.abc import Iterator
-
 from fairlead.manifest.core.core_objects import pod_id
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import Labels, alike, own_start_ms, pods_by_id, run_events
+from fairlead.manifest.core.pod_sets import Labels, alike, observed_places, own_start_ms, pods_by_id
 from fairlead.manifest.core.priorities import Importance, Priorities
 from fairlead.manifest.core.read_pod_spec import PreemptionPolicy
 from fairlead.manifest.elastic_quota.assemble_gangs import Gang
@@ -14,8 +12,8 @@ from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
-from fairlead.model.events import Event, MemoryChanged, WorkloadAdded
 from fairlead.model.memory import ElasticMemory, is_empty
+from fairlead.model.reconcile import ObservedWorkload
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload
 
 
@@ -36,14 +34,14 @@ class ElasticWorkload:
         warn_of_unequal_priorities(gang, [each.priority for each in self._importance], findings)
         self._sets = alike(gang.pods, also=_likeness)
 
-    def events(self) -> Iterator[Event]:
-        """Yield what happened to the workload so far."""
-        workload = self.workload()
-        yield WorkloadAdded(workload)
+    def observed(self) -> ObservedWorkload:
+        """Return the workload as its objects show it."""
         memory = self._memory()
-        if not is_empty(memory):
-            yield MemoryChanged(workload.name, memory)
-        yield from run_events(workload.name, self._sets, own_start_ms)
+        return ObservedWorkload(
+            workload=self.workload(),
+            places=observed_places(self._sets, own_start_ms),
+            memory=None if is_empty(memory) else memory,
+        )
 
     def workload(self) -> Workload:
         """Return what the pods want together. They are as important as the foremost of them."""

@@ -40,6 +40,7 @@ from fairlead.model.events import (
     QueueChanged,
     UsageChanged,
 )
+from fairlead.model.reconcile import bring_in_line
 from fairlead.model.state import ClusterState
 
 
@@ -59,6 +60,11 @@ def assemble_kai(
         return None
     state = ClusterState(parts.resources, kai_axes(parts.resources))
     for event in _events(queues, parts):
+        state.apply(event)
+    for workload in parts.workloads:
+        observed = workload.observed(parts.resources, parts.shares)
+        bring_in_line(state, observed.workload.name, observed)
+    for event in parts.demands.events(parts.resources):
         state.apply(event)
     total = state.total()
     advise_on_queues(queues, total if parts.nodes else None, findings)
@@ -113,7 +119,7 @@ def _charged(job: Job, shared_gpus: SharedGpus) -> Job:
 
 
 def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
-    """Yield all that is to be known about the cluster, in an order that no listing changes."""
+    """Yield all that is to be known beside workloads, in an order that no listing changes."""
     if parts.namespaces:
         yield CatalogueChanged(Catalogue(namespaces=parts.namespaces))
     # Before the nodes, so that what a node has beside them is worked out once.
@@ -123,9 +129,6 @@ def _events(queues: Sequence[KaiQueueObject], parts: _Parts) -> Iterator[Event]:
         yield NodeAdded(model_node(node, parts.resources))
     for queue in queues:
         yield QueueChanged(model_queue(queue))
-    for workload in parts.workloads:
-        yield from workload.events(parts.resources, parts.shares)
-    yield from parts.demands.events(parts.resources)
     usage = {
         QueueName(queue.name): tuple([queue.usage_e9[axis] for axis in KAI_AXES])
         for queue in queues

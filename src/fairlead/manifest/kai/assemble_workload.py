@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from fairlead.manifest.core.core_objects import pod_id
 from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.pod_sets import alike, common_labels, own_start_ms, run_events
+from fairlead.manifest.core.pod_sets import alike, common_labels, observed_places, own_start_ms
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
@@ -19,8 +19,8 @@ from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
-from fairlead.model.events import Event, MemoryChanged, WorkloadAdded
 from fairlead.model.memory import KaiMemory
+from fairlead.model.reconcile import ObservedWorkload
 from fairlead.model.workload import KaiJob, Obstacle, PodConstraints, PodSet, PodSets, Workload
 from fairlead.policy.obstacles import POD_GROUP_NOT_FOUND
 
@@ -63,20 +63,20 @@ class KaiWorkload:
         self._priority = self._read_priority(priorities)
         self._preemptible = is_preemptible(self._priority, self._preemptibility())
 
-    def events(
+    def observed(
         self, resources: tuple[str, ...], shares: Mapping[str, DeviceShare]
-    ) -> Iterator[Event]:
-        """Yield what happened to the workload so far, with amounts on *resources*.
+    ) -> ObservedWorkload:
+        """Return the workload as its objects show it, with amounts on *resources*.
 
         *shares* are the devices of the pods that share some, by full name.
         """
-        workload = self.workload(resources)
-        yield WorkloadAdded(workload)
         group = self.job.group
-        if group is not None and group.stale_since_ms is not None:
-            memory = KaiMemory(stale_since_ms=group.stale_since_ms)
-            yield MemoryChanged(workload.name, memory)
-        yield from run_events(workload.name, self._sets, self._started_ms, shares)
+        stale_since_ms = group.stale_since_ms if group else None
+        return ObservedWorkload(
+            workload=self.workload(resources),
+            places=observed_places(self._sets, self._started_ms, shares),
+            memory=None if stale_since_ms is None else KaiMemory(stale_since_ms=stale_since_ms),
+        )
 
     def workload(self, resources: tuple[str, ...]) -> Workload:
         """Return what the pods want together."""

@@ -18,22 +18,18 @@ from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
 from fairlead.manifest.kueue.assemble_references import warn_of_missing
 from fairlead.manifest.kueue.assemble_without_effect import warn_of_no_effect
 from fairlead.manifest.kueue.assemble_workloads import (
-    memory_of,
-    model_workload,
+    observed_workload,
     refuse_too_many_pods,
-    started,
 )
 from fairlead.manifest.objects import PodObject
 from fairlead.model.catalogue import Catalogue
 from fairlead.model.events import (
     CatalogueChanged,
     ForeignPodChanged,
-    MemoryChanged,
     NodeAdded,
     QueueChanged,
-    WorkloadAdded,
 )
-from fairlead.model.memory import is_empty
+from fairlead.model.reconcile import bring_in_line
 from fairlead.model.state import ClusterState
 
 _KUEUE_PREFIX: Final = "kueue.x-k8s.io/"
@@ -80,13 +76,8 @@ def _state(found: KueueObjects) -> ClusterState:
     for node in found.core.nodes.values():
         state.apply(NodeAdded(model_node(node, resources)))
     for workload in found.workloads.values():
-        added = model_workload(workload, found, resources)
-        state.apply(WorkloadAdded(added))
-        memory = memory_of(workload)
-        if not is_empty(memory):
-            state.apply(MemoryChanged(added.name, memory))
-        for event in started(workload):
-            state.apply(event)
+        observed = observed_workload(workload, found, resources)
+        bring_in_line(state, observed.workload.name, observed)
     return state
 
 

@@ -6,7 +6,7 @@ is not there waits in a queue that does not exist, called ``local-queue/NAMESPAC
 visible, and a policy can say what is wrong with it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from fairlead.manifest.core.node_amounts import amounts_on
@@ -15,9 +15,9 @@ from fairlead.manifest.kueue.assemble_objects import KueueObjects
 from fairlead.manifest.kueue.assemble_references import priority_of
 from fairlead.manifest.objects import KueuePodSet, KueueWorkloadObject
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
-from fairlead.model.memory import KueueMemory
-from fairlead.model.workload import KueueWorkload, PodSet, PodSets, Workload, numbered_pod
+from fairlead.model.memory import KueueMemory, is_empty
+from fairlead.model.reconcile import ObservedPlace, ObservedWorkload
+from fairlead.model.workload import KueueWorkload, PodId, PodSet, PodSets, Workload, numbered_pod
 
 MAX_ADMITTED_PODS: Final = 500_000  # Kubernetes itself is built for 150,000
 
@@ -89,26 +89,26 @@ def _pod_set(found: KueuePodSet, resources: tuple[str, ...]) -> PodSet:
     )
 
 
-def memory_of(found: KueueWorkloadObject) -> KueueMemory:
-    """Return what the conditions of the object record of earlier decisions."""
-    return KueueMemory(preempting=found.preempting, preempted_ms=found.preempted_ms)
+def observed_workload(
+    found: KueueWorkloadObject, objects: KueueObjects, resources: tuple[str, ...]
+) -> ObservedWorkload:
+    """Return the workload as its object shows it.
 
-
-def started(found: KueueWorkloadObject) -> Iterator[WorkloadStarted | WorkloadLeaving]:
-    """Yield the start of the pods that have quota, on no node yet; if evicted, that they leave."""
-    pods = tuple(
-        numbered_pod(pod_set.name, number)
-        for pod_set in found.pod_sets
-        for number in range(pod_set.admitted)
+    Pods that have quota are on no node; those of an evicted workload are leaving. Its conditions
+    record earlier decisions.
+    """
+    memory = KueueMemory(preempting=found.preempting, preempted_ms=found.preempted_ms)
+    places: dict[PodId, ObservedPlace] = {}
+    if found.admitted_ms is not None:
+        place = ObservedPlace(None, found.admitted_ms, leaving=found.evicted)
+        places = {
+            numbered_pod(pod_set.name, number): place
+            for pod_set in found.pod_sets
+            for number in range(pod_set.admitted)
+        }
+    return ObservedWorkload(
+        workload=model_workload(found, objects, resources),
+        places=places,
+        flavors=tuple(dict(each.flavors) for each in found.pod_sets) if places else (),
+        memory=None if is_empty(memory) else memory,
     )
-    if found.admitted_ms is None or not pods:
-        return
-    name = WorkloadName(f"{found.namespace}/{found.name}")
-    yield WorkloadStarted(
-        workload=name,
-        placements=tuple(Placement(pod, None) for pod in pods),
-        flavors=tuple(dict(each.flavors) for each in found.pod_sets),
-        at_ms=found.admitted_ms,
-    )
-    if found.evicted:
-        yield WorkloadLeaving(workload=name, pods=pods)

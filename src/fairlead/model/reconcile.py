@@ -1,0 +1,155 @@
+"""From what a cluster shows of one workload to the events that bring the state in line with it.
+
+It is a comparison of what should be with what is, never a forwarding of changes. So facts may
+repeat, overtake each other or be missed, a complete list needs no way of its own, and a state that
+is empty is filled by the same code that follows a live cluster.
+
+What we decided and the cluster does not show yet stays as it was assumed: a pod that is binding is
+not taken from its node because an older object shows it without one, and a pod that was told to
+leave is leaving until it is gone. What becomes of such orders is the executor's to know.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from fairlead.model.axes import WorkloadName
+from fairlead.model.device_share import DeviceShare
+from fairlead.model.events import (
+    Event,
+    MemoryChanged,
+    Placement,
+    WorkloadAdded,
+    WorkloadChanged,
+    WorkloadConfirmed,
+    WorkloadLeaving,
+    WorkloadRemoved,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.memory import Memory
+from fairlead.model.run import Placed, Run
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodId, Workload
+
+
+class ObservedPlace(msgspec.Struct, frozen=True):
+    """Where a pod is, since when, and whether it is being deleted there."""
+
+    node: str | None
+    started_ms: int
+    share: DeviceShare | None = None
+    leaving: bool = False
+
+
+class ObservedWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cluster shows of a workload.
+
+    ``memory`` is what its objects record of earlier decisions. It counts when the workload is seen
+    for the first time; after that the state remembers by itself.
+    """
+
+    workload: Workload
+    places: Mapping[PodId, ObservedPlace] = {}  # of the pods that have one
+    flavors: tuple[dict[str, str], ...] = ()
+    memory: Memory | None = None
+
+
+def bring_in_line(
+    state: ClusterState, name: WorkloadName, observed: ObservedWorkload | None
+) -> None:
+    """Let *state* know of a workload what is *observed*; None: that it is gone."""
+    for event in reconcile(state, name, observed):
+        state.apply(event)
+
+
+def reconcile(
+    state: ClusterState, name: WorkloadName, observed: ObservedWorkload | None
+) -> Iterator[Event]:
+    """Yield what to apply to *state* so that it knows of a workload what is *observed*.
+
+    None: the workload is gone. Each event must be applied before the next is asked for. Law: once
+    they are applied there are none. Cost: the pods of the workload.
+    """
+    known = state.workloads.get(name)
+    if observed is None:
+        if known is not None:
+            yield WorkloadRemoved(name)
+        return
+    if known is None:
+        yield WorkloadAdded(observed.workload)
+        if observed.memory is not None:
+            yield MemoryChanged(name, observed.memory)
+    elif known != observed.workload:
+        yield WorkloadChanged(observed.workload)
+    yield from _places(state, name, observed)
+
+
+def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:
+    """Yield what makes the places of pods those that are observed: stops, starts, then leavers."""
+    run = state.runs.get(name)
+    ended = _ended(run, observed)
+    if ended:
+        yield WorkloadStopped(workload=name, pods=ended)
+    yield from _seen(state.runs.get(name), name, observed)
+    yield from _started(state.runs.get(name), name, observed)
+    run = state.runs.get(name)
+    leaving = tuple(
+        [
+            pod
+            for pod, place in observed.places.items()
+            if place.leaving and run is not None and run.pods[pod].is_running()
+        ]
+    )
+    if leaving:
+        yield WorkloadLeaving(workload=name, pods=leaving)
+
+
+def _ended(run: Run | None, observed: ObservedWorkload) -> tuple[PodId, ...]:
+    """Return the pods that do not have the place any more that the state knows."""
+    if run is None:
+        return ()
+    flavors = observed.flavors or ({},) * len(observed.workload.pod_sets)
+    if observed.places and run.flavors != flavors:
+        return tuple(run.pods)
+    found = []
+    for pod, placed in run.pods.items():
+        place = observed.places.get(pod)
+        if place is None:
+            is_assumed = placed.phase in ("binding", "reserved")
+            found += [] if is_assumed else [pod]
+        elif placed.phase == "reserved" or not _is_at(placed, place):
+            found.append(pod)
+        elif placed.phase == "leaving" and placed.started_ms != place.started_ms:
+            found.append(pod)  # it left, and began there anew
+    return tuple(found)
+
+
+def _seen(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:
+    """Yield that pods are where they were thought to be, where that or the time is news."""
+    since: dict[int, list[PodId]] = {}
+    for pod, placed in run.pods.items() if run is not None else ():
+        place = observed.places.get(pod)
+        if place is None or not placed.is_running():
+            continue
+        if placed.phase == "binding" or placed.started_ms != place.started_ms:
+            since.setdefault(place.started_ms, []).append(pod)
+    for at_ms, pods in sorted(since.items()):
+        yield WorkloadConfirmed(workload=name, pods=tuple(pods), at_ms=at_ms)
+
+
+def _started(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:
+    """Yield the starts of pods that have no place yet, earliest first, those of a time together."""
+    starts: dict[int, list[Placement]] = {}
+    for pod, place in observed.places.items():
+        if run is None or pod not in run.pods:
+            placement = Placement(pod, place.node, place.share)
+            starts.setdefault(place.started_ms, []).append(placement)
+    for at_ms, placements in sorted(starts.items()):
+        yield WorkloadStarted(
+            workload=name, placements=tuple(placements), flavors=observed.flavors, at_ms=at_ms
+        )
+
+
+def _is_at(placed: Placed, place: ObservedPlace) -> bool:
+    return (placed.node, placed.share) == (place.node, place.share)
