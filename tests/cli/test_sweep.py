@@ -73,7 +73,7 @@ def test_a_dask_cluster_gives_the_same_bytes(
     assert swept.exit_code == 0
     monkeypatch.chdir(folder)
     with distributed.LocalCluster(
-        n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        n_workers=0, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     ) as cluster:
         on = ("--on", f"dask:{cluster.scheduler_address}")
         empty = run_cli("sweep", "small.yaml", *SWEEP, *on, "--to", "on-dask")
