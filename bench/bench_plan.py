@@ -52,6 +52,20 @@ def start_gangs() -> Work:
     return _planning(state, starts=1_000)
 
 
+@benchmark("plan: the first 200 of 8,000 one-GPU jobs on 1,000 empty nodes", goal_cpu_ms=240)
+def start_the_first() -> Work:
+    """A plan that is cut, by a policy that sees the jobs for the first time: a tenth of all."""
+    state = _world(limit=None)
+    _wait(state, jobs=8_000, pods=1)
+
+    def plan() -> None:
+        policy = KaiPolicy(KaiSettings())
+        assert len(policy.changes(state, 0, at_most_starts=200)) == 200
+        assert policy.is_cut
+
+    return plan
+
+
 @benchmark("plan: one job that grows to 4,000 pods one by one")
 def grow_one_by_one() -> Work:
     """A job that needs one pod and has room for all of its own: a turn for each of them."""
