@@ -209,6 +209,14 @@ def test_objects_of_one_controller_share_their_owners() -> None:
     assert [each.path for each in findings] == ["$.metadata.ownerReferences[0].odd"]
 
 
+def test_owners_that_are_no_mapping_are_told_of_each_object() -> None:
+    pods = [pod(at) for at in range(2)]
+    for each in pods:
+        each["metadata"]["ownerReferences"] = [["odd"]]
+    _, findings = read(documents_of(*pods), ReadOnce())
+    assert [each.path for each in findings] == ["$.metadata.ownerReferences[0]"] * 2
+
+
 def test_all_examples_are_read_alike() -> None:
     found = read_documents([str(ROOT / "examples")], Findings())
     pods = [each for each in found if each.value.get("kind") == "Pod"]

@@ -79,7 +79,9 @@ def _read_identity(metadata: Cursor) -> Identity:
 def _read_owners(metadata: Cursor) -> tuple[Owner, ...]:
     """Read the owners, which are the same for all that a controller made: worth a short way."""
     given = metadata.value.get(_OWNERS)
-    key = json_key(given) if isinstance(given, list) else None
+    # What is no mapping is a finding on the metadata, not on the reference: it must not be kept.
+    are_mappings = isinstance(given, list) and all(isinstance(each, dict) for each in given)
+    key = json_key(given) if are_mappings else None
     known = _KNOWN_OWNERS.get(key)
     if known is not None:
         metadata.ignore(_OWNERS)
