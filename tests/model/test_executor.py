@@ -64,11 +64,12 @@ def test_a_start_is_assumed_until_the_cluster_shows_it() -> None:
     assert state.sums[TEAM].allocated == [2000, 0]
     assert executor.holds(5).victims == {(JOB, PODS[0]), (JOB, PODS[1])}
     executor.succeeded(order)
-    assert executor.holds(5) == NOTHING_HELD
+    assert executor.holds(5).victims == {(JOB, PODS[0]), (JOB, PODS[1])}  # until they are seen
     assert state.runs[JOB].pods[PODS[0]] == Placed("n1", 5, "binding", None, 30_005)
     state.apply(WorkloadConfirmed(workload=JOB, pods=order.pods(), at_ms=7))
     assert state.runs[JOB].pods[PODS[0]] == Placed("n1", 7)
     assert executor.overdue(90_000) == []
+    assert executor.holds(5) == NOTHING_HELD
 
 
 def test_a_bind_that_failed_leaves_its_pod_waiting_and_its_node_alone_for_a_second() -> None:
@@ -94,8 +95,47 @@ def test_pauses_double_with_each_failure_and_a_success_ends_them() -> None:
         executor.failed(bind(executor, "n1"), 0)
         ends.append(executor.next_release_ms(0))
     assert ends == [1_000, 2_000, 4_000]
-    executor.succeeded(bind(executor, "n1"))
+    executor.confirmed(bind(executor, "n1"), 0)
     assert executor.next_release_ms(0) is None
+
+
+def test_one_order_that_fails_on_many_nodes_is_one_failure_of_its_workload() -> None:
+    """It pauses for a second, as after a first failure, and not for as many doublings."""
+    nodes = [f"n{number}" for number in range(MOST_NODES + 3)]
+    asked = PodSet(name="main", count=len(nodes), min_count=1, requests=(1, 0))
+    job = Workload(name=JOB, queue=TEAM, pod_sets=PodSets((asked,)), min_count=1)
+    state = state_with(queue("team"), job)
+    places = tuple(map(Placement, job.pods(), nodes))
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = executor.order(Start(workload=JOB, placements=places, charged=(), reason=WHY), 0)
+    assert order is not None
+    executor.failed(order, 0)
+    assert executor.holds(FIRST_PAUSE_MS - 1).workloads == {JOB}
+    assert executor.holds(FIRST_PAUSE_MS) == NOTHING_HELD
+
+
+def test_a_success_on_one_node_says_nothing_of_another() -> None:
+    for first, second in ((0, 1), (1, 0)):
+        executor = Executor(a_cluster(), patience_ms=PATIENCE_MS)
+        order = bind(executor, "n1", "n2")
+        outcomes = [
+            lambda executor=executor, order=order: executor.failed(order, 0, (PODS[0],)),
+            lambda executor=executor, order=order: executor.confirmed(order, 0, (PODS[1],)),
+        ]
+        outcomes[first]()
+        outcomes[second]()
+        assert executor.holds(0).nodes == {(JOB, "n1")}
+
+
+def test_an_outcome_of_an_earlier_order_says_nothing_of_a_later_one() -> None:
+    state = a_cluster(pods=1)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    stale = bind(executor, "n1")
+    state.apply(WorkloadStopped(workload=JOB, pods=(PODS[0],)))
+    later = bind(executor, "n1", now_ms=5)
+    assert executor.failed(stale, 6) == ()
+    assert executor.confirmed(stale, 6) == ()
+    assert executor.confirmed(later, 7) == (PODS[0],)
 
 
 def test_a_workload_that_failed_on_many_nodes_waits_as_a_whole() -> None:
@@ -139,7 +179,9 @@ def test_a_workload_that_did_not_give_way_after_all_is_not_remembered_to_have() 
     memory = state.memories[JOB]
     assert isinstance(memory, KueueMemory)
     assert memory.preempted_ms == 10
-    executor.failed(order, 11)
+    executor.failed(order, 11, (PODS[0],))
+    assert state.memories[JOB] == memory  # the other pod gives way
+    executor.failed(order, 11, (PODS[1],))
     assert state.memories == {}
     again = executor.order(evict(*PODS[:2]), 12)
     assert again is not None
@@ -166,9 +208,11 @@ def test_an_order_without_an_outcome_is_told_when_its_time_is_over() -> None:
     executor = Executor(state, patience_ms=PATIENCE_MS)
     order = bind(executor, "n1", "n2")
     assert executor.overdue(PATIENCE_MS - 1) == []
-    assert executor.overdue(PATIENCE_MS) == [order]
+    assert executor.overdue(PATIENCE_MS) == [(order, PODS[:2])]
     executor.succeeded(order, (PODS[0],))
-    assert executor.overdue(PATIENCE_MS) == [order]  # of one pod
+    assert executor.overdue(PATIENCE_MS) == [(order, PODS[:2])]  # of none is it seen where it is
+    executor.confirmed(order, 1, (PODS[0],))
+    assert executor.overdue(PATIENCE_MS) == [(order, (PODS[1],))]
     executor.failed(order, PATIENCE_MS, (PODS[1],))
     assert executor.overdue(PATIENCE_MS) == []
 
@@ -286,10 +330,11 @@ class Outcomes(RuleBasedStateMachine):
     @invariant()
     def what_is_overdue_is_still_open(self) -> None:
         run = self.state.runs.get(JOB)
-        for order in self.executor.overdue(self.now_ms):
+        for order, pods in self.executor.overdue(self.now_ms):
             assert order.until_ms <= self.now_ms
-            phases = [run.pods[pod].phase for pod in order.pods() if run and pod in run.pods]
-            assert ("binding" if order.verb == "bind" else "leaving") in phases
+            assert pods
+            phases = {run.pods[pod].phase for pod in pods} if run else set()
+            assert phases == {"binding" if order.verb == "bind" else "leaving"}
 
     @invariant()
     def every_hold_ends(self) -> None:

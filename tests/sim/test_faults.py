@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.invariants import check_invariants
-from fairlead.model.order import Order
-from fairlead.model.workload import PodId
+from fairlead.model.order import Verb
 from fairlead.sim.faults import DrawnFates, Fate, Faults, OrderFaults
-from fairlead.sim.happenings import Finished, Happening, Started, Stopped, Submitted
+from fairlead.sim.happenings import Finished, Happening, Started, Stopped, Submitted, ToldToLeave
 from fairlead.sim.scenario.prepare import Prepared
 from fairlead.sim.simulation_rules import SimulationRules
 from tests.scale_examples import scale_examples
@@ -31,11 +30,9 @@ class TheseFates(DrawnFates):
         super().__init__(Faults(bind=late, evict=late))
         self._fates = list(fates)
 
-    def of(self, order: Order) -> dict[Fate, list[PodId]]:
-        found: dict[Fate, list[PodId]] = {}
-        for pod in order.pods():
-            found.setdefault(self._fates.pop(0) if self._fates else "done", []).append(pod)
-        return found
+    def _fate(self, verb: Verb) -> Fate:
+        assert verb in self._faults
+        return self._fates.pop(0) if self._fates else "done"
 
 
 def with_fates(*fates: Fate) -> "mock._patch[mock.MagicMock]":
@@ -132,6 +129,11 @@ def test_a_cluster_with_faults_stays_sound_and_tells_the_same_twice(
 
     def watch(prepared: Prepared, happening: Happening) -> None:
         check_invariants(prepared.state)
+        lost = isinstance(happening, ToldToLeave | Stopped) and happening.cause == "node-lost"
+        for name in prepared.state.nodes if not lost else ():
+            size = prepared.state.nodes[name].allocatable
+            held = prepared.state.books.use(name).held
+            assert all(there <= most for there, most in zip(held, size, strict=True)), name
         match happening:
             case Started():
                 running[happening.job.name] += happening.pods
@@ -162,19 +164,45 @@ def test_whatever_is_done_in_the_end_is_done_without_faults_too(
     assert came == [each.job.name for each in run(document, policy) if isinstance(each, Submitted)]
 
 
-def test_chances_of_more_than_always_are_refused() -> None:
+@pytest.mark.parametrize("verb", ["bind", "evict"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_run_ends_although_nothing_ever_succeeds(policy: str, verb: str) -> None:
+    """It has no duration; after a week in which nothing happened it is given up."""
+    jobs = [{"queue": "a", "requests": {"gpu": 1}, "run": "1h"}]
+    jobs += [{"queue": "b", "requests": {"gpu": 1}, "run": "1h", "at": "1m"}]
+    seen = run(scenario({verb: {"refused": 1}}, jobs), policy)
+    assert len([each for each in seen if isinstance(each, Submitted)]) == 2
+
+
+def scenario(found: Document, jobs: list[Document]) -> Document:
     spec = {
         "cluster": {"nodes": [{"name": "n", "capacity": {"gpu": 1}}]},
-        "queues": [{"name": "a"}],
-        "work": [{"name": "w", "jobs": [{"queue": "a", "requests": {"gpu": 1}, "run": "1s"}]}],
-        "faults": {"bind": {"refused": 0.7, "lost": 0.4}, "patience": "0s"},
+        "queues": [{"name": "a"}, {"name": "b", "guaranteed": {"gpu": 1}}],
+        "work": [{"name": "w", "jobs": jobs}],
+        "faults": found,
     }
-    document = {
+    return {
         "apiVersion": "fairlead/v1",
         "kind": "Scenario",
         "metadata": {"name": "odd"},
         "spec": spec,
     }
-    told = [str(each) for each in result_of(document, "kai").findings]
+
+
+def test_under_kueue_a_workload_has_one_fate() -> None:
+    """Of a gang of four either all pods have quota or none, whatever is drawn."""
+    gang = {"queue": "b", "requests": {"gpu": 1}, "run": "1m", "pods": 4, "minPods": 4}
+    document = scenario({"bind": {"refused": 0.5}}, [gang] * 3)
+    document["spec"]["cluster"]["nodes"][0]["capacity"]["gpu"] = 4
+    document["spec"]["queues"][1]["guaranteed"]["gpu"] = 4
+    seen = run(document, "kueue")
+    assert {each.pods for each in seen if isinstance(each, Started)} == {4}
+    assert len([each for each in seen if isinstance(each, Finished)]) == 3
+
+
+def test_chances_of_more_than_always_are_refused() -> None:
+    jobs = [{"queue": "a", "requests": {"gpu": 1}, "run": "1s"}]
+    odd = scenario({"bind": {"refused": 0.7, "lost": 0.4}, "patience": "0s"}, jobs)
+    told = [str(each) for each in result_of(odd, "kai").findings]
     assert any("$.spec.faults.bind: found chances that add up to 1.1" in each for each in told)
     assert any("$.spec.faults.patience: found 0s, expected more" in each for each in told)

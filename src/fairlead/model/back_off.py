@@ -3,10 +3,10 @@
 A bind that failed is tried on other nodes at once, and on the same node after a pause that doubles
 with each failure. A workload that failed on several nodes waits as a whole: the fault may be its
 own. A pod whose eviction was refused is left alone for a while, so that a claim looks for other
-victims. A success ends the pauses of its workload.
+victims. A success ends the pause of its node, and that of the whole workload.
 """
 
-from collections.abc import Container
+from collections.abc import Collection, Container
 from typing import Final
 
 import msgspec
@@ -38,18 +38,27 @@ class BackOff:
         self._workloads: dict[WorkloadName, _Pause] = {}
         self._victims: dict[PodKey, int] = {}  # until when each is left alone
 
-    def bind_failed(self, workload: WorkloadName, node: str | None, now_ms: int) -> None:
-        """Pause *workload* on *node*, and altogether if it failed on many; None: it has no node."""
-        if node is not None:
-            nodes = self._nodes.setdefault(workload, {})
-            nodes[node] = _next(nodes.get(node), now_ms)
-            if len(nodes) < MOST_NODES:
-                return
-        self._workloads[workload] = _next(self._workloads.get(workload), now_ms)
+    def bind_failed(
+        self, workload: WorkloadName, nodes: Collection[str | None], now_ms: int
+    ) -> None:
+        """Pause *workload* on *nodes*, on which one order failed; altogether if these are many.
 
-    def bind_succeeded(self, workload: WorkloadName) -> None:
-        """End the pauses of *workload*."""
-        self._nodes.pop(workload, None)
+        None among *nodes*: it has no node there, as where quota is granted.
+        """
+        known = self._nodes.setdefault(workload, {})
+        for node in nodes:
+            if node is not None:
+                known[node] = _next(known.get(node), now_ms)
+        if None in nodes or len(known) >= MOST_NODES:
+            self._workloads[workload] = _next(self._workloads.get(workload), now_ms)
+
+    def bind_succeeded(self, workload: WorkloadName, nodes: Collection[str | None]) -> None:
+        """End the pauses of *workload* on *nodes*, and altogether: the fault is not its own."""
+        known = self._nodes.get(workload, {})
+        for node in nodes:
+            known.pop(node or "", None)
+        if not known:
+            self._nodes.pop(workload, None)
         self._workloads.pop(workload, None)
 
     def eviction_failed(self, victim: PodKey, now_ms: int, retry_after_ms: int) -> None:
@@ -60,7 +69,8 @@ class BackOff:
         """End the pauses of workloads that are not *known* any more. Cost: each pause."""
         for name in [*self._nodes, *self._workloads]:
             if name not in known:
-                self.bind_succeeded(name)
+                self._nodes.pop(name, None)
+                self._workloads.pop(name, None)
         for key in [key for key in self._victims if key[0] not in known]:
             del self._victims[key]
 

@@ -36,7 +36,7 @@ from fairlead.model.remember import remember_decision
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 
-PATIENCE_MS = 30_000
+OUTCOME_WITHIN_MS = 30_000
 """How long the outcome of an order is awaited before it is looked into."""
 
 
@@ -127,26 +127,21 @@ def redeem(
 class Executor:
     """Gives out orders for decisions about one state, and takes in their outcomes."""
 
-    def __init__(self, state: ClusterState, *, patience_ms: int = PATIENCE_MS) -> None:
+    def __init__(self, state: ClusterState, *, patience_ms: int = OUTCOME_WITHIN_MS) -> None:
         """Begin without orders; after *patience_ms* a missing outcome is to be looked into."""
         self._state = state
         self._patience_ms = patience_ms
         self._back_off = BackOff()
-        self._awaited: dict[PodKey, Order] = {}
+        self._awaited: dict[PodKey, Order] = {}  # of each pod the last order about it
+        self._undone: dict[int, frozenset[PodId]] = {}  # of orders that failed for some pods
         self._given = 0
 
     def order(self, decision: Decision, now_ms: int) -> Order | None:
         """Assume that *decision* succeeds; return what the cluster is to do for it, if anything."""
-        match decision:
-            case Start():
-                order = self._order_to_bind(decision, now_ms)
-            case Evict() | Move():
-                order = self._order_to_evict(decision, now_ms)
-            case Reserve() | Wait():
-                remember_decision(self._state, decision, now_ms)
-                return None
-            case _:
-                assert_never(decision)
+        if isinstance(decision, Reserve | Wait):
+            remember_decision(self._state, decision, now_ms)
+            return None
+        order = self._assume(self._new(decision, now_ms), now_ms)
         for pod in order.pods():
             self._awaited[order.workload, pod] = order
         return order
@@ -155,19 +150,21 @@ class Executor:
         """Take in that the cluster did as *order* says, with all of its pods or with some.
 
         Returns those that are still as it left them. Pods that were bound stay binding until a
-        fact shows where they are.
+        fact shows where they are, and are overdue if none does.
         """
-        for pod in order.pods() if pods is None else pods:
-            self._awaited.pop((order.workload, pod), None)
-        if order.verb == "bind":
-            self._back_off.bind_succeeded(order.workload)
-        return tuple([each.pod for each in self._open(order, pods)])
+        done = self._open(order, pods)
+        if order.verb == "bind" and done:
+            self._back_off.bind_succeeded(order.workload, {each.node for each in done})
+        elif order.verb == "evict":
+            self._settle(order, pods)
+        return tuple([each.pod for each in done])
 
     def confirmed(
         self, order: Order, now_ms: int, pods: Iterable[PodId] | None = None
     ) -> tuple[PodId, ...]:
         """Take in that pods were bound and run since *now_ms*; return those that were binding."""
         bound = self.succeeded(order, pods)
+        self._settle(order, pods)
         if bound:
             self._state.apply(WorkloadConfirmed(workload=order.workload, pods=bound, at_ms=now_ms))
         return bound
@@ -182,29 +179,28 @@ class Executor:
     ) -> tuple[PodId, ...]:
         """Undo *order* for all of its pods or for some, and return those that it is undone for.
 
-        A pod of which a fact has told otherwise in the meantime is left as it is.
+        A pod of which a fact has told otherwise in the meantime, or of which a later order is
+        awaited, is left as it is.
         """
         undone = self._open(order, pods)
-        for pod in order.pods() if pods is None else pods:
-            self._awaited.pop((order.workload, pod), None)
+        self._settle(order, pods)
         if undone and order.verb == "bind":
             self._undo_bind(order, undone, now_ms)
         elif undone:
             self._undo_eviction(order, undone, now_ms, retry_after_ms)
         return tuple([each.pod for each in undone])
 
-    def overdue(self, now_ms: int) -> list[Order]:
-        """Return the orders of which an outcome is missing after its time, in their order.
+    def overdue(self, now_ms: int) -> list[tuple[Order, tuple[PodId, ...]]]:
+        """Return the orders of which an outcome is missing after its time, with those pods.
 
-        Law: none of them is settled by a fact. Cost: each pod of which an outcome is awaited.
+        Law: no fact has settled them. Cost: each pod of which an outcome is awaited.
         """
-        found: dict[int, Order] = {}
-        for (_, pod), order in list(self._awaited.items()):
-            if not self._open(order, (pod,)):
-                del self._awaited[order.workload, pod]
-            elif order.until_ms <= now_ms:
-                found[order.number] = order
-        return [found[number] for number in sorted(found)]
+        self._forget_settled()
+        found: dict[int, tuple[Order, list[PodId]]] = {}
+        for (_, pod), order in self._awaited.items():
+            if order.until_ms <= now_ms:
+                found.setdefault(order.number, (order, []))[1].append(pod)
+        return [(order, tuple(pods)) for _, (order, pods) in sorted(found.items())]
 
     def holds(self, now_ms: int) -> Holds:
         """Return what the next plan is not to try: what failed lately, and pods that are binding.
@@ -212,6 +208,7 @@ class Executor:
         A pod is not told to leave before it is known where it is.
         """
         self._back_off.forget_gone(self._state.workloads)
+        self._forget_settled()
         held = self._back_off.holds(now_ms)
         binding = [key for key, order in self._awaited.items() if order.verb == "bind"]
         return replace(held, victims=held.victims.union(binding)) if binding else held
@@ -220,27 +217,25 @@ class Executor:
         """Return when the next pause after a failure ends; None: there is none."""
         return self._back_off.next_ms(now_ms)
 
-    def _order_to_bind(self, decision: Start, now_ms: int) -> Order:
-        order = self._new(decision, now_ms)
-        self._state.apply(
-            WorkloadBinding(
-                workload=decision.workload,
-                placements=decision.placements,
-                flavors=decision.flavors,
-                at_ms=now_ms,
-                until_ms=order.until_ms,
+    def _assume(self, order: Order, now_ms: int) -> Order:
+        """Let the state be as if *order* were carried out, and remember its decision."""
+        state, decision = self._state, order.decision
+        before = state.memories.get(order.workload)
+        if isinstance(decision, Start):
+            state.apply(
+                WorkloadBinding(
+                    workload=decision.workload,
+                    placements=decision.placements,
+                    flavors=decision.flavors,
+                    at_ms=now_ms,
+                    until_ms=order.until_ms,
+                )
             )
-        )
-        remember_decision(self._state, decision, now_ms)
-        return order
-
-    def _order_to_evict(self, decision: Evict | Move, now_ms: int) -> Order:
-        state, name = self._state, decision.workload
-        before = state.memories.get(name)
-        order = self._new(decision, now_ms)
-        state.apply(WorkloadLeaving(workload=name, pods=order.pods()))
+        else:
+            state.apply(WorkloadLeaving(workload=order.workload, pods=order.pods()))
         remember_decision(state, decision, now_ms)
-        return replace(order, memory_before=before, memory_after=state.memories.get(name))
+        after = state.memories.get(order.workload)
+        return replace(order, memory_before=before, memory_after=after)
 
     def _new(self, decision: Start | Evict | Move, now_ms: int) -> Order:
         self._given += 1
@@ -270,29 +265,63 @@ class Executor:
     def _open(self, order: Order, pods: Iterable[PodId] | None) -> list[Placement]:
         """Return the places of those of *pods* that are still as *order* left them."""
         wanted = None if pods is None else set(pods)
+        return [
+            place
+            for place in order.placements
+            if (wanted is None or place.pod in wanted) and self._is_open(order, place)
+        ]
+
+    def _is_open(self, order: Order, place: Placement) -> bool:
+        """Return whether *order* is the last one about a pod, and no fact has settled it."""
+        awaited = self._awaited.get((order.workload, place.pod))
         run = self._state.runs.get(order.workload)
+        placed = run.pods.get(place.pod) if run else None
+        if awaited is None or awaited.number != order.number or placed is None:
+            return False
         phase = "binding" if order.verb == "bind" else "leaving"
-        found = []
-        for place in order.placements:
-            placed = run.pods.get(place.pod) if run else None
-            is_meant = wanted is None or place.pod in wanted
-            if is_meant and placed is not None and placed.phase == phase:
-                found += [place] if placed.node == place.node else []
-        return found
+        return placed.phase == phase and placed.node == place.node
+
+    def _settle(self, order: Order, pods: Iterable[PodId] | None) -> None:
+        """Await no outcome of *order* any more for *pods*."""
+        for pod in order.pods() if pods is None else pods:
+            awaited = self._awaited.get((order.workload, pod))
+            if awaited is not None and awaited.number == order.number:
+                del self._awaited[order.workload, pod]
+
+    def _forget_settled(self) -> None:
+        """Await no outcome any more of what facts have settled."""
+        for (name, pod), order in list(self._awaited.items()):
+            place = next(each for each in order.placements if each.pod == pod)
+            if not self._is_open(order, place):
+                del self._awaited[name, pod]
+        if self._undone:
+            awaited = {order.number for order in self._awaited.values()}
+            self._undone = {at: pods for at, pods in self._undone.items() if at in awaited}
 
     def _undo_bind(self, order: Order, undone: Sequence[Placement], now_ms: int) -> None:
         pods = tuple([each.pod for each in undone])
         self._state.apply(WorkloadStopped(workload=order.workload, pods=pods))
-        for node in dict.fromkeys([each.node for each in undone]):
-            self._back_off.bind_failed(order.workload, node, now_ms)
+        self._undo_memory(order, pods)
+        self._back_off.bind_failed(order.workload, {each.node for each in undone}, now_ms)
 
     def _undo_eviction(
         self, order: Order, undone: Sequence[Placement], now_ms: int, retry_after_ms: int
     ) -> None:
-        name, pods = order.workload, tuple([each.pod for each in undone])
-        self._state.apply(WorkloadStays(workload=name, pods=pods))
-        is_whole = len(undone) == len(order.placements)  # then it did not give way at all
-        if is_whole and self._state.memories.get(name) == order.memory_after:
-            self._state.apply(MemoryChanged(name, order.memory_before))
+        pods = tuple([each.pod for each in undone])
+        self._state.apply(WorkloadStays(workload=order.workload, pods=pods))
+        self._undo_memory(order, pods)
         for pod in pods:
-            self._back_off.eviction_failed((name, pod), now_ms, retry_after_ms)
+            self._back_off.eviction_failed((order.workload, pod), now_ms, retry_after_ms)
+
+    def _undo_memory(self, order: Order, pods: Sequence[PodId]) -> None:
+        """Remember what was before *order*, once it is undone for all of its pods.
+
+        Not so where something else was remembered since.
+        """
+        undone = self._undone.pop(order.number, frozenset()) | frozenset(pods)
+        if len(undone) < len(order.placements):
+            self._undone[order.number] = undone
+            return
+        name = order.workload
+        if self._state.memories.get(name) == order.memory_after != order.memory_before:
+            self._state.apply(MemoryChanged(name, order.memory_before))

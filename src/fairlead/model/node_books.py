@@ -86,7 +86,7 @@ class NodeBooks:
         return tuple(self.use(node).held)
 
     def pods(self, node: str) -> list[PodKey]:
-        """Return the pods on *node*, by workload and place in it."""
+        """Return the pods on *node*, by workload and id."""
         return sorted(self.use(node).pods)
 
     def booked(self) -> list[str]:

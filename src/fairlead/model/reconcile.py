@@ -120,8 +120,8 @@ def _ended(run: Run | None, observed: ObservedWorkload) -> tuple[PodId, ...]:
             found += [] if is_assumed else [pod]
         elif placed.phase == "reserved" or not _is_at(placed, place):
             found.append(pod)
-        elif placed.phase == "leaving" and placed.started_ms != place.started_ms:
-            found.append(pod)  # it left, and began there anew
+        elif placed.phase == "leaving" and place.node is None and not place.leaving:
+            found += [pod] if placed.started_ms != place.started_ms else []  # quota granted anew
     return tuple(found)
 
 

@@ -1,17 +1,18 @@
 """What a simulated cluster does not do as it is told: refused, late or lost orders.
 
-Of each pod of an order it is drawn by itself what becomes of it, from a stream of its own, so that
-faults move no other chance of a simulation.
+Of each pod that is to be bound or evicted it is drawn by itself what becomes of it; quota is
+granted to a whole workload, so it has one fate. The streams are the faults' own: they move no other
+chance of a simulation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from fairlead.model.executor import PATIENCE_MS
-from fairlead.model.order import Order, Verb
+from fairlead.model.executor import OUTCOME_WITHIN_MS
+from fairlead.model.order import Verb
 from fairlead.model.workload import PodId
 from fairlead.sim.work.random_stream import random_stream
 
@@ -32,7 +33,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
 
     bind: OrderFaults = OrderFaults()
     evict: OrderFaults = OrderFaults()
-    patience_ms: int = PATIENCE_MS
+    patience_ms: int = OUTCOME_WITHIN_MS
     seed: int = 0
 
 
@@ -41,16 +42,19 @@ class DrawnFates:
 
     def __init__(self, faults: Faults) -> None:
         """Begin the streams of *faults*, one for each verb."""
+        self._patience_ms = faults.patience_ms
         self._faults: dict[Verb, OrderFaults] = {"bind": faults.bind, "evict": faults.evict}
         self._streams: dict[Verb, Random] = {
             verb: random_stream(faults.seed, "faults", verb) for verb in self._faults
         }
 
-    def of(self, order: Order) -> dict[Fate, list[PodId]]:
-        """Return the pods of *order* by what becomes of them."""
+    def of(self, verb: Verb, pods: Sequence[PodId], *, is_quota: bool) -> dict[Fate, list[PodId]]:
+        """Return the *pods* that are to be bound or evicted by what becomes of them."""
+        if is_quota:
+            return {self._fate(verb): list(pods)}
         found: dict[Fate, list[PodId]] = {}
-        for pod in order.pods():
-            found.setdefault(self._fate(order.verb), []).append(pod)
+        for pod in pods:
+            found.setdefault(self._fate(verb), []).append(pod)
         return found
 
     def delay_ms(self, verb: Verb) -> int:
@@ -58,6 +62,12 @@ class DrawnFates:
         return self._faults[verb].delay_ms
 
     def _fate(self, verb: Verb) -> Fate:
+        fate = self._drawn(verb)
+        # What is not done when it is looked into is undone, whatever would have come later.
+        is_too_late = fate == "late" and self._faults[verb].delay_ms > self._patience_ms
+        return "lost" if is_too_late else fate
+
+    def _drawn(self, verb: Verb) -> Fate:
         faults, drawn = self._faults[verb], self._streams[verb].random()
         chances: Iterable[tuple[Fate, float]] = (
             ("refused", faults.refused),

@@ -87,6 +87,7 @@ class JobProgress:
         self._account(now_ms)
         self.running -= pods
         self.leaving -= pods
+        assert 0 <= self.leaving <= self.running, "who stops was told to leave"
         self.epoch += 1
         lost, self._untold = self._untold, 0
         return lost

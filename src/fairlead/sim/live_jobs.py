@@ -11,16 +11,22 @@ import msgspec
 
 from fairlead.errors import SimulationError
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import WorkloadAdded, WorkloadFinished, WorkloadLeaving, WorkloadStopped
+from fairlead.model.events import (
+    Placement,
+    WorkloadAdded,
+    WorkloadFinished,
+    WorkloadLeaving,
+    WorkloadStopped,
+)
 from fairlead.model.executor import (
-    PATIENCE_MS,
+    OUTCOME_WITHIN_MS,
     Executor,
     apply_decision,
     promised_places,
     redeem,
 )
 from fairlead.model.holds import Holds
-from fairlead.model.order import Order, PromisedPlace
+from fairlead.model.order import Order
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.remember import forget_promises
 from fairlead.model.run import Run
@@ -28,7 +34,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.event_queue import EventQueue, Rank
-from fairlead.sim.faults import DrawnFates
+from fairlead.sim.faults import DrawnFates, Fate
 from fairlead.sim.happenings import (
     Cause,
     Finished,
@@ -60,20 +66,27 @@ class LiveJobs:
         events: EventQueue,
         listener: Listener,
         on_change: Callable[[int, QueueName], None],
+        on_order: Callable[[int, QueueName], None],
     ) -> None:
-        """Begin with nobody. *on_change* is told whose queue holds or wants something else."""
+        """Begin with nobody. *on_change* is told whose queue holds or wants something else.
+
+        *on_order* is told the same of orders that are not done yet, or were undone: nothing
+        happened then, but there is another room.
+        """
         self._state = state
         self._maker = maker
         self._rules = rules
         self._events = events
         self._listener = listener
         self._on_change = on_change
+        self._on_order = on_order
         self._progress: dict[WorkloadName, JobProgress] = {}
+        self._told_pods: dict[WorkloadName, set[PodId]] = {}  # to leave, and not stopped yet
         self.on_started: Callable[[int, Job], None] = _nothing
         self.on_finished: Callable[[int, Job], None] = _nothing
         self.running = 0  # jobs that have a place
         self.awaited = 0  # orders that were late or lost, and of which that is not known yet
-        patience_ms = rules.faults.patience_ms if rules.faults else PATIENCE_MS
+        patience_ms = rules.faults.patience_ms if rules.faults else OUTCOME_WITHIN_MS
         self._executor = Executor(state, patience_ms=patience_ms)
         self._fates = DrawnFates(rules.faults) if rules.faults else None
 
@@ -97,11 +110,11 @@ class LiveJobs:
 
     def carry_out(self, now_ms: int, changes: Sequence[Decision]) -> None:
         """Do what a plan says but its waits: let pods start, tell others to leave."""
-        for decision in changes:
-            if self._fates is None:
+        if self._fates is None:
+            for decision in changes:
                 self._do(now_ms, decision)
-            else:
-                self._ask_for(now_ms, decision, self._fates)
+        else:
+            self._ask_for_all(now_ms, changes, self._fates)
         forget_promises(self._state, changes, now_ms)
 
     def holds(self, now_ms: int) -> Holds:
@@ -127,30 +140,71 @@ class LiveJobs:
                 self._state.apply(WorkloadLeaving(workload=decision.workload, pods=pods))
                 self._told(now_ms, decision, pods)
                 if not self._rules.grace_ms:
-                    self._do(now_ms, self._start_of(decision, promised, pods))
+                    places = redeem(self._state, decision.workload, promised, pods)
+                    self._do(now_ms, self._start_of(decision, places))
             case Reserve() | Wait():
                 apply_decision(self._state, decision, now_ms)
             case _:
                 assert_never(decision)
 
-    def _ask_for(self, now_ms: int, decision: Decision, fates: DrawnFates) -> None:
-        """Ask a cluster with faults for what a decision says; some pods may be left out."""
-        order = self._executor.order(decision, now_ms)
-        if order is None:
-            return
-        for fate, pods in fates.of(order).items():
-            match fate:
-                case "done":
-                    self._done(now_ms, order, pods)
-                case "refused":
-                    self._went_wrong(now_ms, order, pods)
-                case "late":
-                    at_ms = now_ms + fates.delay_ms(order.verb)
-                    self._await(at_ms, self._done_late, (order, pods))
-                case "lost":
-                    self._await(order.until_ms, self._found_lost, (order, pods))
-                case _:
-                    assert_never(fate)
+    def _ask_for_all(self, now_ms: int, changes: Sequence[Decision], fates: DrawnFates) -> None:
+        """Ask a cluster with faults for what a plan says.
+
+        Pods that move begin elsewhere at once only if all of the plan is done: the room there may
+        be that of others who were to leave. Else they wait, and the next plan decides.
+        """
+        drawn = [self._draw(decision, fates) for decision in changes]
+        is_whole = all(fate == "done" for each in drawn for fate in each)
+        for decision, by_fate in zip(changes, drawn, strict=True):
+            order = self._executor.order(decision, now_ms)
+            if order is None:
+                continue
+            for fate, pods in by_fate.items():
+                self._meet_fate(now_ms, order, pods, fate, fates)
+            if isinstance(decision, Move) and is_whole and not self._rules.grace_ms:
+                self._begin_elsewhere(now_ms, order)
+
+    def _draw(self, decision: Decision, fates: DrawnFates) -> dict[Fate, list[PodId]]:
+        match decision:
+            case Start():
+                pods = [place.pod for place in decision.placements]
+                is_quota = all(place.node is None for place in decision.placements)
+                return fates.of("bind", pods, is_quota=is_quota)
+            case Evict() | Move():
+                own = decision.pods if isinstance(decision, Evict) else decision.origins
+                pods = [each.pod if isinstance(each, Placement) else each for each in own]
+                run = self._state.runs.get(decision.workload)
+                nodes = [run.pods[pod].node for pod in pods if run and pod in run.pods]
+                return fates.of("evict", pods, is_quota=set(nodes) == {None})
+            case Reserve() | Wait():
+                return {}
+            case _:
+                assert_never(decision)
+
+    def _meet_fate(
+        self, now_ms: int, order: Order, pods: Sequence[PodId], fate: Fate, fates: DrawnFates
+    ) -> None:
+        match fate:
+            case "done":
+                self._done(now_ms, order, pods)
+                return
+            case "refused":
+                self._went_wrong(now_ms, order, pods)
+            case "late":
+                self._await(now_ms + fates.delay_ms(order.verb), self._done_late, (order, pods))
+            case "lost":
+                self._await(order.until_ms, self._found_lost, (order, pods))
+            case _:
+                assert_never(fate)
+        self._on_order(now_ms, self._state.workloads[order.workload].queue)
+
+    def _begin_elsewhere(self, now_ms: int, order: Order) -> None:
+        """Let pods that moved begin where that was promised to the next pods of their job."""
+        places = redeem(self._state, order.workload, order.promised, order.pods())
+        start = self._start_of(order.decision, places)
+        again = self._executor.order(start, now_ms)
+        assert again is not None, "a start is an order"
+        self._done(now_ms, again, again.pods())
 
     def _await(self, at_ms: int, call: Callable[[int, _Asked], None], asked: _Asked) -> None:
         self.awaited += 1
@@ -173,29 +227,16 @@ class LiveJobs:
                 self._started(now_ms, decision, len(bound))
             return
         told = self._executor.succeeded(order, pods)
-        if not told:
-            return
-        self._told(now_ms, decision, told)
-        if isinstance(decision, Move) and not self._rules.grace_ms and self._fates is not None:
-            places = [each for each in decision.placements if each.pod in told]
-            moved = msgspec.structs.replace(decision, placements=tuple(places))
-            start = self._start_of(decision, promised_places(self._state, moved), told)
-            self._ask_for(now_ms, start, self._fates)
+        if told:
+            self._told(now_ms, decision, told)
 
     def _went_wrong(self, now_ms: int, order: Order, pods: Sequence[PodId]) -> None:
         if self._executor.failed(order, now_ms, pods):
-            self._on_change(now_ms, self._state.workloads[order.workload].queue)
+            self._on_order(now_ms, self._state.workloads[order.workload].queue)
 
-    def _start_of(
-        self, move: Move, promised: Sequence[PromisedPlace], returned: Sequence[PodId]
-    ) -> Start:
+    def _start_of(self, moved: Start | Evict | Move, places: tuple[Placement, ...]) -> Start:
         """Return the start of pods that moved. Rule sets that move pods know no flavors."""
-        return Start(
-            workload=move.workload,
-            placements=redeem(self._state, move.workload, promised, returned),
-            charged=(),
-            reason=move.reason,
-        )
+        return Start(workload=moved.workload, placements=places, charged=(), reason=moved.reason)
 
     def lose_node(self, now_ms: int, node: str) -> None:
         """Stop the pods on *node*, and with them what remains of gangs that need them."""
@@ -209,7 +250,8 @@ class LiveJobs:
             lost = self._without_binding(name, run, lost)
             if not lost:
                 continue
-            leaving = sum(run.pods[pod].phase == "leaving" for pod in lost)
+            told_before = self._told_pods.get(name, set())
+            leaving = sum(pod in told_before for pod in lost)
             told = ToldToLeave(
                 at_ms=now_ms,
                 job=progress.job,
@@ -263,6 +305,7 @@ class LiveJobs:
             reason=decision.reason,
         )
         self._listener(told)
+        self._told_pods.setdefault(name, set()).update(pods)
         progress.tell_to_leave(now_ms, len(pods))
         self._foretell(now_ms, name, progress)
         if self._rules.grace_ms:
@@ -293,6 +336,7 @@ class LiveJobs:
     def _stop(self, now_ms: int, name: WorkloadName, pods: tuple[PodId, ...], cause: Cause) -> None:
         progress = self._progress[name]
         self._state.apply(WorkloadStopped(workload=name, pods=pods))
+        self._told_pods.get(name, set()).difference_update(pods)
         lost_ms = progress.stop(now_ms, len(pods))
         self.running -= progress.running == 0
         self._listener(
@@ -323,6 +367,7 @@ class LiveJobs:
         self.running -= 1
         self._state.apply(WorkloadFinished(name))
         del self._progress[name]
+        self._told_pods.pop(name, None)
         assert progress.first_start_ms is not None, "a job was done before it began"
         self._listener(
             Finished(

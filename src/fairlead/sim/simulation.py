@@ -75,7 +75,9 @@ class Simulation:
         self._past_use = past_use
         self._watcher = watcher
         self._events = EventQueue()
-        self._jobs = LiveJobs(state, maker, rules, self._events, listener, self._changed)
+        self._jobs = LiveJobs(
+            state, maker, rules, self._events, listener, self._changed, self._ordered
+        )
         self._jobs.on_started = lambda at_ms, job: self._submit_all(work.on_started(job, at_ms))
         self._jobs.on_finished = lambda at_ms, job: self._submit_all(work.on_finished(job, at_ms))
         self._may_cycle_ms = rules.start_ms  # when one may be held, as far as the last one decides
@@ -198,6 +200,10 @@ class Simulation:
     def _changed(self, now_ms: int, queue: QueueName) -> None:
         """Take notice that *queue* holds or wants something else, if only what is to leave."""
         self._changed_ms = now_ms
+        self._ordered(now_ms, queue)
+
+    def _ordered(self, now_ms: int, queue: QueueName) -> None:
+        """Take notice of another room for *queue*, though nothing happened to its jobs."""
         self._changed_queues[queue] = None
         if self._past_use is not None:
             self._past_use.write(now_ms, queue)
