@@ -118,7 +118,8 @@ class PodSets(tuple[PodSet, ...]):
 
     def in_order(self, pods: Iterable[PodId]) -> list[PodId]:
         """Return *pods*, which are of this workload, by set and by their order there."""
-        return sorted(pods, key=self.position.__getitem__)
+        found = list(pods)
+        return sorted(found, key=self.position.__getitem__) if len(found) > 1 else found
 
 
 class SubGroup(msgspec.Struct, frozen=True, kw_only=True):
