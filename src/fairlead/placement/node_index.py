@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU
-from fairlead.model.foreign_pod import ForeignPod, Occupied
+from fairlead.model.foreign_pod import Occupied
 from fairlead.model.node import Node
 from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
@@ -40,7 +40,6 @@ class _Offer(NamedTuple):
 
     node: Node
     occupied: Occupied
-    asked_about: tuple[ForeignPod, ...]
     amounts: Amounts
     has_gpus: bool
 
@@ -203,15 +202,13 @@ class NodeIndex:
 
     def _offer(self, node: Node) -> _Offer:
         """Return what *node* has for pods of ours; what was known by other facts is forgotten."""
-        name, books = node.name, self._books
-        known, occupied = self._offers.get(name), books.occupied(name)
-        asked_about = books.asked_about(name)
-        if known is not None and known.node is node and known.asked_about is asked_about:
-            if known.occupied is occupied:
-                return known
-        else:
-            self._forget(name)  # GPUs may have come or gone, and pods that keep others away
-        offer = _Offer(node, occupied, asked_about, books.offered(node), self._has_gpus(node))
+        name = node.name
+        known, occupied = self._offers.get(name), self._books.occupied(name)
+        if known is None or known.node is not node:
+            self._forget(name)  # it may have got GPUs, or lost them
+        elif known.occupied is occupied:
+            return known
+        offer = _Offer(node, occupied, self._books.offered(node), self._has_gpus(node))
         self._offers[name] = offer
         return offer
 
