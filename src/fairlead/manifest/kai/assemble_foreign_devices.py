@@ -83,7 +83,7 @@ def _is_reservation(pod: PodObject) -> bool:
     return pod.namespace in RESERVATION_NAMESPACES
 
 
-def _is_going(pod: PodObject) -> bool:
+def _is_terminating(pod: PodObject) -> bool:
     return pod.terminating
 
 
@@ -103,7 +103,7 @@ def _opened_by(sharing: Sequence[Sharing]) -> Counter[str]:
     for pods in on_node.values():
         seen: set[int] = set()
         shares = SharedDevices(pods).shares
-        for pod in sorted([each.pod for each in pods], key=_is_going):
+        for pod in sorted([each.pod for each in pods], key=_is_terminating):
             devices = set(shares[full_name(pod)].devices)
             opened[full_name(pod)] = len(devices - seen)
             seen |= devices
@@ -122,7 +122,7 @@ def _kept_by(reservations: Sequence[PodObject], sharers: Sequence[PodObject]) ->
         if pod.gpu_share and len(device_ids(pod.labels)) < pod.gpu_share.devices
     }
     kept = Counter[str]()
-    for pod in sorted(reservations, key=_is_going):
+    for pod in sorted(reservations, key=_is_terminating):
         found = {*_devices_of(pod)}
         kept[full_name(pod)] = len(found - taken)
         taken |= found

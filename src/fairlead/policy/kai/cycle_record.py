@@ -194,8 +194,8 @@ class CycleRecord:
         """Return the foreign pods that are being deleted on *nodes*, by name."""
         books = self._state.books
         leaving = [books.foreign[pod] for pod in books.leaving_foreign]
-        found = sorted([(pod.name, pod.id) for pod in leaving if pod.node in nodes])
-        return tuple([pod for _, pod in found])
+        found = [pod for pod in leaving if pod.node in nodes]
+        return tuple([pod.id for pod in sorted(found, key=lambda pod: pod.name)])
 
     def _has_run(self, pod: PodKey) -> bool:
         """Return whether a pod held its place before the cycle, and not only in its course."""
