@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Event, NodeAdded, QueueChanged, WorkloadAdded
+from fairlead.model.events import Event, ForeignPodChanged, NodeAdded, QueueChanged, WorkloadAdded
 from fairlead.model.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.node import Node
@@ -22,7 +22,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.room_bound import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from tests.model.test_state import facts
-from tests.policy.kai.random_worlds import build, gpus, queues, worlds
+from tests.policy.kai.random_worlds import build, foreign_pods, gpus, queues, worlds
 from tests.scale_examples import scale_examples
 
 START_MS = 0
@@ -78,6 +78,8 @@ def busy_worlds(draw: st.DrawFn) -> ClusterState:
     for at in range(draw(st.integers(1, 3))):
         size = (64_000, 10**9, draw(st.sampled_from([2000, 3000, 4000])))
         events.append(NodeAdded(Node(name=f"n{at}", allocatable=size)))
+    for at in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        events.append(ForeignPodChanged(draw(foreign_pods(f"x/{at}"))))
     state = build(events)
     leaves = [str(name) for name in state.queues if not state.children(name)]
     for number in range(draw(st.integers(3, 9))):

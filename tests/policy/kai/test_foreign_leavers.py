@@ -5,12 +5,13 @@ from msgspec.structs import replace
 
 from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import ForeignPodChanged, WorkloadLeaving
+from fairlead.model.events import Event, ForeignPodChanged, ForeignPodRemoved, WorkloadLeaving
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import numbered_pod
+from fairlead.model.workload import PodConstraints, PodSet, PodSets, numbered_pod
 from fairlead.policy.kai.followed_state import FollowedState
+from fairlead.policy.kai.leavers import Leavers
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.foreign import foreign_pod
@@ -20,6 +21,7 @@ from tests.text_table import rows
 
 JOB = WorkloadName("job")
 POD = numbered_pod("main", 0)
+WEB = PodConstraints(host_ports=(("TCP", 80),))
 
 # Of the 8 GPUs of a node, foreign pods hold some and stay, or hold some and are being deleted.
 # Another job of the queue holds some, or was told to leave them. The job asks for so many.
@@ -114,3 +116,32 @@ def test_what_a_foreign_pod_releases_is_promised_once() -> None:
     state.apply(ForeignPodChanged(foreign_pod("x/old", "n1", (0, 8000), leaving=True)))
     plan = KaiPolicy(KaiSettings()).plan(state, 0)
     assert [(each.workload, type(each)) for each in plan.decisions] == [("a", Reserve), ("b", Wait)]
+
+
+def test_a_state_with_a_foreign_leaver_is_not_what_the_next_cycle_finds() -> None:
+    """The look ahead may go on from what a cycle left behind only where no pod is leaving."""
+    state = state_with(node("n1"))
+    leavers = Leavers(state)
+    pod = foreign_pod("x/old", "n1", (0, 1000))
+    steps: list[tuple[Event, bool]] = [
+        (ForeignPodChanged(pod), False),
+        (ForeignPodChanged(replace(pod, leaving=True)), True),
+        (ForeignPodRemoved(pod.id), False),
+    ]
+    for event, is_leaving in steps:
+        state.apply(event)
+        assert leavers.are_any() == is_leaving
+
+
+def test_a_port_that_a_foreign_pod_frees_is_seen_by_who_planned_before() -> None:
+    """It holds nothing else, so that the room of its node is the same with and without it."""
+    asks = PodSet(name="main", count=1, min_count=1, requests=(0, 1000), constraints=WEB)
+    job = replace(workload("job", "team"), pod_sets=PodSets((asks,)))
+    state = state_with(queue("team"), node("n1"), job)
+    pod = foreign_pod("x/web", "n1", (0, 0), asked_about=True)
+    state.apply(ForeignPodChanged(replace(pod, host_ports=WEB.host_ports)))
+    policy = KaiPolicy(KaiSettings())
+    assert [type(each) for each in policy.plan(state, 0).decisions] == [Wait]
+    assert list(policy.changes(state, 0)) == []
+    state.apply(ForeignPodRemoved(pod.id))
+    assert [type(each) for each in policy.changes(state, 0)] == [Start]
