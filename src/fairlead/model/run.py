@@ -49,6 +49,13 @@ class Run(msgspec.Struct, kw_only=True):
         """Return what *pod*, which has a place, costs its queue."""
         return self.own_charges.get(pod) or self.charges[self.pod_sets.set_index[pod]]
 
+    def flavors_for(self, pod_sets: PodSets) -> tuple[dict[str, str], ...]:
+        """Return the flavors of *pod_sets*, another version of these: sets keep theirs by name."""
+        by_name = {
+            each.name: given for each, given in zip(self.pod_sets, self.flavors, strict=True)
+        }
+        return tuple([by_name.get(each.name, {}) for each in pod_sets])
+
     def started_ms(self) -> int | None:
         """Return when the first of the pods that run now started; None if none runs yet."""
         started = [at.started_ms for at in self.pods.values() if at.phase != "reserved"]

@@ -313,12 +313,8 @@ class WorkloadBooks:
         return self._axes.charge(self._resources, counted, flavors)
 
     def _carry_over(self, old: Workload, new: Workload, run: Run) -> None:
-        """Keep the places of pods that *new* still has, with what they cost now; end the others.
-
-        A set that keeps its name keeps its flavors.
-        """
-        by_name = {each.name: given for each, given in zip(old.pod_sets, run.flavors, strict=True)}
-        flavors = tuple([by_name.get(each.name, {}) for each in new.pod_sets])
+        """Keep the places of pods that *new* still has, with what they cost now; end the others."""
+        flavors = run.flavors_for(new.pod_sets)
         set_index = new.pod_sets.set_index
         changed = Run(
             pods={pod: placed for pod, placed in run.pods.items() if pod in set_index},
