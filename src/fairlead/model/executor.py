@@ -136,6 +136,13 @@ class Executor:
         self._undone: dict[int, frozenset[PodId]] = {}  # of orders that failed for some pods
         self._given = 0
 
+    def move_to(self, state: ClusterState) -> None:
+        """Go on with another *state* of the same cluster, to which `carry_over` carried the former.
+
+        Orders whose outcome is awaited, and pauses after failures, stay as they are.
+        """
+        self._state = state
+
     def order(self, decision: Decision, now_ms: int) -> Order | None:
         """Assume that *decision* succeeds; return what the cluster is to do for it, if anything."""
         if isinstance(decision, Reserve | Wait):
