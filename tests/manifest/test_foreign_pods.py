@@ -1,13 +1,15 @@
 """Of the pods that are not ours, as much comes into the state as ours may meet, and no more."""
 
 import io
+from collections.abc import Iterable
 from textwrap import dedent
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.manifest.core.foreign_pods import foreign_pods
+from fairlead.manifest.core.foreign_pods import foreign_pod
+from fairlead.manifest.core.questions import CountedQuestions
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
 from fairlead.manifest.objects import PodObject
@@ -55,6 +57,17 @@ def stranger(row: dict[str, str]) -> PodObject:
         phase=row.get("phase", "Running"),
         terminating=row.get("leaving") == "yes",
     )
+
+
+def foreign_pods(
+    pods: Iterable[PodObject], ours: Iterable[PodConstraints], resources: tuple[str, ...]
+) -> list[ForeignPod]:
+    """Return those of *pods* that are on a node, as far as pods with constraints *ours* ask."""
+    counted = CountedQuestions()
+    for each in ours:
+        counted.add(each)
+    found = [foreign_pod(pod, resources, counted.all()) for pod in pods]
+    return [each for each in found if each is not None]
 
 
 # What one pod of ours asks for, what a stranger is, and what is kept of the stranger.

@@ -270,13 +270,12 @@ def test_a_priority_class() -> None:
         "{metadata: {name: high}, value: 1000, globalDefault: true, preemptionPolicy: Never}",
     )
     assert (found.value, found.is_default, found.preemption_policy) == (1000, True, "Never")
-    assert not found.for_workloads
 
 
 def test_a_workload_priority_class() -> None:
     text = "{metadata: {name: high}, value: -7, description: some}"
     found = read(read_workload_priority_class, text)
-    assert (found.value, found.for_workloads, found.is_default) == (-7, True, False)
+    assert (found.name, found.value) == ("high", -7)
 
 
 def test_a_priority_class_needs_a_value_within_bounds() -> None:

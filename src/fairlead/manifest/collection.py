@@ -1,6 +1,7 @@
 """All objects of one input, sorted by what they are."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
 from fairlead.manifest.objects import Object
@@ -19,6 +20,10 @@ class Collection:
     def add(self, found: Object) -> None:
         """Take in one object."""
         self._by_type.setdefault(type(found), []).append(found)
+
+    def by_type(self) -> Mapping[type, Sequence[Object]]:
+        """Return the objects of each type that there is."""
+        return self._by_type
 
     def of(self, kind: type[Kind]) -> list[Kind]:
         """Return the objects of one type."""

@@ -320,14 +320,21 @@ class NamespaceObject(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, str]
 
 
+class WorkloadPriorityClassObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A Kueue ``WorkloadPriorityClass``."""
+
+    source: Source
+    name: str
+    value: int
+
+
 class PriorityClassObject(msgspec.Struct, frozen=True, kw_only=True):
-    """A ``PriorityClass`` or Kueue ``WorkloadPriorityClass``."""
+    """A ``PriorityClass``."""
 
     source: Source
     name: str
     value: int
     is_default: bool = False
-    for_workloads: bool = False  # Kueue's own kind
     preemption_policy: Literal["PreemptLowerPriority", "Never"] = "PreemptLowerPriority"
 
 
@@ -356,5 +363,6 @@ Object: TypeAlias = (
     | NodeObject
     | NamespaceObject
     | PriorityClassObject
+    | WorkloadPriorityClassObject
     | BudgetObject
 )

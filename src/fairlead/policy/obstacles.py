@@ -12,6 +12,7 @@ from fairlead.model.workload import Workload
 
 POD_GROUP_NOT_FOUND: Final = "PodGroupNotFound"
 OTHER_SCHEDULER: Final = "OtherScheduler"
+INVALID_OBJECT: Final = "InvalidObject"
 
 
 def obstacle_reason(workload: Workload, queue: QueueName | None = None) -> Reason | None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from fairlead.manifest.core.core_objects import full_name, pod_id
 from fairlead.manifest.core.live_pods import is_gated, is_placed
+from fairlead.manifest.object_names import full_name, pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.reconcile import ObservedPlace
@@ -12,20 +12,6 @@ from fairlead.model.workload import PodId
 
 AlikePods = Sequence[Sequence[PodObject]]
 Labels = tuple[tuple[str, str], ...]
-
-
-def labels_looked_at(pods: Iterable[PodObject]) -> frozenset[str]:
-    """Return the labels of pods that a pod affinity or anti-affinity of any of *pods* asks about.
-
-    Cost: one look at each pod, and at each condition.
-    """
-    terms = {
-        term
-        for pod in pods
-        for term in (*pod.constraints.pod_affinity, *pod.constraints.pod_anti_affinity)
-    }
-    selectors = [term.selector for term in terms if term.selector is not None]
-    return frozenset(one.key for selector in selectors for one in selector.requirements)
 
 
 def alike(

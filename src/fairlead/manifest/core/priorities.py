@@ -26,37 +26,36 @@ class Importance(msgspec.Struct, frozen=True, kw_only=True):
 class Priorities:
     """The priority classes of a cluster."""
 
-    def __init__(self, classes: Iterable[PriorityClassObject], findings: Findings) -> None:
+    def __init__(self, classes: Iterable[PriorityClassObject]) -> None:
         """Take the classes in; of several defaults the lowest counts, among equals the last."""
-        self._findings = findings
         self._by_name = {name: Importance(priority=priority) for name, priority in BUILT_IN.items()}
         default = Importance(priority=0)
-        own = [each for each in classes if not each.for_workloads]
-        for each in sorted(own, key=lambda each: (-each.value, each.name)):
+        for each in sorted(classes, key=lambda each: (-each.value, each.name)):
             importance = Importance(priority=each.value, preemption_policy=each.preemption_policy)
             self._by_name[each.name] = importance
             if each.is_default:
                 default = importance
         self._default = default
 
-    def of(self, pod: PodObject) -> Importance:
+    def of(self, pod: PodObject, findings: Findings) -> Importance:
         """Return how important *pod* is; what it says itself comes before what its class says."""
         found = self._by_name.get(pod.priority_class) if pod.priority_class else self._default
         if found is None:
             found = Importance(priority=0)
             if pod.priority is None:
-                self._report_unknown(pod)
+                _report_unknown(pod, findings)
         return Importance(
             priority=found.priority if pod.priority is None else pod.priority,
             preemption_policy=pod.preemption_policy or found.preemption_policy,
         )
 
-    def _report_unknown(self, pod: PodObject) -> None:
-        pod.source.report(
-            self._findings,
-            "warning",
-            "missing-reference",
-            ("spec", "priorityClassName"),
-            f"found {quote(pod.priority_class)}, which is not in the input; its priority is 0",
-            "add the PriorityClass, or write spec.priority",
-        )
+
+def _report_unknown(pod: PodObject, findings: Findings) -> None:
+    pod.source.report(
+        findings,
+        "warning",
+        "missing-reference",
+        ("spec", "priorityClassName"),
+        f"found {quote(pod.priority_class)}, which is not in the input; its priority is 0",
+        "add the PriorityClass, or write spec.priority",
+    )

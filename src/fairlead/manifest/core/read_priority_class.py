@@ -2,7 +2,7 @@
 
 from fairlead.manifest.core.read_metadata import read_metadata
 from fairlead.manifest.core.read_pod_spec import PREEMPTION_POLICIES
-from fairlead.manifest.objects import PriorityClassObject
+from fairlead.manifest.objects import PriorityClassObject, WorkloadPriorityClassObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.limits import MAX_COUNT
 
@@ -24,11 +24,11 @@ def read_priority_class(top: Cursor) -> PriorityClassObject | None:
     return found if found.name else None
 
 
-def read_workload_priority_class(top: Cursor) -> PriorityClassObject | None:
+def read_workload_priority_class(top: Cursor) -> WorkloadPriorityClassObject | None:
     """Read a Kueue workload priority class; None if it has no usable name."""
     top.ignore("apiVersion", "kind", "description")
-    found = PriorityClassObject(
-        source=top.source, name=read_metadata(top).name, value=_value(top), for_workloads=True
+    found = WorkloadPriorityClassObject(
+        source=top.source, name=read_metadata(top).name, value=_value(top)
     )
     top.finish()
     return found if found.name else None

@@ -22,8 +22,8 @@ _ZERO_HERE: Final = (
 
 def one_per_namespace(
     quotas: Sequence[ElasticQuotaObject], findings: Findings
-) -> dict[str, ElasticQuotaObject]:
-    """Return the quota of each namespace, by name; a second one is an error that names both."""
+) -> list[ElasticQuotaObject]:
+    """Return the first quota of each namespace; a second one is an error that names both."""
     by_namespace: dict[str, ElasticQuotaObject] = {}
     for quota in quotas:
         first = by_namespace.setdefault(quota.namespace, quota)
@@ -37,23 +37,7 @@ def one_per_namespace(
                 f"the first is {first.name} at {place(first.source, _NAMESPACE)}",
                 "put both into one object, or move one to another namespace",
             )
-    return dict(sorted(by_namespace.items()))
-
-
-def refuse_min_above_max(quota: ElasticQuotaObject, findings: Findings) -> None:
-    """Report each resource of which more is guaranteed than allowed."""
-    for resource, most in sorted((quota.max or {}).items()):
-        least = quota.min.get(resource, 0)
-        if least > most:
-            quota.source.report(
-                findings,
-                "error",
-                "contradiction",
-                ("spec", "min", resource),
-                f"found min {show_amount(resource, least)} above "
-                f"max {show_amount(resource, most)}, expected at most max",
-                "raise max or lower min",
-            )
+    return list(by_namespace.values())
 
 
 def warn_of_unlisted(

@@ -8,17 +8,17 @@ denies such a pod its node. They are then a workload of the group's name; what o
 charged to the quota of its namespace, as every pod is.
 """
 
-from collections.abc import Iterable, Sequence, Set
-from typing import Final, NamedTuple
+from collections.abc import Sequence, Set
+from typing import Final
 
 import msgspec
 
-from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
-from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.objects import PLUGIN_SCHEDULERS, PluginPodGroupObject, PodObject
+from fairlead.manifest.object_names import full_name
+from fairlead.manifest.objects import PluginPodGroupObject, PodObject
 from fairlead.manifest.text.path import quote
+from fairlead.manifest.translate.family import NOTHING, Sorted
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Obstacle
 from fairlead.policy.obstacles import OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
@@ -41,68 +41,67 @@ class Gang(msgspec.Struct, frozen=True, kw_only=True):
         return self.group.min_member if self.group else 1
 
 
-class _Named(NamedTuple):
-    """The group that a pod names, and in which label."""
+def named_group(pod: PodObject, schedulers: Set[str]) -> str:
+    """Return the full name of the PodGroup with which a pod starts; "": none.
 
-    namespace: str
-    name: str
-    label: str
-
-
-def gangs_of(
-    pods: Iterable[PodObject],
-    groups: Iterable[PluginPodGroupObject],
-    findings: Findings,
-    rules: AssemblyRules = OF_FILES,
-    *,
-    schedulers: Set[str] = PLUGIN_SCHEDULERS,
-) -> list[Gang]:
-    """Return every live pod in exactly one gang, sorted by the gang's name.
-
-    A pod whose group is not in the input is told of, and stands on its own or waits for its group,
-    as *rules* say. A pod of another scheduler than *schedulers* stands on its own, whatever group
-    it names: no other pod starts with it.
+    No pod starts together with one of another scheduler than *schedulers*.
     """
-    known = {(group.namespace, group.name): group for group in groups}
-    members: dict[tuple[str, str], list[PodObject]] = {}
-    lone: list[PodObject] = []
-    for pod in pods:
-        if not is_live(pod):
-            continue
-        named = _group_of(pod) if pod.scheduler in schedulers else None
-        is_missing = named is not None and named[:2] not in known
-        if named is not None and is_missing:
-            _warn_of_missing(pod, named, rules, findings)
-        if named is None or (is_missing and rules.missing_group == "alone"):
-            lone.append(pod)
-        else:
-            members.setdefault(named[:2], []).append(pod)
-    found = [
-        *(_lone_gang(pod, schedulers) for pod in lone),
-        *(_gang(*key, known.get(key), own) for key, own in members.items()),
-    ]
-    return sorted(found, key=lambda gang: gang.name)
+    label = _group_label(pod) if pod.scheduler in schedulers else ""
+    return f"{pod.namespace}/{pod.labels[label]}" if label else ""
 
 
-def _group_of(pod: PodObject) -> _Named | None:
-    for label in GROUP_LABELS:
-        name = pod.labels.get(label, "")
-        if name:
-            return _Named(pod.namespace, name, label)
-    return None
+def group_gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> Sorted[Gang]:
+    """Return the gang of a PodGroup with *pods*, by name; none if all of them are gone."""
+    live = tuple(filter(is_live, pods))
+    if not live:
+        return NOTHING
+    gang = Gang(
+        name=_group_workload(full_name(group)), namespace=group.namespace, pods=live, group=group
+    )
+    return Sorted(parts=(gang,))
 
 
-def _warn_of_missing(
-    pod: PodObject, named: _Named, rules: AssemblyRules, findings: Findings
-) -> None:
-    consequence = "stands alone" if rules.missing_group == "alone" else "waits for it"
+def gangs_without_group(
+    pods: Sequence[PodObject], group: str, schedulers: Set[str], findings: Findings, *, waits: bool
+) -> Sorted[Gang]:
+    """Return the gangs of live *pods* that name no *group* (""), or one that is not there.
+
+    A missing group is told of. Each pod then stands on its own, or all wait for the group.
+    """
+    live = tuple(filter(is_live, pods))
+    for pod in live if group else ():
+        _warn_of_missing(pod, findings, waits=waits)
+    if not (group and waits and live):
+        return Sorted(parts=tuple([_lone_gang(pod, schedulers) for pod in live]))
+    gang = Gang(
+        name=_group_workload(group),
+        namespace=live[0].namespace,
+        pods=live,
+        obstacle=Obstacle(code=POD_GROUP_NOT_FOUND, names=(group,)),
+    )
+    return Sorted(parts=(gang,))
+
+
+def _group_label(pod: PodObject) -> str:
+    return next((label for label in GROUP_LABELS if pod.labels.get(label)), "")
+
+
+def _group_workload(group: str) -> WorkloadName:
+    namespace, _, name = group.partition("/")
+    return WorkloadName(f"{namespace}/podgroup/{name}")  # no pod has a slash in its name
+
+
+def _warn_of_missing(pod: PodObject, findings: Findings, *, waits: bool) -> None:
+    label = _group_label(pod)
+    group = pod.labels[label]
     pod.source.report(
         findings,
         "warning",
         "missing-reference",
-        ("metadata", "labels", named.label),
-        f"found the group {quote(named.name)}, which is not in the input; the pod {consequence}",
-        f"add the PodGroup {named.name} in namespace {named.namespace}",
+        ("metadata", "labels", label),
+        f"found the group {quote(group)}, which is not in the input; "
+        f"the pod {'waits for it' if waits else 'stands alone'}",
+        f"add the PodGroup {group} in namespace {pod.namespace}",
     )
 
 
@@ -112,18 +111,3 @@ def _lone_gang(pod: PodObject, schedulers: Set[str]) -> Gang:
         obstacle = Obstacle(code=OTHER_SCHEDULER, names=(pod.scheduler,))
     name = WorkloadName(full_name(pod))
     return Gang(name=name, namespace=pod.namespace, pods=(pod,), obstacle=obstacle)
-
-
-def _gang(
-    namespace: str, name: str, group: PluginPodGroupObject | None, pods: Sequence[PodObject]
-) -> Gang:
-    obstacle = None
-    if group is None:
-        obstacle = Obstacle(code=POD_GROUP_NOT_FOUND, names=(f"{namespace}/{name}",))
-    return Gang(
-        name=WorkloadName(f"{namespace}/podgroup/{name}"),  # no pod has a slash in its name
-        namespace=namespace,
-        pods=tuple(sorted(pods, key=lambda pod: pod.name)),
-        group=group,
-        obstacle=obstacle,
-    )

@@ -1,6 +1,5 @@
 """From a gang of pods to a workload, and the events that put its running pods in their places."""
 
-from fairlead.manifest.core.core_objects import pod_id
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.core.pod_sets import Labels, alike, observed_places, own_start_ms, pods_by_id
@@ -10,6 +9,7 @@ from fairlead.manifest.elastic_quota.assemble_gangs import Gang
 from fairlead.manifest.elastic_quota.assemble_pod_checks import warn_of_unequal_priorities
 from fairlead.manifest.elastic_quota.plugin_charges import plugin_charges
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.object_names import pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.axes import QueueName
 from fairlead.model.memory import ElasticMemory, is_empty
@@ -30,7 +30,7 @@ class ElasticWorkload:
         """Sort the pods of *gang* into sets, with amounts on *resources*."""
         self._gang = gang
         self._resources = resources
-        self._importance = [priorities.of(pod) for pod in gang.pods]
+        self._importance = [priorities.of(pod, findings) for pod in gang.pods]
         warn_of_unequal_priorities(gang, [each.priority for each in self._importance], findings)
         self._sets = alike(gang.pods, also=_likeness)
 

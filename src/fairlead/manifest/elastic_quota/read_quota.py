@@ -4,9 +4,10 @@ from typing import Final
 
 from fairlead.manifest.core.read_metadata import Metadata, read_metadata
 from fairlead.manifest.elastic_quota.counted_resources import read_counted
-from fairlead.manifest.objects import ElasticQuotaObject
+from fairlead.manifest.objects import ByResource, ElasticQuotaObject
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.path import quote
+from fairlead.model.quantity import show_amount
 
 KOORDINATOR_PREFIX: Final = "quota.scheduling.koordinator.sh/"
 
@@ -19,6 +20,7 @@ def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
     least = read_counted(spec, "min")
     most = read_counted(spec, "max") if spec.has("max") else None
     spec.ignore("max")
+    _refuse_min_above_max(spec, least, most or {})
     _warn_about_tree(top, metadata)
     top.finish()
     if not metadata.name:
@@ -31,6 +33,16 @@ def read_elastic_quota(top: Cursor) -> ElasticQuotaObject | None:
         max=most,
         created_ms=metadata.created_ms,
     )
+
+
+def _refuse_min_above_max(spec: Cursor, least: ByResource, most: ByResource) -> None:
+    """Report each resource of which more is guaranteed than allowed."""
+    for resource, limit in sorted(most.items()):
+        amount = least.get(resource, 0)
+        if amount > limit:
+            message = f"found min {show_amount(resource, amount)} above "
+            message += f"max {show_amount(resource, limit)}, expected at most max"
+            spec.error(("min", resource), "contradiction", message, "raise max or lower min")
 
 
 def _warn_about_tree(top: Cursor, metadata: Metadata) -> None:

@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.manifest.core.core_objects import full_name
 from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.core.read_pod_spec import PODS
 from fairlead.manifest.finding import Findings
@@ -26,6 +25,7 @@ from fairlead.manifest.kai.assemble_devices import (
     sharing_of,
 )
 from fairlead.manifest.kai.quota_axes import GPU
+from fairlead.manifest.object_names import full_name
 from fairlead.manifest.objects import ByResource, NodeObject, PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.placement.node_room import DEVICE
@@ -57,8 +57,7 @@ def charge_foreign_devices(
     is not in the input; the order of pods changes nothing. Cost: sorts the pods that share.
     """
     known = {node.name: node for node in nodes}
-    holding = [pod for pod in foreign if is_placed(pod) and (pod.gpu_share or _is_reservation(pod))]
-    holding.sort(key=full_name)
+    holding = sorted(filter(holds_devices, foreign), key=full_name)
     sharing = [
         sharing_of(pod, known.get(pod.node or ""), findings) for pod in holding if _has_part(pod)
     ]
@@ -72,6 +71,11 @@ def charge_foreign_devices(
         pods=tuple(_charged(pod, devices[full_name(pod)]) for pod in foreign),
         held_by_others=_held_with(own_devices, sharing),
     )
+
+
+def holds_devices(pod: PodObject) -> bool:
+    """Return whether a foreign pod may hold devices, or parts of some, that it does not request."""
+    return is_placed(pod) and (pod.gpu_share is not None or _is_reservation(pod))
 
 
 def _has_part(pod: PodObject) -> bool:

@@ -16,17 +16,17 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
-from fairlead.manifest.core.core_objects import full_name
+from fairlead.manifest.assembly_rules import AssemblyRules
 from fairlead.manifest.core.live_pods import is_live
-from fairlead.manifest.core.tree_checks import refuse_duplicates
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_foreign_devices import RESERVATION_NAMESPACES
 from fairlead.manifest.kai.node_pool import NodePool
 from fairlead.manifest.kai.read_pod_group import labelled_queue
+from fairlead.manifest.object_names import full_name
 from fairlead.manifest.objects import KaiPodGroupObject, PodObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
+from fairlead.manifest.translate.family import NOTHING, Sorted
 
 GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
 SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
@@ -48,72 +48,55 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     has_succeeded_pods: bool = False  # these are not among its pods any more
 
 
-class Sorted(msgspec.Struct, frozen=True, kw_only=True):
-    """All live pods: in jobs by name, or foreign; among those, jobs of KAI in other pools."""
+def named_group(pod: PodObject) -> str:
+    """Return the full name of the PodGroup that a pod names; "": none."""
+    name = pod.annotations.get(GROUP_NAME) or pod.labels.get(GROUP_NAME)
+    return f"{pod.namespace}/{name}" if name else ""
 
-    jobs: tuple[Job, ...]
-    foreign: tuple[PodObject, ...]
-    in_other_pools: tuple[str, ...]  # names of jobs
+
+def sort_group(group: KaiPodGroupObject, pods: Sequence[PodObject], pool: NodePool) -> Sorted[Job]:
+    """Return the job of a PodGroup, which has *pods*, by name; none if all of them are gone.
+
+    Finished pods, and those that leave before they got a node, are gone. A job of another pool is
+    another scheduler's.
+    """
+    if not any(map(is_live, pods)):
+        return NOTHING
+    return _in_pool([_group_job(group, pods)], pool)
 
 
 def sort_pods(
-    pods: Mapping[str, PodObject],
-    groups: Sequence[KaiPodGroupObject],
-    pool: NodePool,
-    findings: Findings,
-    rules: AssemblyRules = OF_FILES,
-) -> Sorted:
-    """Put every live pod of *pods*, by full name, where it belongs.
+    pods: Sequence[PodObject], pool: NodePool, findings: Findings, rules: AssemblyRules
+) -> Sorted[Job]:
+    """Return the jobs of *pods* without a group, or which name one group that is not there."""
+    ours = [pod for pod in pods if _is_ours(pod)]
+    others = [pod for pod in pods if not _is_ours(pod)]
+    for pod in others:
+        _warn_about_queue(pod, findings)
+    group = named_group(ours[0]) if ours else ""
+    for pod in ours if group else ():
+        _warn_about_group(pod, rules, findings)
+    live = [pod for pod in ours if is_live(pod)]
+    if group and rules.missing_group == "waits":
+        jobs = [_waiting_job(group, live)] if live else []
+    else:
+        jobs = [_pod_job(pod) for pod in live]
+    found = _in_pool(jobs, pool)
+    foreign = (*filter(is_live, others), *found.foreign)
+    return msgspec.structs.replace(found, foreign=foreign)
 
-    Finished pods, and those that leave before they got a node, are gone. Jobs of other pools than
-    *pool* are other schedulers'. Cost: one look at each, and sorting.
-    """
-    unique = refuse_duplicates(groups, full_name, "PodGroup", findings)
-    by_name = {full_name(group): group for group in unique}
-    members: dict[str, list[PodObject]] = {name: [] for name in by_name}
-    missing: dict[str, list[PodObject]] = {}
-    alone: list[PodObject] = []
-    foreign: list[PodObject] = []
-    for pod in pods.values():
-        group = _group_name(pod)
-        if group in members:
-            members[group].append(pod)
-        elif _is_ours(pod):
-            if group:
-                _warn_about_group(pod, rules, findings)
-            if group and rules.missing_group == "waits":
-                missing.setdefault(group, []).append(pod)
-            else:
-                alone.append(pod)
-        else:
-            _warn_about_queue(pod, findings)
-            foreign.append(pod)
-    _warn_about_empty_groups(by_name, members, findings)
-    jobs = [
-        *(
-            _group_job(by_name[name], own)
-            for name, own in members.items()
-            if any(map(is_live, own))
-        ),
-        *(_waiting_job(name, own) for name, own in missing.items() if any(map(is_live, own))),
-        *(_pod_job(pod) for pod in alone if is_live(pod)),
-    ]
-    jobs.sort(key=lambda each: each.name)
+
+def _in_pool(jobs: Sequence[Job], pool: NodePool) -> Sorted[Job]:
     others = [job for job in jobs if not pool.has(_labels(job))]
     return Sorted(
-        jobs=tuple(job for job in jobs if pool.has(_labels(job))),
-        foreign=(*filter(is_live, foreign), *(pod for job in others for pod in job.pods)),
+        parts=tuple(job for job in jobs if pool.has(_labels(job))),
+        foreign=tuple(pod for job in others for pod in job.pods),
         in_other_pools=tuple(job.name for job in others),
     )
 
 
 def _labels(job: Job) -> Mapping[str, str]:
     return job.group.labels if job.group else job.pods[0].labels
-
-
-def _group_name(pod: PodObject) -> str:
-    name = pod.annotations.get(GROUP_NAME) or pod.labels.get(GROUP_NAME)
-    return f"{pod.namespace}/{name}" if name else ""
 
 
 def _is_ours(pod: PodObject) -> bool:
@@ -133,15 +116,17 @@ def _group_job(group: KaiPodGroupObject, pods: Sequence[PodObject]) -> Job:
 
 
 def _waiting_job(group: str, pods: Sequence[PodObject]) -> Job:
-    live = tuple(filter(is_live, pods))
+    namespace, _, name = group.partition("/")
+    # Nobody checks the annotation, and "pod/x" must not be taken for the pod x.
+    is_possible = "/" not in name
     return Job(
-        name=group,
-        source=live[0].source,
+        name=group if is_possible else f"{namespace}/podgroup/{name}",
+        source=pods[0].source,
         queue="",
-        queue_path=_group_path(live[0]),
+        queue_path=_group_path(pods[0]),
         group=None,
         is_group_missing=True,
-        pods=live,
+        pods=tuple(pods),
     )
 
 
@@ -170,7 +155,7 @@ def _warn_about_group(pod: PodObject, rules: AssemblyRules, findings: Findings) 
         "warning",
         "missing-reference",
         _group_path(pod),
-        f"found the PodGroup {quote(_group_name(pod))}, which is not in the input; "
+        f"found the PodGroup {quote(named_group(pod))}, which is not in the input; "
         f"the pod {'waits for it' if is_waiting else 'is taken as a job of its own'}",
         "add the PodGroup",
     )
@@ -186,18 +171,13 @@ def _warn_about_queue(pod: PodObject, findings: Findings) -> None:
         pod.source.report(findings, "warning", "no-effect", place, message, fix)
 
 
-def _warn_about_empty_groups(
-    groups: Mapping[str, KaiPodGroupObject],
-    members: Mapping[str, Sequence[PodObject]],
-    findings: Findings,
-) -> None:
-    for name in sorted(groups):
-        if not members[name]:
-            groups[name].source.report(
-                findings,
-                "warning",
-                "missing-reference",
-                ("metadata", "name"),
-                f"found the PodGroup {quote(name)} without a pod; it asks for nothing",
-                f"add its pods, each with the annotation {GROUP_NAME}",
-            )
+def warn_of_empty_group(group: KaiPodGroupObject, findings: Findings) -> None:
+    """Tell of a PodGroup that no pod names."""
+    group.source.report(
+        findings,
+        "warning",
+        "missing-reference",
+        ("metadata", "name"),
+        f"found the PodGroup {quote(full_name(group))} without a pod; it asks for nothing",
+        f"add its pods, each with the annotation {GROUP_NAME}",
+    )

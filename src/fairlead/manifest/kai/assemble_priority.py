@@ -25,28 +25,39 @@ CLASS_LABEL: Final = "priorityClassName"
 class KaiPriorities:
     """The priority classes of a cluster, those that KAI brings along included."""
 
-    def __init__(self, classes: Iterable[PriorityClassObject], findings: Findings) -> None:
+    def __init__(self, classes: Iterable[PriorityClassObject]) -> None:
         """Take in the classes of Kubernetes; of several defaults the lowest counts."""
         own = list(classes)
-        self._findings = findings
         self._by_name = {**BUILT_IN, **KAI_CLASSES, **{each.name: each.value for each in own}}
         defaults = [each.value for each in own if each.is_default]
         self._default = min(defaults, default=DEFAULT_JOB_PRIORITY)
 
-    def of_group(self, group: KaiPodGroupObject, pods: Sequence[PodObject]) -> int:
+    def of_group(
+        self, group: KaiPodGroupObject, pods: Sequence[PodObject], findings: Findings
+    ) -> int:
         """Return the priority of a group with its *pods*: that of its class, "" is the default."""
-        return self._of(group.priority_class, pods, group.source, ("spec", "priorityClassName"))
+        place = ("spec", "priorityClassName")
+        return self._of(group.priority_class, pods, group.source, place, findings)
 
-    def of_pod(self, pod: PodObject) -> int:
+    def of_pod(self, pod: PodObject, findings: Findings) -> int:
         """Return the priority of a pod that is a job of its own: its label names the class.
 
         Without the label its spec does.
         """
         if label := pod.labels.get(CLASS_LABEL):
-            return self._of(label, [pod], pod.source, ("metadata", "labels", CLASS_LABEL))
-        return self._of(pod.priority_class, [pod], pod.source, ("spec", "priorityClassName"))
+            place: Path = ("metadata", "labels", CLASS_LABEL)
+            return self._of(label, [pod], pod.source, place, findings)
+        place = ("spec", "priorityClassName")
+        return self._of(pod.priority_class, [pod], pod.source, place, findings)
 
-    def _of(self, name: str, pods: Sequence[PodObject], source: Source, path: Path) -> int:
+    def _of(
+        self,
+        name: str,
+        pods: Sequence[PodObject],
+        source: Source,
+        path: Path,
+        findings: Findings,
+    ) -> int:
         """Return the priority of a class; for one that is not in the input, its pods' highest."""
         if not name:
             return self._default
@@ -59,7 +70,7 @@ class KaiPriorities:
             return max(known)
         listed = ", ".join(sorted(self._by_name))
         source.report(
-            self._findings,
+            findings,
             "warning",
             "missing-reference",
             path,

@@ -1,13 +1,8 @@
 """From KAI's Queue objects to the queues of a state: who belongs to the tree, and with what."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
-from fairlead.manifest.core.tree_checks import (
-    MAX_SHOWN_NAMES,
-    orphans,
-    refuse_cycles,
-    refuse_duplicates,
-)
+from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES, orphans
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.manifest.objects import KaiQueueObject
@@ -18,17 +13,19 @@ from fairlead.model.queue import KaiQueue, Queue
 PARENT_PATH = ("spec", "parentQueue")
 
 
-def kai_tree(objects: Sequence[KaiQueueObject], findings: Findings) -> list[KaiQueueObject]:
+def kai_tree(
+    queues: Sequence[KaiQueueObject], there: Set[str], findings: Findings
+) -> list[KaiQueueObject]:
     """Return the queues that take part in scheduling, by name.
 
-    Double names and cycles are errors. A queue whose parent does not exist is left out with all
-    below it, as KAI does, with a warning that names them.
+    A queue whose parent is not among them is left out with all below it, as KAI does, with a
+    warning that names them; no warning where the parent is *there* and left out itself.
     """
-    queues = refuse_duplicates(objects, lambda each: each.name, "Queue", findings)
-    refuse_cycles(queues, "Queue", lambda _: PARENT_PATH, findings)
     lost: set[str] = set()
     for top, *below in orphans(queues):
         lost.update(each.name for each in (top, *below))
+        if top.parent in there:
+            continue
         top.source.report(
             findings,
             "warning",

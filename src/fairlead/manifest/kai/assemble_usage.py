@@ -6,9 +6,8 @@ from typing import Final
 
 import msgspec
 
-from fairlead.manifest.collection import Collection
 from fairlead.manifest.core.exact_decimal import exact_decimal
-from fairlead.manifest.core.tree_checks import only_one, place
+from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     KaiConfigObject,
@@ -33,13 +32,16 @@ class KaiUsage(msgspec.Struct, frozen=True, kw_only=True):
     k_path: Path = ("spec", "kValue")
 
 
-def settle_usage(shard: KaiShardObject | None, objects: Collection, findings: Findings) -> KaiUsage:
+def settle_usage(
+    shard: KaiShardObject | None,
+    config: KaiConfigObject | None,
+    own: OwnSettingsObject | None,
+    findings: Findings,
+) -> KaiUsage:
     """Return the settings of *shard* with the past use that counts.
 
     Our own settings take the place of the shard's, as a whole, but for a k that they do not name.
     """
-    config = only_one(objects.of(KaiConfigObject), "Config", findings)
-    own = only_one(objects.of(OwnSettingsObject), "Settings", findings)
     settings = shard.settings if shard else KaiSettings()
     source = shard.source if shard else None
     if own is None or own.usage is None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.manifest.core.core_objects import pod_id
 from fairlead.manifest.core.live_pods import is_gated
 from fairlead.manifest.core.node_amounts import amounts_on
 from fairlead.manifest.core.pod_sets import alike, common_labels, observed_places, own_start_ms
@@ -15,6 +14,7 @@ from fairlead.manifest.kai.assemble_jobs import SUB_GROUP_LABEL, Job
 from fairlead.manifest.kai.assemble_priority import KaiPriorities, is_preemptible
 from fairlead.manifest.kai.read_pod_group import PREEMPTIBILITIES
 from fairlead.manifest.kai.read_sub_groups import least_pods
+from fairlead.manifest.object_names import pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName, WorkloadName
@@ -110,8 +110,8 @@ class KaiWorkload:
     def _read_priority(self, priorities: KaiPriorities) -> int:
         group = self.job.group
         if group is None:
-            return priorities.of_pod(self.job.pods[0])
-        return priorities.of_group(group, self.job.pods)
+            return priorities.of_pod(self.job.pods[0], self._findings)
+        return priorities.of_group(group, self.job.pods, self._findings)
 
     def _preemptibility(self) -> str:
         if self.job.group is not None:

@@ -7,7 +7,7 @@ for everything that is in no pool.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES, refuse_duplicates
+from fairlead.manifest.core.tree_checks import MAX_SHOWN_NAMES
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import KaiShardObject, NodeObject
 from fairlead.manifest.text.path import quote
@@ -58,10 +58,9 @@ def choose_pool(shards: Sequence[KaiShardObject], findings: Findings) -> NodePoo
 
     One cluster state has one set of rules; every other shard is told to have no effect.
     """
-    unique = refuse_duplicates(shards, lambda each: each.name, "SchedulingShard", findings)
-    if not unique:
+    if not shards:
         return NodePool(None)
-    chosen, *others = sorted(unique, key=lambda each: (each.settings.node_pool != "", each.name))
+    chosen, *others = sorted(shards, key=lambda each: (each.settings.node_pool != "", each.name))
     for each in sorted(others, key=lambda each: each.name):
         each.source.report(
             findings,

@@ -1,10 +1,10 @@
-"""The Kueue objects of one input by name, each name once."""
+"""The objects of a cluster that Kueue's rules read, by name."""
+
+from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.manifest.collection import Collection
-from fairlead.manifest.core.core_objects import CoreObjects, by_name, core_objects, full_name
-from fairlead.manifest.core.tree_checks import only_one, refuse_cycles
+from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import (
     ClusterQueueObject,
@@ -13,25 +13,26 @@ from fairlead.manifest.objects import (
     KueueSettingsObject,
     KueueWorkloadObject,
     LocalQueueObject,
+    NamespaceObject,
     OwnSettingsObject,
     PriorityClassObject,
+    WorkloadPriorityClassObject,
 )
+from fairlead.manifest.translate.mirror import Mirror
 from fairlead.policy.kueue.settings import KueueSettings
 
 
 class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
-    """What an input holds for Kueue's rules, sorted by name, so that no order of files matters.
+    """What there is for Kueue's rules. Local queues and workloads go by ``namespace/name``."""
 
-    Local queues and workloads go by ``namespace/name``; finished workloads are left out.
-    """
-
-    cluster_queues: dict[str, ClusterQueueObject]
-    cohorts: dict[str, CohortObject]
-    flavors: dict[str, FlavorObject]
-    local_queues: dict[str, LocalQueueObject]
-    workloads: dict[str, KueueWorkloadObject]
-    workload_classes: dict[str, PriorityClassObject]
-    core: CoreObjects
+    cluster_queues: Mapping[str, ClusterQueueObject]
+    cohorts: Mapping[str, CohortObject]
+    flavors: Mapping[str, FlavorObject]
+    local_queues: Mapping[str, LocalQueueObject]
+    workloads: Mapping[str, KueueWorkloadObject]
+    workload_classes: Mapping[str, WorkloadPriorityClassObject]
+    priority_classes: Mapping[str, PriorityClassObject]
+    namespaces: Mapping[str, NamespaceObject]
     configuration: KueueSettingsObject | None
     own_settings: OwnSettingsObject | None
 
@@ -44,35 +45,27 @@ class KueueObjects(msgspec.Struct, frozen=True, kw_only=True):
         own = self.own_settings.kueue
         return msgspec.structs.replace(settings, options=own.options, faithful=own.faithful)
 
+    def unfinished_workloads(self) -> list[KueueWorkloadObject]:
+        """Return the workloads that hold or want something."""
+        return [each for each in self.workloads.values() if not each.finished]
 
-def unique_objects(objects: Collection, findings: Findings) -> KueueObjects:
-    """Return the objects by name. A name twice, or a cycle of cohorts, is an error."""
-    cohorts = by_name(objects.of(CohortObject), "Cohort", lambda each: each.name, findings)
+
+def refuse_cohort_cycles(cohorts: Mapping[str, CohortObject], findings: Findings) -> None:
+    """Report an error for each cycle of cohorts."""
     refuse_cycles(list(cohorts.values()), "Cohort", lambda each: each.parent_path, findings)
-    workloads = by_name(objects.of(KueueWorkloadObject), "Workload", full_name, findings)
+
+
+def kueue_objects(mirror: Mirror, cohorts: Mapping[str, CohortObject]) -> KueueObjects:
+    """Return the objects of *mirror*, of its cohorts only *cohorts*. Copies nothing."""
     return KueueObjects(
-        cluster_queues=by_name(
-            objects.of(ClusterQueueObject), "ClusterQueue", lambda each: each.name, findings
-        ),
+        cluster_queues=mirror.of(ClusterQueueObject),
         cohorts=cohorts,
-        flavors=by_name(
-            objects.of(FlavorObject), "ResourceFlavor", lambda each: each.flavor.name, findings
-        ),
-        local_queues=by_name(
-            objects.of(LocalQueueObject), "LocalQueue", _local_queue_name, findings
-        ),
-        workloads={name: each for name, each in workloads.items() if not each.finished},
-        workload_classes=by_name(
-            [each for each in objects.of(PriorityClassObject) if each.for_workloads],
-            "WorkloadPriorityClass",
-            lambda each: each.name,
-            findings,
-        ),
-        core=core_objects(objects, findings),
-        configuration=only_one(objects.of(KueueSettingsObject), "Configuration", findings),
-        own_settings=only_one(objects.of(OwnSettingsObject), "Settings", findings),
+        flavors=mirror.of(FlavorObject),
+        local_queues=mirror.of(LocalQueueObject),
+        workloads=mirror.of(KueueWorkloadObject),
+        workload_classes=mirror.of(WorkloadPriorityClassObject),
+        priority_classes=mirror.of(PriorityClassObject),
+        namespaces=mirror.of(NamespaceObject),
+        configuration=mirror.single(KueueSettingsObject),
+        own_settings=mirror.single(OwnSettingsObject),
     )
-
-
-def _local_queue_name(found: LocalQueueObject) -> str:
-    return f"{found.local_queue.namespace}/{found.local_queue.name}"

@@ -13,14 +13,13 @@ from fairlead.model.axes import Axis, QueueName, QuotaAxes
 from fairlead.model.queue import ClusterQueue, Cohort, Queue, cohort_queue
 
 
-def quota_axes(objects: KueueObjects) -> QuotaAxes:
-    """Return every flavor x resource that an object lists, sorted by resource, then flavor."""
+def quota_axes(objects: KueueObjects) -> set[Axis]:
+    """Return every flavor x resource that an object lists."""
     owners: list[ClusterQueueObject | CohortObject] = [
         *objects.cluster_queues.values(),
         *objects.cohorts.values(),
     ]
-    listed = {Axis(quota.resource, quota.flavor) for owner in owners for quota in owner.quotas}
-    return QuotaAxes(sorted(listed))
+    return {Axis(quota.resource, quota.flavor) for owner in owners for quota in owner.quotas}
 
 
 def model_queues(objects: KueueObjects, axes: QuotaAxes) -> list[Queue]:

@@ -31,7 +31,7 @@ def warn_of_missing(objects: KueueObjects, findings: Findings) -> None:
                 "nothing in this LocalQueue can run",
                 "add the ClusterQueue, or correct the name",
             )
-    for workload in objects.workloads.values():
+    for workload in objects.unfinished_workloads():
         _check_local_queue(workload, objects, findings)
         _check_priority_class(workload, objects, findings)
         _check_admission(workload, objects, findings)
@@ -124,8 +124,8 @@ def priority_of(workload: KueueWorkloadObject, objects: KueueObjects) -> int | N
         return found.value
     if workload.priority_class_kind == "WorkloadPriorityClass":
         return None
-    found = objects.core.priority_classes.get(workload.priority_class)
-    return BUILT_IN.get(workload.priority_class) if found is None else found.value
+    known = objects.priority_classes.get(workload.priority_class)
+    return BUILT_IN.get(workload.priority_class) if known is None else known.value
 
 
 def _check_admission(

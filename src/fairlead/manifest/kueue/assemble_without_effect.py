@@ -69,7 +69,7 @@ def warn_of_no_effect(objects: KueueObjects, findings: Findings) -> None:
     _warn_once("ClusterQueue", objects.cluster_queues.values(), findings)
     _warn_once("LocalQueue", objects.local_queues.values(), findings)
     _warn_once("ResourceFlavor", objects.flavors.values(), findings)
-    _warn_once("Workload", objects.workloads.values(), findings)
+    _warn_once("Workload", objects.unfinished_workloads(), findings)
     if objects.configuration:
         _warn_once("Configuration", [objects.configuration], findings)
     if objects.settings.admission_fair_sharing is None:

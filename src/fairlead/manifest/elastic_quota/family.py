@@ -1,0 +1,186 @@
+"""How ElasticQuotas with pods and nodes become a cluster state.
+
+Each quota is a queue without parent, called after its namespace. Every live pod is a workload or
+part of one, in the queue of its namespace. A namespace without quota has no queue, so its pods are
+charged to nobody; they are workloads all the same, because a pod without quota may push aside
+another one. Pods of other schedulers count and may give way like all others, as for the plugin,
+which looks at every pod on a node; they are started by their own scheduler only.
+"""
+
+from collections.abc import Collection, Iterable, Sequence, Set
+from decimal import Decimal
+
+from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.priorities import Priorities
+from fairlead.manifest.elastic_quota.assemble_gangs import (
+    Gang,
+    gangs_without_group,
+    group_gang,
+    named_group,
+)
+from fairlead.manifest.elastic_quota.assemble_workload import ElasticWorkload
+from fairlead.manifest.elastic_quota.counted_resources import is_counted
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.object_names import full_name
+from fairlead.manifest.objects import (
+    PLUGIN_SCHEDULERS,
+    BudgetObject,
+    ByResource,
+    ElasticQuotaObject,
+    NamespaceObject,
+    Object,
+    OwnSettingsObject,
+    PluginPodGroupObject,
+    PodObject,
+    PriorityClassObject,
+)
+from fairlead.manifest.translate.family import Family, Measures, Sorted, Unit, UnitKey
+from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.remarks import Remarks
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.queue import ElasticQuota, Queue
+from fairlead.model.reconcile import ObservedWorkload
+from fairlead.model.workload import PodConstraints
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+
+
+class ElasticQuotaFamily(Family[Gang]):
+    """Objects under ElasticQuotas. A unit is a PodGroup with its pods, or a pod without a group."""
+
+    head_types = (PluginPodGroupObject,)
+    queue_types = (ElasticQuotaObject,)
+    catalogue_types = (NamespaceObject, BudgetObject)
+
+    def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
+        """Read the objects of *mirror* as *rules* say."""
+        super().__init__(mirror, rules)
+        self.quotas: dict[str, ElasticQuotaObject] = {}  # by namespace
+        self._settings = ElasticQuotaSettings()
+        self._schedulers = PLUGIN_SCHEDULERS
+        self._priorities = Priorities(())
+
+    @property
+    def settings(self) -> ElasticQuotaSettings:
+        """What our own Settings say."""
+        return self._settings
+
+    def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
+        """Take in settings, quotas and priority classes."""
+        if ElasticQuotaObject in changed:
+            self.quotas = remarks.note("queues", self._one_per_namespace)
+        if PriorityClassObject in changed:
+            self._priorities = Priorities(self.mirror.of(PriorityClassObject).values())
+        if OwnSettingsObject not in changed:
+            return False
+        own = self.mirror.single(OwnSettingsObject)
+        self._settings = own.elastic_quota if own else ElasticQuotaSettings()
+        before, self._schedulers = (
+            self._schedulers,
+            own.plugin_schedulers if own else PLUGIN_SCHEDULERS,
+        )
+        return before != self._schedulers
+
+    def _one_per_namespace(self, findings: Findings) -> dict[str, ElasticQuotaObject]:
+        """Return the quota that counts in each namespace: the oldest, then the first by name."""
+        chosen: dict[str, ElasticQuotaObject] = {}
+        quotas = self.mirror.of(ElasticQuotaObject).values()
+        for quota in sorted(quotas, key=lambda each: (each.created_ms, each.name)):
+            first = chosen.setdefault(quota.namespace, quota)
+            if first is not quota:
+                quota.source.report(
+                    findings,
+                    "warning",
+                    "no-effect",
+                    ("metadata", "namespace"),
+                    f"found a second quota in namespace {quota.namespace}; {first.name} is older "
+                    "and counts alone",
+                    "put both into one object, or move one to another namespace",
+                )
+        return dict(sorted(chosen.items()))
+
+    def unit_of(self, each: Object) -> UnitKey:
+        """Return the group of an object, or the pod itself."""
+        if isinstance(each, PodObject):
+            group = named_group(each, self._schedulers)
+            return ("group", group) if group else ("pod", full_name(each))
+        assert isinstance(each, PluginPodGroupObject), each
+        return "group", full_name(each)
+
+    def concerned(
+        self, old: Object | None, new: Object | None, units: Collection[Unit[Gang]]
+    ) -> Iterable[Unit[Gang]]:
+        """Return all units after a priority class changed."""
+        one = old if new is None else new
+        return units if isinstance(one, PriorityClassObject) else ()
+
+    def sort(self, unit: Unit[Gang], findings: Findings) -> Sorted[Gang]:
+        """Return the gangs of a unit."""
+        pods = unit.pods_by_name()
+        if isinstance(unit.head, PluginPodGroupObject):
+            return group_gang(unit.head, pods)
+        group = unit.key[1] if unit.key[0] == "group" else ""
+        waits = self.rules.missing_group == "waits"
+        return gangs_without_group(pods, group, self._schedulers, findings, waits=waits)
+
+    def workload_name(self, part: Gang) -> WorkloadName:
+        """Return the name of a gang."""
+        return part.name
+
+    def constraints(self, part: Gang) -> Iterable[PodConstraints]:
+        """Return nothing: no pod is foreign here, and labels always set pods apart."""
+        return ()
+
+    def amounts(self, part: Gang) -> Iterable[ByResource]:
+        """Return what the pods of a gang ask for, and what it needs at least."""
+        return [_least(part), *[pod.requests for pod in part.pods]]
+
+    def needed_axes(self, parts: Iterable[Gang]) -> Set[Axis]:
+        """Return what quotas list, and what is asked for where there is a quota."""
+        found: set[str] = set()
+        for quota in self.quotas.values():
+            found.update(quota.min, quota.max or {})
+        for gang in parts:
+            found.update(_least(gang))
+            if gang.namespace in self.quotas:
+                for pod in gang.pods:
+                    found.update(filter(is_counted, pod.requests))
+        return {Axis(resource) for resource in found}
+
+    def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
+        """Return a queue for each quota."""
+        return [_queue(quota, axes) for quota in self.quotas.values()]
+
+    def catalogue(self) -> Catalogue:
+        """Return namespaces and disruption budgets."""
+        namespaces, budgets = self.mirror.of(NamespaceObject), self.mirror.of(BudgetObject)
+        return Catalogue(
+            namespaces={name: dict(each.labels) for name, each in namespaces.items()},
+            budgets={name: each.budget for name, each in budgets.items()},
+        )
+
+    def observe(self, part: Gang, measures: Measures, findings: Findings) -> ObservedWorkload:
+        """Return a gang as its objects show it."""
+        return ElasticWorkload(part, measures.resources, self._priorities, findings).observed()
+
+
+def _least(gang: Gang) -> ByResource:
+    return (gang.group.min_resources if gang.group else None) or {}
+
+
+def _queue(quota: ElasticQuotaObject, axes: QuotaAxes) -> Queue:
+    resources = [axis.resource for axis in axes.axes]
+    most = quota.max or {}
+    return Queue(
+        name=QueueName(quota.namespace),
+        created_ms=quota.created_ms,
+        weights=(Decimal(1),) * len(axes),
+        guaranteed=tuple(quota.min.get(resource, 0) for resource in resources),
+        ceiling=tuple(most.get(resource) for resource in resources),
+        borrow_limit=axes.unlimited,
+        lend_limit=axes.unlimited,
+        extension=ElasticQuota(
+            object_name=quota.name,
+            max_listed=None if quota.max is None else frozenset(quota.max),
+        ),
+    )

@@ -1,0 +1,228 @@
+"""How KAI's queues, pod groups and shards with pods and nodes become a cluster state."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+
+import msgspec
+
+from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.questions import ChangedQuestions
+from fairlead.manifest.core.tree_checks import refuse_cycles
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kai.assemble_gpu import SharedGpus
+from fairlead.manifest.kai.assemble_jobs import Job, named_group, sort_group, sort_pods
+from fairlead.manifest.kai.assemble_priority import KaiPriorities
+from fairlead.manifest.kai.assemble_queues import PARENT_PATH, kai_tree, model_queue
+from fairlead.manifest.kai.assemble_usage import KaiUsage, settle_usage
+from fairlead.manifest.kai.assemble_workload import KaiWorkload
+from fairlead.manifest.kai.node_devices import NodeDevices
+from fairlead.manifest.kai.node_pool import NodePool, choose_pool
+from fairlead.manifest.kai.queue_demand import Demands
+from fairlead.manifest.kai.quota_axes import KAI_AXES, kai_axes
+from fairlead.manifest.object_names import full_name
+from fairlead.manifest.objects import (
+    ByResource,
+    KaiConfigObject,
+    KaiPodGroupObject,
+    KaiQueueObject,
+    KaiShardObject,
+    NamespaceObject,
+    NodeObject,
+    Object,
+    OwnSettingsObject,
+    PodObject,
+    PriorityClassObject,
+)
+from fairlead.manifest.translate.align import without_cycles
+from fairlead.manifest.translate.family import (
+    Family,
+    Measures,
+    Recharged,
+    Resorted,
+    Sorted,
+    Unit,
+    UnitKey,
+)
+from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.remarks import Remarks
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.queue import Queue
+from fairlead.model.reconcile import ObservedWorkload
+from fairlead.model.workload import PodConstraints
+from fairlead.policy.kai.settings import KaiSettings
+
+_SETTINGS = frozenset({KaiShardObject, KaiConfigObject, OwnSettingsObject})
+
+
+class KaiFamily(Family[Job]):
+    """KAI's objects. A unit is a PodGroup with the pods that name it, or a pod without a group."""
+
+    head_types = (KaiPodGroupObject,)
+    queue_types = (KaiQueueObject,)
+    catalogue_types = (NamespaceObject,)
+
+    def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
+        """Read the objects of *mirror* as *rules* say."""
+        super().__init__(mirror, rules)
+        self.pool = NodePool(None)
+        self.usage_settings = KaiUsage(settings=KaiSettings(), source=None)
+        self.tree: list[KaiQueueObject] = []  # the queues that take part
+        self._accepted: Mapping[str, KaiQueueObject] = {}
+        self._shared_gpus = SharedGpus(())
+        self._priorities = KaiPriorities(())
+        self._devices = NodeDevices()
+
+    @property
+    def settings(self) -> KaiSettings:
+        """What shard, Config and our own settings say together."""
+        return self.usage_settings.settings
+
+    def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
+        """Take in shards, settings, queues, priority classes and the memory of devices."""
+        before = self.pool.shard
+        if changed & _SETTINGS:
+            remarks.note("settings", self._read_settings)
+        if KaiQueueObject in changed:
+            remarks.note("queues", self._read_tree)
+        if PriorityClassObject in changed:
+            self._priorities = KaiPriorities(self.mirror.of(PriorityClassObject).values())
+        if NodeObject in changed or before != self.pool.shard:
+            self._shared_gpus = SharedGpus(self.nodes().values())
+        return before != self.pool.shard
+
+    def _read_settings(self, findings: Findings) -> None:
+        self.pool = choose_pool([*self.mirror.of(KaiShardObject).values()], findings)
+        config = self.mirror.single(KaiConfigObject)
+        own = self.mirror.single(OwnSettingsObject)
+        self.usage_settings = settle_usage(self.pool.shard, config, own, findings)
+
+    def _read_tree(self, findings: Findings) -> None:
+        queues = self.mirror.of(KaiQueueObject)
+        refuse_cycles(list(queues.values()), "Queue", lambda _: PARENT_PATH, findings)
+        self._accepted = without_cycles(queues, self._accepted)
+        self.tree = kai_tree(list(self._accepted.values()), queues.keys(), findings)
+
+    def nodes(self) -> dict[str, NodeObject]:
+        """Return the nodes of the pool by name."""
+        nodes = self.mirror.of(NodeObject).items()
+        return {name: node for name, node in nodes if self.has_node(node)}
+
+    def demands(self) -> Demands:
+        """Return what queues ask for in total, where no pod is there to say so."""
+        are_there = bool(self.mirror.of(PodObject)) or bool(self.mirror.of(KaiPodGroupObject))
+        return Demands(self.tree, has_jobs=are_there or not self.rules.queue_totals)
+
+    def unit_of(self, each: Object) -> UnitKey:
+        """Return the group of an object, or the pod itself."""
+        if isinstance(each, PodObject):
+            group = named_group(each)
+            return ("group", group) if group else ("pod", full_name(each))
+        assert isinstance(each, KaiPodGroupObject), each
+        return "group", full_name(each)
+
+    def concerned(
+        self, old: Object | None, new: Object | None, units: Collection[Unit[Job]]
+    ) -> Iterable[Unit[Job]]:
+        """Return all units after a priority class changed; after devices did, who wants memory."""
+        match old if new is None else new:
+            case PriorityClassObject():
+                return units
+            case NodeObject() if self._gpu_memory(old) != self._gpu_memory(new):
+                return [unit for unit in units if _asks_for_memory(unit.pods.values())]
+        return ()
+
+    def _gpu_memory(self, node: Object | None) -> int | None:
+        if isinstance(node, NodeObject) and self.has_node(node):
+            return node.gpu_memory_mib
+        return None
+
+    def sort(self, unit: Unit[Job], findings: Findings) -> Sorted[Job]:
+        """Return the jobs of a unit, with every share of a GPU charged."""
+        pods = unit.pods_by_name()
+        if isinstance(unit.head, KaiPodGroupObject):
+            found = sort_group(unit.head, pods, self.pool)
+        else:
+            found = sort_pods(pods, self.pool, findings, self.rules)
+        jobs = tuple([self._charged_job(job, findings) for job in found.parts])
+        return msgspec.structs.replace(found, parts=jobs)
+
+    def _charged_job(self, job: Job, findings: Findings) -> Job:
+        """Return the job with every share of a GPU counted; nearly all jobs have none."""
+        if all(pod.gpu_share is None for pod in job.pods):
+            return job
+        pods = tuple([self._shared_gpus.charged(pod, findings) for pod in job.pods])
+        return msgspec.structs.replace(job, pods=pods)
+
+    def workload_name(self, part: Job) -> WorkloadName:
+        """Return the name of a job."""
+        return WorkloadName(part.name)
+
+    def constraints(self, part: Job) -> Iterable[PodConstraints]:
+        """Return the constraints of the pods of a job."""
+        return [pod.constraints for pod in part.pods]
+
+    def amounts(self, part: Job) -> Iterable[ByResource]:
+        """Return what the pods of a job ask for."""
+        return [pod.requests for pod in part.pods]
+
+    def other_amounts(self) -> Iterable[ByResource]:
+        """Return what queues ask for in total."""
+        return self.demands().amounts()
+
+    def is_regrouped(self, part: Job, changed: ChangedQuestions) -> bool:
+        """Return whether pods of a job have a label that is looked at now, or not any more."""
+        return any(changed.concern_labels(pod.labels) for pod in part.pods)
+
+    def _node(self, name: str) -> NodeObject | None:
+        node = self.mirror.of(NodeObject).get(name)
+        return node if node is not None and self.has_node(node) else None
+
+    def recharge(
+        self, units: Sequence[Resorted[Job]], nodes: Set[str], remarks: Remarks
+    ) -> Recharged:
+        """Share out the devices of nodes on which something changed."""
+        return self._devices.recharge(units, nodes, self._node, remarks)
+
+    def charged(self, pod: PodObject) -> PodObject:
+        """Return a foreign pod with every device that it holds among its requests."""
+        return self._devices.charged(pod)
+
+    def has_node(self, node: NodeObject) -> bool:
+        """Return whether a node is in the pool of the shard."""
+        return self.pool.has(node.labels)
+
+    def needed_axes(self, parts: Iterable[Job]) -> Set[Axis]:
+        """Return KAI's axes, which are always the same."""
+        return {Axis(axis) for axis in KAI_AXES}
+
+    def axes(self, resources: tuple[str, ...], needed: Set[Axis]) -> QuotaAxes:
+        """Return KAI's axes, on which every vendor's GPU counts."""
+        return kai_axes(resources)
+
+    def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
+        """Return the queues of the tree."""
+        return [model_queue(queue) for queue in self.tree]
+
+    def usage(self) -> Mapping[QueueName, tuple[int, ...]]:
+        """Return the past use that a share simulation brings along."""
+        return {
+            QueueName(queue.name): tuple([queue.usage_e9[axis] for axis in KAI_AXES])
+            for queue in self.tree
+            if queue.usage_e9 is not None
+        }
+
+    def catalogue(self) -> Catalogue:
+        """Return the namespaces."""
+        namespaces = self.mirror.of(NamespaceObject).items()
+        return Catalogue(namespaces={name: dict(each.labels) for name, each in namespaces})
+
+    def observe(self, part: Job, measures: Measures, findings: Findings) -> ObservedWorkload:
+        """Return a job as its objects show it."""
+        looked_at = measures.questions.labels
+        workload = KaiWorkload(part, self._priorities, findings, labels_looked_at=looked_at)
+        return workload.observed(measures.resources, self._devices.shares)
+
+
+def _asks_for_memory(pods: Iterable[PodObject]) -> bool:
+    shares = (pod.gpu_share for pod in pods)
+    return any(share is not None and share.memory_mib is not None for share in shares)

@@ -1,0 +1,167 @@
+"""How the objects of Kueue become a cluster state.
+
+Kueue grants quota and leaves the choice of nodes to others, so admitted pods run on no node here.
+Nodes are known all the same: for advice, and for placing pods later. Pods that Kueue does not
+manage take their part of them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Final
+
+from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.live_pods import is_live
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue.assemble_objects import (
+    KueueObjects,
+    kueue_objects,
+    refuse_cohort_cycles,
+)
+from fairlead.manifest.kueue.assemble_queues import model_queues, quota_axes
+from fairlead.manifest.kueue.assemble_workloads import observed_workload, refuse_too_many_pods
+from fairlead.manifest.object_names import full_name
+from fairlead.manifest.objects import (
+    ByResource,
+    ClusterQueueObject,
+    CohortObject,
+    FlavorObject,
+    KueueWorkloadObject,
+    LocalQueueObject,
+    NamespaceObject,
+    Object,
+    PodObject,
+    PriorityClassObject,
+    WorkloadPriorityClassObject,
+)
+from fairlead.manifest.translate.align import without_cycles
+from fairlead.manifest.translate.family import (
+    NOTHING,
+    Family,
+    Measures,
+    Sorted,
+    Unit,
+    UnitKey,
+)
+from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.remarks import Remarks
+from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.queue import Queue
+from fairlead.model.reconcile import ObservedWorkload
+from fairlead.model.workload import PodConstraints
+from fairlead.policy.kueue.settings import KueueSettings
+
+_KUEUE_PREFIX: Final = "kueue.x-k8s.io/"
+
+
+class KueueFamily(Family[KueueWorkloadObject]):
+    """Kueue's objects. A unit is a Workload, or a pod."""
+
+    head_types = (KueueWorkloadObject,)
+    queue_types = (ClusterQueueObject, CohortObject)
+    catalogue_types = (FlavorObject, LocalQueueObject, NamespaceObject)
+
+    def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
+        """Read the objects of *mirror*."""
+        super().__init__(mirror, rules)
+        self._cohorts: Mapping[str, CohortObject] = {}  # without cycles
+
+    @property
+    def objects(self) -> KueueObjects:
+        """All objects by name."""
+        return kueue_objects(self.mirror, self._cohorts)
+
+    @property
+    def settings(self) -> KueueSettings:
+        """What Kueue's Configuration and our own Settings say together."""
+        return self.objects.settings
+
+    def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
+        """Take in the tree of cohorts."""
+        if CohortObject in changed:
+            remarks.note("queues", self._read_cohorts)
+        return False
+
+    def _read_cohorts(self, findings: Findings) -> None:
+        cohorts = self.mirror.of(CohortObject)
+        refuse_cohort_cycles(cohorts, findings)
+        self._cohorts = without_cycles(cohorts, self._cohorts)
+
+    def unit_of(self, each: Object) -> UnitKey:
+        """Return the object itself."""
+        if isinstance(each, PodObject):
+            return "pod", full_name(each)
+        assert isinstance(each, KueueWorkloadObject), each
+        return "workload", full_name(each)
+
+    def concerned(
+        self,
+        old: Object | None,
+        new: Object | None,
+        units: Collection[Unit[KueueWorkloadObject]],
+    ) -> Iterable[Unit[KueueWorkloadObject]]:
+        """Return the Workloads of a LocalQueue that changed, and all after a priority class did."""
+        match old if new is None else new:
+            case PriorityClassObject() | WorkloadPriorityClassObject():
+                return units
+            case LocalQueueObject(local_queue=queue):
+                key = queue.namespace, queue.name
+                return [unit for unit in units if _local_queue(unit) == key]
+        return ()
+
+    def sort(
+        self, unit: Unit[KueueWorkloadObject], findings: Findings
+    ) -> Sorted[KueueWorkloadObject]:
+        """Return the Workload, unless it is finished, or the pod, unless Kueue manages it."""
+        workload = unit.head
+        if isinstance(workload, KueueWorkloadObject) and not workload.finished:
+            refuse_too_many_pods([workload], findings)
+            return Sorted(parts=(workload,))
+        foreign = [pod for pod in unit.pods_by_name() if is_live(pod) and not _is_managed(pod)]
+        return Sorted(foreign=tuple(foreign)) if foreign else NOTHING
+
+    def workload_name(self, part: KueueWorkloadObject) -> WorkloadName:
+        """Return ``namespace/name``."""
+        return WorkloadName(full_name(part))
+
+    def constraints(self, part: KueueWorkloadObject) -> Iterable[PodConstraints]:
+        """Return the constraints of each pod set."""
+        return [each.constraints for each in part.pod_sets]
+
+    def amounts(self, part: KueueWorkloadObject) -> Iterable[ByResource]:
+        """Return what one pod of each set asks for."""
+        return [each.requests for each in part.pod_sets]
+
+    def needed_axes(self, parts: Iterable[KueueWorkloadObject]) -> Set[Axis]:
+        """Return every flavor x resource that a queue lists."""
+        return quota_axes(self.objects)
+
+    def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
+        """Return ClusterQueues and Cohorts, named or only referred to."""
+        return model_queues(self.objects, axes)
+
+    def catalogue(self) -> Catalogue:
+        """Return flavors, local queues and namespaces."""
+        objects = self.objects
+        return Catalogue(
+            flavors={name: each.flavor for name, each in objects.flavors.items()},
+            local_queues={name: each.local_queue for name, each in objects.local_queues.items()},
+            namespaces={name: dict(each.labels) for name, each in objects.namespaces.items()},
+        )
+
+    def observe(
+        self, part: KueueWorkloadObject, measures: Measures, findings: Findings
+    ) -> ObservedWorkload:
+        """Return a Workload as its object shows it."""
+        return observed_workload(part, self.objects, measures.resources)
+
+
+def _local_queue(unit: Unit[KueueWorkloadObject]) -> tuple[str, str] | None:
+    workload = unit.head
+    if not isinstance(workload, KueueWorkloadObject):
+        return None
+    return workload.namespace, workload.local_queue
+
+
+def _is_managed(pod: PodObject) -> bool:
+    """Tell whether Kueue has a hand in the pod, so that a Workload accounts for it."""
+    return any(key.startswith(_KUEUE_PREFIX) for key in (*pod.labels, *pod.annotations))

@@ -1,0 +1,172 @@
+"""What differs between rule sets when objects are translated to a cluster state.
+
+Objects are read in *units*: a group with the pods that name it, a pod by itself, a Workload. A unit
+is sorted into *parts*, each of which is one workload of the state, and pods that are not ours. To
+observe a part is to say what the state should hold of its workload.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from fairlead.manifest.assembled import Settings
+from fairlead.manifest.assembly_rules import AssemblyRules
+from fairlead.manifest.core.questions import ChangedQuestions, Questions
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.objects import ByResource, NodeObject, Object, PodObject
+from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.remarks import Remarks
+from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
+from fairlead.model.catalogue import Catalogue
+from fairlead.model.queue import Queue
+from fairlead.model.reconcile import ObservedWorkload
+from fairlead.model.workload import PodConstraints, PodId
+
+UnitKey: TypeAlias = tuple[str, str]
+"""What kind of unit it is, and the name of the object that it is about."""
+
+P = TypeVar("P")
+
+
+class Sorted(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
+    """What a unit is made of: workloads, and pods that are not ours."""
+
+    parts: tuple[P, ...] = ()
+    foreign: tuple[PodObject, ...] = ()
+    in_other_pools: tuple[str, ...] = ()  # names of KAI's jobs, whose pods are foreign here
+
+
+NOTHING: Sorted[Any] = Sorted()
+
+
+class Unit(msgspec.Struct, Generic[P], kw_only=True):
+    """Objects that are read together, and what was made of them when they were read last."""
+
+    key: UnitKey
+    head: Object | None = None  # a group or Workload; None: it is not there, or there is none
+    pods: dict[str, PodObject] = {}  # by full name
+    found: Sorted[P] = NOTHING
+
+    def pods_by_name(self) -> list[PodObject]:
+        """Return the pods, sorted by name, so that no order of facts matters."""
+        return [pod for _, pod in sorted(self.pods.items())]
+
+
+class Resorted(msgspec.Struct, Generic[P], frozen=True):
+    """A unit before and after it was read again."""
+
+    before: Sorted[P]
+    after: Sorted[P]
+
+
+class Recharged(msgspec.Struct, frozen=True):
+    """What else is to be looked at again because devices are shared otherwise than before."""
+
+    workloads: Set[WorkloadName] = frozenset()
+    foreign: Set[PodId] = frozenset()
+
+
+class Measures(msgspec.Struct, frozen=True):
+    """On which resources a state is measured, and what pods of ours ask about others."""
+
+    resources: tuple[str, ...]
+    questions: Questions
+
+
+class Family(ABC, Generic[P]):
+    """How the objects of one rule set become queues, workloads and foreign pods."""
+
+    head_types: ClassVar[tuple[type, ...]]  # of units, besides pods
+    queue_types: ClassVar[tuple[type, ...]]  # of which the tree of queues is made
+    catalogue_types: ClassVar[tuple[type, ...]]
+
+    def __init__(self, mirror: Mirror, rules: AssemblyRules) -> None:
+        """Read the objects of *mirror* as *rules* say."""
+        self.mirror = mirror
+        self.rules = rules
+
+    @property
+    @abstractmethod
+    def settings(self) -> Settings:
+        """The settings that the objects say, which hold until the next `refresh`."""
+
+    @abstractmethod
+    def refresh(self, changed: Set[type], remarks: Remarks) -> bool:
+        """Take in settings and the tree of queues after objects of the types *changed* did.
+
+        Returns whether each unit may be another one now, so that all are to be formed anew.
+        """
+
+    @abstractmethod
+    def unit_of(self, each: Object) -> UnitKey:
+        """Return the unit of a pod, or of an object of `head_types`."""
+
+    def concerned(
+        self, old: Object | None, new: Object | None, units: Collection[Unit[P]]
+    ) -> Iterable[Unit[P]]:
+        """Return those of *units* that are to be read again after another object changed."""
+        return ()
+
+    @abstractmethod
+    def sort(self, unit: Unit[P], findings: Findings) -> Sorted[P]:
+        """Return what a unit is made of."""
+
+    @abstractmethod
+    def workload_name(self, part: P) -> WorkloadName:
+        """Return the name of a part's workload, which depends on nothing but its own object."""
+
+    @abstractmethod
+    def constraints(self, part: P) -> Iterable[PodConstraints]:
+        """Return the constraints of the pods of a part."""
+
+    @abstractmethod
+    def amounts(self, part: P) -> Iterable[ByResource]:
+        """Return all amounts of a part, by resource."""
+
+    def other_amounts(self) -> Iterable[ByResource]:
+        """Return what else is measured on resources, besides parts, foreign pods and nodes."""
+        return ()
+
+    def is_regrouped(self, part: P, changed: ChangedQuestions) -> bool:
+        """Return whether pods of a part may be alike otherwise after questions about labels."""
+        return False
+
+    def recharge(
+        self, units: Sequence[Resorted[P]], nodes: Set[str], remarks: Remarks
+    ) -> Recharged:
+        """Share out devices again where *units* or *nodes* changed."""
+        return Recharged()
+
+    def charged(self, pod: PodObject) -> PodObject:
+        """Return a foreign pod with all that it holds among its requests."""
+        return pod
+
+    def has_node(self, node: NodeObject) -> bool:
+        """Return whether a node is ours to use."""
+        return True
+
+    @abstractmethod
+    def needed_axes(self, parts: Iterable[P]) -> Set[Axis]:
+        """Return the quota axes that the queues and *parts* need."""
+
+    def axes(self, resources: tuple[str, ...], needed: Set[Axis]) -> QuotaAxes:
+        """Return the axes for a state on *resources*."""
+        return QuotaAxes(sorted(needed))
+
+    @abstractmethod
+    def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
+        """Return the queues that take part, among which no one is its own ancestor."""
+
+    def usage(self) -> Mapping[QueueName, tuple[int, ...]]:
+        """Return what queues used lately, where their objects say so."""
+        return {}
+
+    @abstractmethod
+    def catalogue(self) -> Catalogue:
+        """Return what is looked up by name."""
+
+    @abstractmethod
+    def observe(self, part: P, measures: Measures, findings: Findings) -> ObservedWorkload:
+        """Return what the state should hold of a part's workload."""

@@ -1,0 +1,126 @@
+"""Takes in facts about single objects: reads them, and keeps their last valid versions.
+
+A fact is of no effect if it is no news (see `versions`). What is wrong with an object is a finding
+on that object alone. Its last valid version goes on to count. An object that was never valid is not
+there, but for pods, groups and Workloads: these are taken as far as they could be read, so that
+their workload can be seen waiting.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from fairlead.errors import Finding
+from fairlead.manifest.assembled import PolicyName
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.identify import identify
+from fairlead.manifest.object_names import name_of
+from fairlead.manifest.objects import Object, PodObject
+from fairlead.manifest.read_object import read_identified
+from fairlead.manifest.text.documents import Document
+from fairlead.manifest.translate.family import Unit
+from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.remarks import Remarks
+from fairlead.manifest.translate.versions import ObjectKey, Versions, key_of, version_of
+
+Change: TypeAlias = tuple[Object | None, Object | None]
+"""An object before and after; None: it was not there, or is not any more."""
+
+TypedName: TypeAlias = tuple[type, str]
+
+
+class Inbox:
+    """The facts of a cluster as they come, until the state is brought in line with them."""
+
+    def __init__(
+        self, policy: PolicyName, mirror: Mirror, head_types: tuple[type, ...], remarks: Remarks
+    ) -> None:
+        """Keep the objects of *policy* in *mirror*, and what is wrong with them in *remarks*."""
+        self._policy = policy
+        self._mirror = mirror
+        self._shown_types = (PodObject, *head_types)
+        self._remarks = remarks
+        self._versions = Versions()
+        self._names: dict[ObjectKey, TypedName] = {}  # of objects that could be read
+        self._faults: dict[TypedName, Finding] = {}
+        self._never_valid: set[TypedName] = set()  # and in the mirror all the same
+        self._changes: list[Change] = []
+
+    def changed(self, document: Document) -> None:
+        """Take in that an object is there, in this version."""
+        key = key_of(document.value)
+        findings = Findings()
+        identified = identify(document, findings)
+        kind = identified.kind
+        if key is None or kind is None or kind.family not in (None, self._policy):
+            return
+        news = self._versions.see(key, version_of(document.value))
+        if news == "known":
+            return
+        if news == "replaced":
+            self._drop(key)
+        read = read_identified(identified, findings)
+        self._remarks.put(key, tuple(findings))
+        for found in read.objects:
+            name = type(found), name_of(found)
+            self._names[key] = name
+            if read.is_usable:
+                self._faults.pop(name, None)
+                self._never_valid.discard(name)
+                self.put(found)
+            else:
+                wrong = next(each for each in findings if each.severity == "error")
+                self._note_fault(name, found, wrong)
+
+    def removed(self, document: Document) -> None:
+        """Take in that an object is gone."""
+        key = key_of(document.value)
+        if key is not None and self._versions.lose(key, version_of(document.value).uid):
+            self._drop(key)
+
+    def listed(self, group: str, kind: str, documents: Iterable[Document]) -> None:
+        """Take in all objects of an API group and kind."""
+        there: set[ObjectKey | None] = set()
+        for document in documents:
+            there.add(key_of(document.value))
+            self.changed(document)
+        for key in self._versions.keys(group, kind):
+            if key not in there and self._versions.lose(key, ""):
+                self._drop(key)
+
+    def put(self, found: Object) -> None:
+        """Let *found* be the last valid version of an object."""
+        self._changes.append((self._mirror.put(found), found))
+
+    def take_changes(self) -> Sequence[Change]:
+        """Return what changed since the last time, in its order."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    def fault_of(self, unit: Unit[Any]) -> Finding | None:
+        """Return what is wrong with an object of *unit*, if anything is."""
+        if not self._faults:
+            return None
+        objects = [*([] if unit.head is None else [unit.head]), *unit.pods_by_name()]
+        faults = (self._faults.get((type(each), name_of(each))) for each in objects)
+        return next((each for each in faults if each is not None), None)
+
+    def _note_fault(self, name: TypedName, found: Object, wrong: Finding) -> None:
+        self._faults[name] = wrong
+        known = self._mirror.get(*name)
+        if known is not None and name not in self._never_valid:
+            self._changes.append((known, known))  # its workload is to be looked at again
+        elif isinstance(found, self._shown_types):
+            self._never_valid.add(name)
+            self.put(found)
+
+    def _drop(self, key: ObjectKey) -> None:
+        """Let an object be gone, in all of its versions."""
+        self._remarks.put(key, ())
+        name = self._names.pop(key, None)
+        if name is None:
+            return
+        self._faults.pop(name, None)
+        self._never_valid.discard(name)
+        before = self._mirror.drop(*name)
+        if before is not None:
+            self._changes.append((before, None))

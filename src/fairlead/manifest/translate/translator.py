@@ -1,0 +1,344 @@
+"""Keeps one cluster state in line with objects that come, change and go.
+
+Translating is a comparison of what should be with what is, never a forwarding of changes: an object
+that changed makes its unit dirty, a dirty unit is read again, and the difference to what the state
+holds becomes events. So facts may repeat, overtake each other or be missed, and a complete list is
+a fact like others. Commands that read files translate all objects at once, in the same way.
+
+What one unit means may depend on others: which labels count depends on the affinities of all pods,
+which devices are shared on all pods of a node. That is kept as counts and by node, so that a change
+reaches the units that it concerns and no others.
+
+The resources and quota axes of a state are fixed. Where an object needs others, a new state is
+built from all objects, and takes over what only the old one knows. A resource that no object has
+any more stays until then: nothing has an amount of it.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from fairlead.errors import Finding, StateError
+from fairlead.manifest.assembled import PolicyName, Settings
+from fairlead.manifest.assembly_rules import OF_A_CLUSTER, AssemblyRules
+from fairlead.manifest.core.foreign_pods import foreign_pod
+from fairlead.manifest.core.node_amounts import model_node
+from fairlead.manifest.core.questions import ChangedQuestions, CountedQuestions, Questions
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.object_names import name_of, pod_id
+from fairlead.manifest.objects import ByResource, NodeObject, Object, PodObject
+from fairlead.manifest.text.documents import Document
+from fairlead.manifest.translate.align import align_foreign_pod, align_node, align_queues
+from fairlead.manifest.translate.dirty import Dirty
+from fairlead.manifest.translate.families import FAMILIES
+from fairlead.manifest.translate.family import NOTHING, Family, Measures, Resorted, Unit, UnitKey
+from fairlead.manifest.translate.inbox import Inbox
+from fairlead.manifest.translate.mirror import Mirror
+from fairlead.manifest.translate.remarks import Remarks
+from fairlead.model.axes import QuotaAxes, WorkloadName
+from fairlead.model.carry_over import carry_over
+from fairlead.model.events import CatalogueChanged, UsageChanged
+from fairlead.model.foreign_pod import ForeignPod
+from fairlead.model.reconcile import ObservedWorkload, bring_in_line
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import Obstacle, PodId
+from fairlead.policy.obstacles import INVALID_OBJECT
+
+
+class Translator:
+    """The objects of a cluster under one rule set, and the state that they describe."""
+
+    def __init__(self, policy: PolicyName, rules: AssemblyRules = OF_A_CLUSTER) -> None:
+        """Begin without objects; *rules* say how to take objects that are not complete."""
+        self.mirror = Mirror()
+        self.state = ClusterState((), QuotaAxes(()))
+        self.units: dict[UnitKey, Unit[Any]] = {}
+        self.family: Family[Any] = FAMILIES[policy](self.mirror, rules)
+        self._remarks = Remarks()
+        self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
+        self._parts: dict[WorkloadName, tuple[Any, UnitKey]] = {}
+        self._foreign: dict[PodId, PodObject] = {}
+        self._counted = CountedQuestions()
+        self._questions = Questions()
+        self._resources: set[str] = set()  # of the state, and of what is to be put into it
+        self._dirty = Dirty()
+        self._is_empty = True  # nothing was settled so far
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the objects say."""
+        return self.family.settings
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is wrong or odd about objects as they are now."""
+        return tuple(self._remarks)
+
+    def changed(self, document: Document) -> None:
+        """Take in that an object is there, in this version. Old and repeated news are harmless.
+
+        Of an object that is not valid its last valid version counts. Its workload waits.
+        """
+        self._inbox.changed(document)
+
+    def removed(self, document: Document) -> None:
+        """Take in that an object is gone, of which *document* is the last version."""
+        self._inbox.removed(document)
+
+    def listed(self, group: str, kind: str, documents: Iterable[Document]) -> None:
+        """Take in all objects of an API group and kind: what is not listed is gone."""
+        self._inbox.listed(group, kind, documents)
+
+    def take(self, found: Object) -> None:
+        """Take in an object that was read already, and is valid."""
+        self._inbox.put(found)
+
+    def settle(self, findings: Findings | None = None) -> bool:
+        """Bring the state in line with the objects; returns whether it is a new one.
+
+        What is found out about objects among each other goes to *findings* too. Cost: what changed,
+        and what depends on it; everything when axes are added or settings change.
+        """
+        self._remarks.shared = findings
+        changes = self._inbox.take_changes()
+        types = {type(old if new is None else new) for old, new in changes}
+        if self.family.refresh(types, self._remarks) or self._is_empty:
+            self._regroup()
+        else:
+            for old, new in changes:
+                self._note_change(old, new)
+        self._read_units()
+        is_new = self._is_outgrown()
+        old_state = self.state
+        if is_new:
+            self._begin_state()
+        self._align()
+        if is_new and not self._is_empty:
+            carry_over(old_state, self.state)
+        self._is_empty = False
+        self._remarks.shared = None
+        return is_new
+
+    def _regroup(self) -> None:
+        """Form all units anew."""
+        dirty = self._dirty
+        dirty.units.update(self.units)
+        for unit in self.units.values():
+            unit.head, unit.pods = None, {}
+        for each in self.mirror.objects([*self.family.head_types, PodObject]):
+            self._put_into_unit(each)
+        dirty.nodes.update(self.state.nodes, self.mirror.of(NodeObject))
+        dirty.queues = dirty.catalogue = True
+
+    def _note_change(self, old: Object | None, new: Object | None) -> None:
+        """Note what is to be looked at again after an object changed."""
+        family, dirty = self.family, self._dirty
+        one = old if new is None else new
+        if isinstance(one, PodObject | family.head_types):
+            if old is not None:
+                self._take_from_unit(old)
+            if new is not None:
+                self._put_into_unit(new)
+        if isinstance(one, NodeObject):
+            dirty.nodes.add(one.name)
+        dirty.queues |= isinstance(one, family.queue_types)
+        dirty.catalogue |= isinstance(one, family.catalogue_types)
+        dirty.units.update(each.key for each in family.concerned(old, new, self.units.values()))
+
+    def _put_into_unit(self, each: Object) -> None:
+        key = self.family.unit_of(each)
+        unit = self.units.get(key)
+        if unit is None:
+            unit = self.units[key] = Unit(key=key)
+        if isinstance(each, PodObject):
+            unit.pods[name_of(each)] = each
+        else:
+            unit.head = each
+        self._dirty.units.add(key)
+
+    def _take_from_unit(self, each: Object) -> None:
+        key = self.family.unit_of(each)
+        unit = self.units[key]
+        if isinstance(each, PodObject):
+            del unit.pods[name_of(each)]
+        else:
+            unit.head = None
+        self._dirty.units.add(key)
+
+    def _read_units(self) -> None:
+        """Sort every dirty unit again, and note what else depends on what changed there."""
+        family, dirty = self.family, self._dirty
+        resorted = [self._sort_unit(self.units[key]) for key in sorted(dirty.units)]
+        # First out, then in: a workload or pod may have gone from one unit to another.
+        for each in resorted:
+            for part in each.before.parts:
+                self._drop_part(part)
+            for pod in each.before.foreign:
+                self._foreign.pop(pod_id(pod), None)
+                dirty.foreign.add(pod_id(pod))
+        for key, each in zip(sorted(dirty.units), resorted, strict=True):
+            for part in each.after.parts:
+                self._put_part(part, key)
+            for pod in each.after.foreign:
+                self._foreign[pod_id(pod)] = pod
+                dirty.foreign.add(pod_id(pod))
+        recharged = family.recharge(resorted, frozenset(dirty.nodes), self._remarks)
+        dirty.workloads |= recharged.workloads
+        dirty.foreign |= recharged.foreign
+        self._spread_questions()
+        dirty.units.clear()
+
+    def _sort_unit(self, unit: Unit[Any]) -> Resorted[Any]:
+        before = unit.found
+        unit.found = NOTHING
+        if unit.pods or unit.head is not None:
+            unit.found = self._remarks.note(
+                unit.key, lambda findings: self.family.sort(unit, findings)
+            )
+        else:
+            self._remarks.put(unit.key, ())
+            del self.units[unit.key]
+        return Resorted(before, unit.found)
+
+    def _put_part(self, part: Any, unit: UnitKey) -> None:
+        family = self.family
+        name = family.workload_name(part)
+        self._parts[name] = part, unit
+        self._dirty.workloads.add(name)
+        self._dirty.parts.append(part)
+        for constraints in family.constraints(part):
+            self._counted.add(constraints)
+        self._need(family.amounts(part))
+
+    def _drop_part(self, part: Any) -> None:
+        name = self.family.workload_name(part)
+        del self._parts[name]
+        self._dirty.workloads.add(name)
+        for constraints in self.family.constraints(part):
+            self._counted.add(constraints, -1)
+
+    def _spread_questions(self) -> None:
+        """Look again at workloads and foreign pods that other questions than before are about."""
+        before, self._questions = self._questions, self._counted.all()
+        if before == self._questions:
+            return
+        changed = ChangedQuestions(before, self._questions)
+        for name, (part, _) in self._parts.items():
+            if self.family.is_regrouped(part, changed):
+                self._dirty.workloads.add(name)
+        for pod, found in self._foreign.items():
+            if changed.concern(found):
+                self._dirty.foreign.add(pod)
+
+    def _need(self, amounts: Iterable[ByResource]) -> None:
+        """Note the resources of *amounts*, on which the state is to be measured."""
+        for each in amounts:
+            self._resources.update(each)
+
+    def _is_outgrown(self) -> bool:
+        """Return whether objects need resources or axes that the state does not have."""
+        family, dirty = self.family, self._dirty
+        strangers = [self._foreign[pod] for pod in dirty.foreign & self._foreign.keys()]
+        self._need(family.charged(pod).requests for pod in strangers)
+        nodes = self.mirror.of(NodeObject)
+        known = [nodes[name] for name in dirty.nodes & nodes.keys()]
+        self._need(node.allocatable for node in known if family.has_node(node))
+        if dirty.queues:
+            self._need(family.other_amounts())
+        parts = [part for part, _ in self._parts.values()] if dirty.queues else dirty.parts
+        needed = family.needed_axes(parts)
+        dirty.parts = []
+        return (
+            self._is_empty
+            or len(self._resources) > len(self.state.resources)
+            or not needed <= set(self.state.axes.axes)
+        )
+
+    def _begin_state(self) -> None:
+        """Begin with an empty state that can be measured on all that is there, and no more."""
+        family, dirty = self.family, self._dirty
+        parts = [part for part, _ in self._parts.values()]
+        nodes = self.mirror.of(NodeObject)
+        self._resources = set()
+        for part in parts:
+            self._need(family.amounts(part))
+        self._need(family.charged(pod).requests for pod in self._foreign.values())
+        self._need(node.allocatable for node in nodes.values() if family.has_node(node))
+        self._need(family.other_amounts())
+        resources = tuple(sorted(self._resources))
+        self.state = ClusterState(resources, family.axes(resources, family.needed_axes(parts)))
+        dirty.workloads.update(self._parts)
+        dirty.foreign.update(self._foreign)
+        dirty.nodes.update(nodes)
+        dirty.queues = dirty.catalogue = True
+
+    def _align(self) -> None:
+        """Bring all of the state in line that is dirty."""
+        state, family, dirty = self.state, self.family, self._dirty
+        measures = Measures(state.resources, self._questions)
+        if dirty.catalogue and state.catalogue != (catalogue := family.catalogue()):
+            state.apply(CatalogueChanged(catalogue))
+        if dirty.queues:
+            self._align_queues()
+        # Before the nodes, so that what a node has beside them is worked out once.
+        for pod in sorted(dirty.foreign):
+            found = self._foreign.get(pod)
+            align_foreign_pod(state, pod, None if found is None else self._held(found))
+        nodes = self.mirror.of(NodeObject)
+        for name in sorted(dirty.nodes):
+            node = nodes.get(name)
+            is_ours = node is not None and family.has_node(node)
+            align_node(state, name, model_node(node, state.resources) if node and is_ours else None)
+        for workload in sorted(dirty.workloads):
+            self._align_workload(workload, measures)
+        self._dirty = Dirty()
+
+    def _held(self, pod: PodObject) -> ForeignPod | None:
+        return foreign_pod(self.family.charged(pod), self.state.resources, self._questions)
+
+    def _align_queues(self) -> None:
+        state, family = self.state, self.family
+        align_queues(state, family.queues(state.axes))
+        usage = family.usage()
+        if usage and usage != state.usage:
+            state.apply(UsageChanged(dict(usage)))
+
+    def _align_workload(self, name: WorkloadName, measures: Measures) -> None:
+        known = self._parts.get(name)
+        if known is None:
+            self._remarks.put(("workload", name), ())
+            bring_in_line(self.state, name, None)
+            return
+        part, unit = known
+        subject = ("workload", name)
+        observed = self._remarks.note(
+            subject, lambda findings: self.family.observe(part, measures, findings)
+        )
+        wrong = self._remarks.error(subject) or self._remarks.error(unit)
+        wrong = wrong or self._inbox.fault_of(self.units[unit])
+        if wrong is not None:
+            observed = _held_back(observed, wrong)
+        try:
+            bring_in_line(self.state, name, observed)
+        except StateError as refused:
+            self._remarks.put(subject, (_refusal(name, refused),))
+
+
+def _held_back(observed: ObservedWorkload, wrong: Finding) -> ObservedWorkload:
+    """Return a workload that waits because an object of it is wrong; what runs of it stays."""
+    told = f"{wrong.file}: {wrong.path}: {wrong.message}"
+    obstacle = Obstacle(code=INVALID_OBJECT, names=(told,))
+    workload = msgspec.structs.replace(observed.workload, active=False, obstacle=obstacle)
+    return msgspec.structs.replace(observed, workload=workload)
+
+
+def _refusal(name: WorkloadName, refused: StateError) -> Finding:
+    return Finding(
+        severity="error",
+        code="contradiction",
+        file=name,
+        line=None,
+        path="$",
+        message=f"found objects that contradict each other, so that they do not count: {refused}",
+        fix="correct or remove one of the objects of the workload",
+    )
