@@ -135,17 +135,17 @@ class ElasticQuotaFamily(Family[Gang]):
         """Return what the pods of a gang ask for, and what it needs at least."""
         return [_least(part), *[pod.requests for pod in part.pods]]
 
-    def needed_axes(self, parts: Iterable[Gang]) -> Set[Axis]:
-        """Return what quotas list, and what is asked for where there is a quota."""
-        found: set[str] = set()
-        for quota in self.quotas.values():
-            found.update(quota.min, quota.max or {})
-        for gang in parts:
-            found.update(_least(gang))
-            if gang.namespace in self.quotas:
-                for pod in gang.pods:
-                    found.update(filter(is_counted, pod.requests))
-        return {Axis(resource) for resource in found}
+    def queue_axes(self) -> Set[Axis]:
+        """Return what quotas list."""
+        quotas = self.quotas.values()
+        return {Axis(resource) for each in quotas for resource in (*each.min, *(each.max or {}))}
+
+    def part_axes(self, part: Gang) -> Set[Axis]:
+        """Return what a gang needs at least, and asks for where there is a quota."""
+        found = set(_least(part))
+        for pod in part.pods if part.namespace in self.quotas else ():
+            found.update(filter(is_counted, pod.requests))
+        return set(map(Axis, found))
 
     def queues(self, axes: QuotaAxes) -> Sequence[Queue]:
         """Return a queue for each quota."""

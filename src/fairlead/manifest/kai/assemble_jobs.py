@@ -66,24 +66,29 @@ def sort_group(group: KaiPodGroupObject, pods: Sequence[PodObject], pool: NodePo
 
 
 def sort_pods(
-    pods: Sequence[PodObject], pool: NodePool, findings: Findings, rules: AssemblyRules
+    pods: Sequence[PodObject],
+    group: str,
+    pool: NodePool,
+    findings: Findings,
+    rules: AssemblyRules,
 ) -> Sorted[Job]:
-    """Return the jobs of *pods* without a group, or which name one group that is not there."""
-    ours = [pod for pod in pods if _is_ours(pod)]
-    others = [pod for pod in pods if not _is_ours(pod)]
-    for pod in others:
-        _warn_about_queue(pod, findings)
-    group = named_group(ours[0]) if ours else ""
-    for pod in ours if group else ():
-        _warn_about_group(pod, rules, findings)
-    live = [pod for pod in ours if is_live(pod)]
+    """Return the jobs of *pods* that name no *group* (""), or one that is not there."""
+    live: list[PodObject] = []
+    others: list[PodObject] = []
+    for pod in pods:
+        if not _is_ours(pod):
+            _warn_about_queue(pod, findings)
+        elif group:
+            _warn_about_group(pod, rules, findings)
+        if is_live(pod):
+            (live if _is_ours(pod) else others).append(pod)
+    if not live:
+        return Sorted(foreign=tuple(others)) if others else NOTHING
     if group and rules.missing_group == "waits":
-        jobs = [_waiting_job(group, live)] if live else []
+        found = _in_pool([_waiting_job(group, live)], pool)
     else:
-        jobs = [_pod_job(pod) for pod in live]
-    found = _in_pool(jobs, pool)
-    foreign = (*filter(is_live, others), *found.foreign)
-    return msgspec.structs.replace(found, foreign=foreign)
+        found = _in_pool([_pod_job(pod) for pod in live], pool)
+    return msgspec.structs.replace(found, foreign=(*others, *found.foreign))
 
 
 def _in_pool(jobs: Sequence[Job], pool: NodePool) -> Sorted[Job]:

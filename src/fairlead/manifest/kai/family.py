@@ -142,7 +142,10 @@ class KaiFamily(Family[Job]):
         if isinstance(unit.head, KaiPodGroupObject):
             found = sort_group(unit.head, pods, self.pool)
         else:
-            found = sort_pods(pods, self.pool, findings, self.rules)
+            group = unit.key[1] if unit.key[0] == "group" else ""
+            found = sort_pods(pods, group, self.pool, findings, self.rules)
+        if not found.parts:
+            return found
         jobs = tuple([self._charged_job(job, findings) for job in found.parts])
         return msgspec.structs.replace(found, parts=jobs)
 
@@ -191,7 +194,7 @@ class KaiFamily(Family[Job]):
         """Return whether a node is in the pool of the shard."""
         return self.pool.has(node.labels)
 
-    def needed_axes(self, parts: Iterable[Job]) -> Set[Axis]:
+    def queue_axes(self) -> Set[Axis]:
         """Return KAI's axes, which are always the same."""
         return {Axis(axis) for axis in KAI_AXES}
 

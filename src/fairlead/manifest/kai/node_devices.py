@@ -40,7 +40,7 @@ class NodeDevices:
 
     def charged(self, pod: PodObject) -> PodObject:
         """Return a foreign pod with every device that it holds among its requests."""
-        return self._charged.get(pod_id(pod), pod)
+        return self._charged.get(pod_id(pod), pod) if self._charged else pod
 
     def recharge(
         self,

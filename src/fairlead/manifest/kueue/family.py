@@ -131,7 +131,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Return what one pod of each set asks for."""
         return [each.requests for each in part.pod_sets]
 
-    def needed_axes(self, parts: Iterable[KueueWorkloadObject]) -> Set[Axis]:
+    def queue_axes(self) -> Set[Axis]:
         """Return every flavor x resource that a queue lists."""
         return quota_axes(self.objects)
 

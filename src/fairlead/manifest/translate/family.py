@@ -51,7 +51,7 @@ class Unit(msgspec.Struct, Generic[P], kw_only=True):
 
     def pods_by_name(self) -> list[PodObject]:
         """Return the pods, sorted by name, so that no order of facts matters."""
-        return [pod for _, pod in sorted(self.pods.items())]
+        return [self.pods[name] for name in sorted(self.pods)]
 
 
 class Resorted(msgspec.Struct, Generic[P], frozen=True):
@@ -148,8 +148,12 @@ class Family(ABC, Generic[P]):
         return True
 
     @abstractmethod
-    def needed_axes(self, parts: Iterable[P]) -> Set[Axis]:
-        """Return the quota axes that the queues and *parts* need."""
+    def queue_axes(self) -> Set[Axis]:
+        """Return the quota axes that the queues list."""
+
+    def part_axes(self, part: P) -> Set[Axis]:
+        """Return the quota axes that a part needs besides."""
+        return frozenset()
 
     def axes(self, resources: tuple[str, ...], needed: Set[Axis]) -> QuotaAxes:
         """Return the axes for a state on *resources*."""

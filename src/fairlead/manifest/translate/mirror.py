@@ -1,6 +1,5 @@
 """The objects of a cluster by type and name, each in its last usable version."""
 
-from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from fairlead.manifest.object_names import name_of
@@ -38,7 +37,3 @@ class Mirror:
     def single(self, kind: type[Kind]) -> Kind | None:
         """Return the one object of a type that a cluster has at most one of."""
         return next(iter(self.of(kind).values()), None)
-
-    def objects(self, kinds: Iterable[type]) -> list[Object]:
-        """Return the objects of some types."""
-        return [each for kind in kinds for each in self._by_type.get(kind, {}).values()]

@@ -36,7 +36,7 @@ from fairlead.manifest.translate.family import NOTHING, Family, Measures, Resort
 from fairlead.manifest.translate.inbox import Inbox
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
-from fairlead.model.axes import QuotaAxes, WorkloadName
+from fairlead.model.axes import Axis, QuotaAxes, WorkloadName
 from fairlead.model.carry_over import carry_over
 from fairlead.model.events import CatalogueChanged, UsageChanged
 from fairlead.model.foreign_pod import ForeignPod
@@ -125,8 +125,10 @@ class Translator:
         dirty.units.update(self.units)
         for unit in self.units.values():
             unit.head, unit.pods = None, {}
-        for each in self.mirror.objects([*self.family.head_types, PodObject]):
-            self._put_into_unit(each)
+        for kind in (*self.family.head_types, PodObject):
+            objects: dict[str, Object] = self.mirror.of(kind)
+            for name, each in objects.items():
+                self._put_into_unit(name, each)
         dirty.nodes.update(self.state.nodes, self.mirror.of(NodeObject))
         dirty.queues = dirty.catalogue = True
 
@@ -134,33 +136,33 @@ class Translator:
         """Note what is to be looked at again after an object changed."""
         family, dirty = self.family, self._dirty
         one = old if new is None else new
-        if isinstance(one, PodObject | family.head_types):
+        if isinstance(one, (PodObject, *family.head_types)):
             if old is not None:
-                self._take_from_unit(old)
+                self._take_from_unit(name_of(old), old)
             if new is not None:
-                self._put_into_unit(new)
+                self._put_into_unit(name_of(new), new)
         if isinstance(one, NodeObject):
             dirty.nodes.add(one.name)
         dirty.queues |= isinstance(one, family.queue_types)
         dirty.catalogue |= isinstance(one, family.catalogue_types)
         dirty.units.update(each.key for each in family.concerned(old, new, self.units.values()))
 
-    def _put_into_unit(self, each: Object) -> None:
+    def _put_into_unit(self, name: str, each: Object) -> None:
         key = self.family.unit_of(each)
         unit = self.units.get(key)
         if unit is None:
             unit = self.units[key] = Unit(key=key)
         if isinstance(each, PodObject):
-            unit.pods[name_of(each)] = each
+            unit.pods[name] = each
         else:
             unit.head = each
         self._dirty.units.add(key)
 
-    def _take_from_unit(self, each: Object) -> None:
+    def _take_from_unit(self, name: str, each: Object) -> None:
         key = self.family.unit_of(each)
         unit = self.units[key]
         if isinstance(each, PodObject):
-            del unit.pods[name_of(each)]
+            del unit.pods[name]
         else:
             unit.head = None
         self._dirty.units.add(key)
@@ -173,15 +175,16 @@ class Translator:
         for each in resorted:
             for part in each.before.parts:
                 self._drop_part(part)
-            for pod in each.before.foreign:
-                self._foreign.pop(pod_id(pod), None)
-                dirty.foreign.add(pod_id(pod))
+            for pod in map(pod_id, each.before.foreign):
+                self._foreign.pop(pod, None)
+                dirty.foreign.add(pod)
         for key, each in zip(sorted(dirty.units), resorted, strict=True):
             for part in each.after.parts:
                 self._put_part(part, key)
-            for pod in each.after.foreign:
-                self._foreign[pod_id(pod)] = pod
-                dirty.foreign.add(pod_id(pod))
+            for found in each.after.foreign:
+                pod = pod_id(found)
+                self._foreign[pod] = found
+                dirty.foreign.add(pod)
         recharged = family.recharge(resorted, frozenset(dirty.nodes), self._remarks)
         dirty.workloads |= recharged.workloads
         dirty.foreign |= recharged.foreign
@@ -237,6 +240,8 @@ class Translator:
 
     def _is_outgrown(self) -> bool:
         """Return whether objects need resources or axes that the state does not have."""
+        if self._is_empty:
+            return True
         family, dirty = self.family, self._dirty
         strangers = [self._foreign[pod] for pod in dirty.foreign & self._foreign.keys()]
         self._need(family.charged(pod).requests for pod in strangers)
@@ -246,13 +251,13 @@ class Translator:
         if dirty.queues:
             self._need(family.other_amounts())
         parts = [part for part, _ in self._parts.values()] if dirty.queues else dirty.parts
-        needed = family.needed_axes(parts)
-        dirty.parts = []
-        return (
-            self._is_empty
-            or len(self._resources) > len(self.state.resources)
-            or not needed <= set(self.state.axes.axes)
-        )
+        needed = self._needed_axes(parts, with_queues=dirty.queues)
+        has_all = needed.issubset(self.state.axes.axes)
+        return not has_all or len(self._resources) > len(self.state.resources)
+
+    def _needed_axes(self, parts: Iterable[Any], *, with_queues: bool) -> set[Axis]:
+        needed = set(self.family.queue_axes() if with_queues else ())
+        return needed.union(*map(self.family.part_axes, parts))
 
     def _begin_state(self) -> None:
         """Begin with an empty state that can be measured on all that is there, and no more."""
@@ -266,7 +271,8 @@ class Translator:
         self._need(node.allocatable for node in nodes.values() if family.has_node(node))
         self._need(family.other_amounts())
         resources = tuple(sorted(self._resources))
-        self.state = ClusterState(resources, family.axes(resources, family.needed_axes(parts)))
+        needed = self._needed_axes(parts, with_queues=True)
+        self.state = ClusterState(resources, family.axes(resources, needed))
         dirty.workloads.update(self._parts)
         dirty.foreign.update(self._foreign)
         dirty.nodes.update(nodes)
