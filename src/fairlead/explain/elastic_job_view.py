@@ -23,9 +23,10 @@ from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.wait_reasons import UNSUPPORTED_CONSTRAINT
-from fairlead.policy.obstacles import OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
+from fairlead.policy.obstacles import INVALID_OBJECT, OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
 
 _WITHOUT_A_TURN: Final = (
+    INVALID_OBJECT,
     NOT_READY,
     OTHER_SCHEDULER,
     POD_GROUP_NOT_FOUND,

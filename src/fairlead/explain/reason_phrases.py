@@ -42,6 +42,7 @@ PHRASES: Final = {
     "NotReady": "not complete: {tallies}",
     "SchedulingGated": "held back: {tallies}",
     "PodGroupNotFound": "its PodGroup {names} does not exist",
+    "InvalidObject": "an object of it is not valid: {names}",
     "OtherScheduler": "is for another scheduler to start: {names}",
     "Suspended": "held back: {queue} is stopped",
     "Deactivated": "switched off by its owner",

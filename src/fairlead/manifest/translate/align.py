@@ -61,14 +61,14 @@ def align_foreign_pod(state: ClusterState, pod: PodId, found: ForeignPod | None)
 def without_cycles(objects: Mapping[str, T], accepted: Mapping[str, T]) -> dict[str, T]:
     """Return *objects* by name, those in a cycle as they were *accepted* before, or not at all.
 
-    Two parents that are swapped by two updates are a cycle in between. Until the second update is
-    there, both queues stay as they were.
+    *accepted* is what was returned before, which has no cycle. Two parents that are swapped by two
+    updates are a cycle in between. Until the second update is there, both queues stay as they were.
     """
     chosen = dict(objects)
     while found := cycles(list(chosen.values())):
         for each in chain.from_iterable(found):
             before = accepted.get(each.name)
-            if before is None or before is each:
+            if before is None:
                 del chosen[each.name]
             else:
                 chosen[each.name] = before

@@ -12,6 +12,7 @@ from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, Workload
 from fairlead.policy.kueue.workload_facts import local_queue_name
+from fairlead.policy.obstacles import obstacle_reason
 
 DEACTIVATED: Final = "Deactivated"
 MISCONFIGURED: Final = "Misconfigured"
@@ -34,12 +35,12 @@ class Door:
     def refusal(self, workload: Workload) -> Reason | None:
         """Return why *workload* is kept out; None if it may queue up.
 
-        What speaks against it: its owner, then its queues, then what it asks for; at last that the
-        caller holds it after a failure. Others pass it then, also with StrictFIFO, as they pass one
-        in Kueue that backs off: it has left its queue for a while.
+        What speaks against it: an obstacle or its owner, then its queues, then what it asks for; at
+        last that the caller holds it after a failure. Others pass it then, also with StrictFIFO, as
+        they pass one in Kueue that backs off: it has left its queue for a while.
         """
         if not workload.active:
-            return Reason(code=DEACTIVATED)
+            return obstacle_reason(workload) or Reason(code=DEACTIVATED)
         extension = workload.extension
         assert isinstance(extension, KueueWorkload), workload.name
         return (

@@ -36,7 +36,7 @@ def drained(state: ClusterState, door: Door) -> list[Evict]:
 
 
 def _reason(state: ClusterState, workload: Workload, door: Door) -> str | None:
-    if not workload.active:
+    if not workload.active and workload.obstacle is None:  # an obstacle keeps from starting only
         return DEACTIVATED
     queue = state.queues.get(workload.queue)
     rules = queue.extension if queue else None

@@ -150,7 +150,7 @@ class FollowedState:
         """Return what *workload* is now in its tree; None if it may not even queue up."""
         name = workload.name
         if name in self._state.runs:
-            if not workload.active:
+            if not workload.active and workload.obstacle is None:
                 self._told_off.add(name)
             holder = holder_of(self._state, name, self._settings, now_ms, is_drained=False)
             if holder.is_protected:

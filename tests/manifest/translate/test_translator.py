@@ -1,0 +1,349 @@
+"""One fact after the other: what each does to the state, and what it leaves alone."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from fairlead.manifest.assembled import PolicyName
+from fairlead.manifest.translate.translator import Translator
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.events import Placement, WorkloadBinding
+from fairlead.model.invariants import check_invariants
+from fairlead.model.plan import Evict, Wait
+from fairlead.model.workload import PodId
+from fairlead.policy.make_policy import make_policy
+from tests.manifest.translate.cluster_objects import (
+    Value,
+    admitted,
+    again,
+    cluster_queue,
+    document,
+    elastic_group,
+    elastic_quota,
+    kai_group,
+    kai_queue,
+    local_queue,
+    manifest,
+    node,
+    placed,
+    pod,
+    workload,
+)
+
+NOW_MS = 1_793_500_000_000
+A = QueueName("a")
+NODE = node("n")
+QUEUES: dict[PolicyName, list[Value]] = {
+    "kai": [kai_queue("a")],
+    "elastic-quota": [elastic_quota()],
+    "kueue": [cluster_queue(), local_queue()],
+}
+
+
+class World:
+    """A translator that is told facts, and looked at after each of them."""
+
+    def __init__(self, policy: PolicyName, *values: Value) -> None:
+        self.translator = Translator(policy)
+        self.see(NODE, *QUEUES[policy], *values)
+
+    def see(self, *values: Value) -> bool:
+        for value in values:
+            self.translator.changed(document(value))
+        return self.settle()
+
+    def lose(self, *values: Value) -> bool:
+        for value in values:
+            self.translator.removed(document(value))
+        return self.settle()
+
+    def relist(self, group: str, kind: str, values: Iterable[Value]) -> bool:
+        self.translator.listed(group, kind, map(document, values))
+        return self.settle()
+
+    def settle(self) -> bool:
+        is_new = self.translator.settle()
+        check_invariants(self.translator.state)
+        return is_new
+
+    def pods(self) -> dict[str, list[str]]:
+        """Return the pods of each workload, each with its node."""
+        state = self.translator.state
+        found = {}
+        for name, each in state.workloads.items():
+            run = state.runs.get(name)
+            places = run.pods if run else {}
+            names = each.pod_sets.names
+            found[str(name)] = sorted(
+                f"{names[one]}@{places[one].node}" if one in places else names[one]
+                for one in each.pods()
+            )
+        return found
+
+    def waits(self) -> dict[str, str]:
+        """Return why each workload waits."""
+        plan = make_policy(self.translator.settings).plan(self.translator.state, NOW_MS)
+        waits = [each for each in plan.decisions if isinstance(each, Wait)]
+        return {str(each.workload): each.reason.code for each in waits}
+
+    def told(self) -> list[str]:
+        return [each.code for each in self.translator.findings()]
+
+
+FAMILIES: list[PolicyName] = ["kai", "elastic-quota"]
+LONE = {"kai": "lab/pod/p", "elastic-quota": "lab/p"}
+GROUPED = {"kai": "lab/g", "elastic-quota": "lab/podgroup/g"}
+GROUP = {"kai": kai_group, "elastic-quota": elastic_group}
+SCHEDULER = {"kai": "kai-scheduler", "elastic-quota": "default-scheduler"}
+
+
+def pod_of(policy: PolicyName, name: str = "p", **more: Any) -> Value:
+    return pod(name, scheduler=SCHEDULER[policy], **more)
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_a_pod_comes_runs_and_goes(policy: PolicyName) -> None:
+    own = pod_of(policy)
+    world = World(policy, own)
+    assert world.pods() == {LONE[policy]: ["p"]}
+    world.see(placed(own, "n"))
+    assert world.pods() == {LONE[policy]: ["p@n"]}
+    world.lose(own)
+    assert world.pods() == {}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_facts_that_are_no_news_change_nothing(policy: PolicyName) -> None:
+    first = pod_of(policy, uid="1")
+    later = placed(first, "n")
+    world = World(policy, later)
+    moment = world.translator.state.moment
+    world.see(later)  # told twice
+    world.see(first)  # late
+    world.lose(pod_of(policy, "stranger"))  # never seen
+    world.lose(pod_of(policy, uid="0"))  # of another pod with that name
+    assert world.translator.state.moment == moment
+    world.lose(later)
+    world.see(later)  # an answer that comes after the pod is gone
+    assert world.pods() == {}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_a_pod_of_the_same_name_with_another_uid_is_another_pod(policy: PolicyName) -> None:
+    first, second = pod_of(policy, uid="1", on="n"), pod_of(policy, uid="2")
+    world = World(policy, first)
+    world.see(second)
+    assert world.pods() == {LONE[policy]: ["p"]}
+    world.lose(first)  # the removal comes late
+    assert world.pods() == {LONE[policy]: ["p"]}
+    world.see(again(first))
+    assert world.pods() == {LONE[policy]: ["p"]}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_what_a_complete_list_does_not_have_is_gone(policy: PolicyName) -> None:
+    pods = [pod_of(policy, name) for name in ("p", "q", "r")]
+    world = World(policy, *pods)
+    world.relist("", "Pod", [placed(pods[0], "n")])
+    assert world.pods() == {LONE[policy]: ["p@n"]}
+    assert set(world.translator.state.nodes) == {"n"}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_pods_wait_for_a_group_that_comes_later(policy: PolicyName) -> None:
+    group, waiting = GROUPED[policy], "PodGroupNotFound"
+    pods = [pod_of(policy, name, group="g") for name in ("p", "q")]
+    world = World(policy, *pods)
+    assert (world.pods(), world.waits()) == ({group: ["p", "q"]}, {group: waiting})
+    assert world.told() == ["missing-reference"] * 2
+    world.see(GROUP[policy]("g"))
+    assert (world.waits(), world.told()) == ({}, [])
+    world.lose(GROUP[policy]("g"))
+    assert world.waits() == {group: waiting}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_a_pod_may_go_from_one_group_to_another(policy: PolicyName) -> None:
+    own = pod_of(policy, "p", group="g")
+    world = World(policy, GROUP[policy]("g", 1), GROUP[policy]("h", 1), own)
+    other = pod_of(policy, "p", group="h")["metadata"]
+    world.see(again(own, metadata={key: other[key] for key in ("labels", "annotations")}))
+    assert world.pods() == {f"{GROUPED[policy].removesuffix('g')}h": ["p"]}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_of_an_invalid_pod_the_last_valid_version_counts(policy: PolicyName) -> None:
+    own = pod_of(policy)
+    world = World(policy, own)
+    assert world.waits() == {}
+    broken = again(own, spec=pod_of(policy, cpu="many")["spec"])
+    world.see(broken)
+    assert world.pods() == {LONE[policy]: ["p"]}
+    assert world.waits() == {LONE[policy]: "InvalidObject"}
+    assert world.told() == ["bad-quantity"]
+    world.see(again(own))
+    assert (world.waits(), world.told()) == ({}, [])
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_a_pod_that_was_never_valid_is_seen_waiting(policy: PolicyName) -> None:
+    broken = pod_of(policy, cpu="many")
+    world = World(policy, broken, pod_of(policy, "q"))
+    assert world.waits() == {LONE[policy]: "InvalidObject"}
+    world.lose(broken)
+    assert (world.waits(), world.told()) == ({}, [])
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_an_invalid_node_counts_as_it_was(policy: PolicyName) -> None:
+    world = World(policy, pod_of(policy))
+    world.see(again(NODE, status={"allocatable": {"cpu": "lots"}}))
+    assert set(world.translator.state.nodes) == {"n"}
+    assert (world.waits(), world.told()) == ({}, ["bad-quantity"])
+
+
+def test_running_work_with_an_invalid_object_is_not_told_to_leave() -> None:
+    own = admitted(workload("w"))
+    world = World("kueue", own)
+    broken = workload("w", cpu="many")["spec"]
+    world.see(again(own, spec=broken))
+    policy = make_policy(world.translator.settings)
+    decisions = policy.plan(world.translator.state, NOW_MS).decisions
+    assert not [each for each in decisions if isinstance(each, Evict)]
+    assert world.pods() == {"lab/w": ["main-0@None"]}
+
+
+def test_a_waiting_kueue_workload_says_what_is_invalid() -> None:
+    own = workload("w")
+    world = World("kueue", own)
+    world.see(again(own, spec=workload("w", cpu="many")["spec"]))
+    assert world.waits() == {"lab/w": "InvalidObject"}
+
+
+def test_a_workload_goes_with_its_local_queue_to_another_cluster_queue() -> None:
+    local = local_queue()
+    world = World("kueue", workload("w"), cluster_queue("b"))
+    assert world.translator.state.queued(A) == ["lab/w"]
+    world.see(again(local, spec={"clusterQueue": "b"}))
+    assert world.translator.state.queued(QueueName("b")) == ["lab/w"]
+    world.lose(local)
+    assert world.waits() == {"lab/w": "Misconfigured"}
+
+
+def test_parents_that_are_swapped_by_two_updates() -> None:
+    """In between, each is below the other; both stay as they were."""
+    top, below = kai_queue("a"), kai_queue("b", parent="a")
+    world = World("kai", below)
+
+    def parents() -> dict[str, str | None]:
+        queues = world.translator.state.queues
+        return {str(name): queues[name].parent for name in sorted(queues)}
+
+    assert parents() == {"a": None, "b": "a"}
+    world.see(again(top, spec={**top["spec"], "parentQueue": "b"}))
+    assert (parents(), world.told()) == ({"a": None, "b": "a"}, ["cycle"])
+    world.see(again(below, spec=top["spec"]))
+    assert (parents(), world.told()) == ({"a": "b", "b": None}, [])
+
+
+@pytest.mark.parametrize(
+    ("policy", "before", "news", "resources"),
+    [
+        ("kai", pod("p"), node("m", nvidia_com="2"), ["nvidia/com"]),
+        ("elastic-quota", pod("p"), elastic_quota(namespace="x", example_com="1"), []),
+    ],
+)
+def test_axes_grow(policy: PolicyName, before: Value, news: Value, resources: list[str]) -> None:
+    world = World(policy, before)
+    old = world.translator.state
+    assert world.see(news)
+    state = world.translator.state
+    assert state is not old
+    assert set(state.resources) - set(old.resources) == set(resources)
+    assert set(state.workloads) == set(old.workloads)
+    assert not world.see(again(news))
+
+
+def test_what_is_assumed_outlives_new_axes() -> None:
+    """The pod is being bound to n when a node with another resource joins."""
+    world = World("kai", pod("p", uid="u"))
+    name, place = WorkloadName("lab/pod/p"), (Placement(PodId("u"), "n"),)
+    binding = WorkloadBinding(workload=name, placements=place, at_ms=NOW_MS, until_ms=NOW_MS + 1)
+    world.translator.state.apply(binding)
+    assert world.see(node("m", example_com="2"))
+    assert world.pods() == {"lab/pod/p": ["p@n"]}
+    assert world.translator.state.runs[name].pods[PodId("u")].phase == "binding"
+
+
+def test_the_older_of_two_quotas_counts() -> None:
+    second = elastic_quota("another", cpu="7")
+    second["metadata"]["creationTimestamp"] = "2026-11-02T00:00:00Z"
+    world = World("elastic-quota", second)
+    queue = QueueName("lab")
+
+    def least() -> int | None:
+        return world.translator.state.queues[queue].guaranteed[0]
+
+    assert (least(), world.told()) == (4000, ["no-effect"])
+    world.lose(elastic_quota())
+    assert (least(), world.told()) == (7000, [])
+
+
+def test_a_label_counts_once_an_affinity_asks_about_it() -> None:
+    """Of two pods that differ in a label only, one set becomes two, and one again."""
+    pods = [pod(name, group="g", labels={"role": name}) for name in ("p", "q")]
+    world = World("kai", kai_group("g"), *pods)
+
+    def sets() -> int:
+        return len(world.translator.state.workloads[WorkloadName("lab/g")].pod_sets)
+
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"role": "p"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    asking = pod("r", affinity=affinity)
+    assert sets() == 1
+    world.see(asking)
+    assert sets() == 2
+    world.lose(asking)
+    assert sets() == 1
+
+
+def test_a_priority_class_that_comes_later() -> None:
+    grouped = kai_group("g")
+    grouped["spec"]["priorityClassName"] = "high"
+    world = World("kai", grouped, pod("p", group="g"))
+
+    def priority() -> int:
+        return world.translator.state.workloads[WorkloadName("lab/g")].priority
+
+    assert (priority(), world.told()) == (50, ["missing-reference"])
+    world.see(manifest("scheduling.k8s.io/v1", "PriorityClass", "high", value=70))
+    assert (priority(), world.told()) == (70, [])
+
+
+def test_a_share_in_memory_follows_the_devices_of_the_nodes() -> None:
+    """4,000 MiB are a quarter of a device of 16,000, and half of one of 8,000."""
+    asking = pod("p")
+    asking["metadata"]["annotations"] = {"gpu-memory": "4000"}
+    large = node("large", {"nvidia.com/gpu.memory": "16000"})
+    large["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+    world = World("kai", asking, large)
+
+    def gpu() -> int:
+        state = world.translator.state
+        (pod_set,) = state.workloads[WorkloadName("lab/pod/p")].pod_sets
+        return pod_set.requests[state.resources.index("nvidia.com/gpu")]
+
+    assert gpu() == 250
+    small = node("small", {"nvidia.com/gpu.memory": "8000"})
+    world.see(small)
+    assert gpu() == 500
+    world.lose(small)
+    assert gpu() == 250
+
+
+def test_a_pod_that_names_an_impossible_group_is_not_taken_for_another() -> None:
+    odd = pod("q")
+    odd["metadata"]["annotations"] = {"pod-group-name": "pod/p"}
+    world = World("kai", pod("p"), odd)
+    assert world.pods() == {"lab/pod/p": ["p"], "lab/podgroup/pod/p": ["q"]}
