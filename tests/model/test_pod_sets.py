@@ -22,7 +22,7 @@ names = st.sampled_from(["a", "a-1", "a-1-0", "b", ""])
 own_ids = st.lists(st.sampled_from(["a-0", "a-1", "a-1-0", "b-2", "-1", "x"]), max_size=3)
 named_sets = st.builds(lambda name, ids: pod_set(name, len(ids), *ids), names, own_ids)
 counted_sets = st.builds(pod_set, names, st.integers(0, 12))
-ODD_IDS = ["a", "a-", "a-01", "a-٣", "a-+1", "a- 1", "a--1", "a-13", "a-" + "9" * 5000, ""]
+ODD_IDS = ["a", "a-", "a-01", "a-٣", "a-²", "a-+1", "a- 1", "a--1", "a-13", "a-" + "9" * 5000, ""]
 
 
 @settings(max_examples=scale_examples(300))
