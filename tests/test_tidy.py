@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
@@ -183,6 +184,13 @@ def test_every_dependency_is_justified() -> None:
 def test_every_dependency_is_pinned() -> None:
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     assert [name for name in dependencies() if f"\n{name}==" not in pins] == []
+
+
+def test_every_pin_stands_once() -> None:
+    """Two pins of one package may come to differ, and then nothing can be installed."""
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    pinned = [name.lower() for name in re.findall(r"^([^#=\s]+)==", pins, re.MULTILINE)]
+    assert [name for name, times in Counter(pinned).items() if times > 1] == []
 
 
 @cache

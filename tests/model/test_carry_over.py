@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.carry_over import carry_over
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import (
     MemoryChanged,
     NodeAdded,
@@ -334,6 +335,16 @@ def test_a_pod_that_was_told_to_leave_leaves_where_it_is() -> None:
     # gpu of late, fpga, gpu of fixed, gpu of spot, gpu, cpu
     assert new.sums[TEAM].leaving == [0, 2, 0, 0, 1000, 1000]
     assert new.sums[TEAM].allocated == [0, 4, 0, 0, 2000, 2000]
+
+
+def test_a_pod_that_is_shown_on_another_device_does_not_leave() -> None:
+    first, second = (DeviceShare(devices=(number,), part_e9=5 * 10**8) for number in (0, 1))
+    old = filled(shown(job(A), a=ObservedPlace("n1", 1, first)), on=AXES)
+    old.apply(WorkloadLeaving(workload=JOB, pods=(A,)))
+    same = on_more_axes(old, shown(job(A), a=ObservedPlace("n1", 1, first)))
+    assert same.runs[JOB].pods == {A: Placed("n1", 1, "leaving", first)}
+    other = on_more_axes(old, shown(job(A), a=ObservedPlace("n1", 1, second)))
+    assert other.runs[JOB].pods == {A: Placed("n1", 1, "running", second)}
 
 
 def test_a_pod_without_a_node_that_got_quota_anew_does_not_leave() -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.back_off import FIRST_PAUSE_MS, LEAST_VICTIM_PAUSE_MS, MOST_NODES
@@ -18,12 +19,21 @@ from fairlead.model.events import (
 from fairlead.model.executor import Executor, apply, redeem
 from fairlead.model.holds import NOTHING_HELD
 from fairlead.model.invariants import check_invariants
-from fairlead.model.memory import KueueMemory
+from fairlead.model.memory import ElasticMemory, KueueMemory, Memory, Promise
 from fairlead.model.order import Order, PromisedPlace
 from fairlead.model.plan import Evict, Move, Plan, Reason, Start, Wait
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodId, PodSet, PodSets, Workload, numbered_pod
+from fairlead.model.workload import (
+    ElasticPods,
+    KueueWorkload,
+    PodId,
+    PodSet,
+    PodSets,
+    Workload,
+    WorkloadExtension,
+    numbered_pod,
+)
 from tests.model.test_state import facts
 from tests.model.worlds import node, queue, state_with
 from tests.scale_examples import scale_examples
@@ -188,6 +198,101 @@ def test_a_workload_that_did_not_give_way_after_all_is_not_remembered_to_have() 
     state.apply(MemoryChanged(JOB, KueueMemory(preempted_ms=13)))  # it gave way to another since
     executor.failed(again, 14)
     assert state.memories[JOB] == KueueMemory(preempted_ms=13)
+
+
+KUEUE = KueueWorkload(local_queue="q")
+PROMISED = KueueMemory(
+    preempting=True, promise=Promise(flavors=({},), counts=(2,), waits_for=(TOP,)), preempted_ms=1
+)
+KEPT = KueueMemory(preempted_ms=1)
+BOTH = ElasticMemory(nominated={PODS[0]: "n1", PODS[1]: "n2"}, nominated_ms=1)
+
+
+@pytest.mark.parametrize(
+    ("extension", "before", "after"),
+    [(KUEUE, PROMISED, KEPT), (ElasticPods(), BOTH, None)],
+    ids=["promise", "nomination"],
+)
+def test_a_bind_that_failed_gives_its_workload_the_promise_back(
+    extension: WorkloadExtension, before: Memory, after: Memory | None
+) -> None:
+    """While one of its pods may still be bound, the promise counts as kept."""
+    state = a_cluster()
+    state.apply(WorkloadChanged(replace(state.workloads[JOB], extension=extension)))
+    state.apply(MemoryChanged(JOB, before))
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = bind(executor, "n1", "n2", now_ms=5)
+    assert (state.memories.get(JOB), list(state.promised)) == (after, [])
+    executor.failed(order, 6, (PODS[0],))
+    assert (state.memories.get(JOB), list(state.promised)) == (after, [])
+    executor.failed(order, 7, (PODS[1],))
+    assert (state.memories.get(JOB), list(state.promised)) == (before, [JOB])
+    check_invariants(state)
+
+
+def test_a_nomination_of_a_pod_that_did_not_start_is_given_back_with_the_other() -> None:
+    """The first pod starts, the second stays nominated; the start fails."""
+    state = a_cluster()
+    state.apply(WorkloadChanged(replace(state.workloads[JOB], extension=ElasticPods())))
+    state.apply(MemoryChanged(JOB, BOTH))
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = bind(executor, "n1", now_ms=5)
+    assert state.memories[JOB] == ElasticMemory(nominated={PODS[1]: "n2"}, nominated_ms=1)
+    executor.failed(order, 6)
+    assert state.memories[JOB] == BOTH
+    check_invariants(state)
+
+
+@pytest.mark.parametrize("outcome", ["succeeded", "confirmed", "failed"])
+def test_an_outcome_counts_however_late_it_comes(outcome: str) -> None:
+    """It is overdue from 30,000 on, and comes at 90,000; it says what it would have said then."""
+    found = []
+    for now_ms in (1, 90_000):
+        state = a_cluster(pods=1)
+        executor = Executor(state, patience_ms=PATIENCE_MS)
+        order = bind(executor, "n1")
+        assert executor.overdue(now_ms) == ([] if now_ms == 1 else [(order, PODS[:1])])
+        if outcome == "succeeded":
+            assert executor.succeeded(order) == PODS[:1]
+        elif outcome == "confirmed":
+            assert executor.confirmed(order, 3) == PODS[:1]
+        else:
+            assert executor.failed(order, now_ms) == PODS[:1]
+        check_invariants(state)
+        is_overdue = executor.overdue(90_000) != []
+        held = executor.holds(now_ms)
+        found.append((facts(state)["runs"], is_overdue, held.nodes, held.victims))
+    assert found[0] == found[1]
+    assert found[0][1] == (outcome == "succeeded")  # no fact shows the pod yet
+
+
+def test_an_outcome_that_comes_after_its_order_was_given_up_changes_nothing() -> None:
+    """It was looked into, not found and undone; the pod starts elsewhere; then the answer comes."""
+    state = a_cluster(pods=1)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    late = bind(executor, "n1")
+    assert executor.overdue(PATIENCE_MS) == [(late, PODS[:1])]
+    executor.failed(late, PATIENCE_MS)
+    later = bind(executor, "n2", now_ms=40_000)
+    before, held = facts(state), executor.holds(41_000)
+    assert executor.succeeded(late) == ()
+    assert executor.confirmed(late, 41_000) == ()
+    assert executor.failed(late, 41_000) == ()
+    assert (facts(state), executor.holds(41_000)) == (before, held)
+    assert executor.confirmed(later, 42_000) == PODS[:1]
+
+
+def test_an_eviction_may_be_refused_after_its_time() -> None:
+    state = a_cluster()
+    apply(state, Plan(taken_ms=3, decisions=(start("n1", "n2"),)))
+    before = facts(state)
+    executor = Executor(state, patience_ms=PATIENCE_MS)
+    order = executor.order(evict(PODS[1]), 10)
+    assert order is not None
+    assert executor.overdue(10 + PATIENCE_MS) == [(order, (PODS[1],))]
+    assert executor.failed(order, 90_000) == (PODS[1],)
+    assert facts(state) == before
+    assert executor.holds(90_000 + LEAST_VICTIM_PAUSE_MS - 1).victims == {(JOB, PODS[1])}
 
 
 def test_an_outcome_that_comes_after_a_fact_changes_nothing() -> None:

@@ -1,5 +1,6 @@
 """The state after a comparison is what was observed, whatever it was before."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,6 +134,28 @@ def test_a_start_time_that_is_learnt_later_is_taken_over() -> None:
     assert events(state, seen(A, a=at("n1", 8))) == [
         WorkloadConfirmed(workload=JOB, pods=(A,), at_ms=8)
     ]
+
+
+def test_a_start_time_and_a_deletion_that_are_learnt_at_once_are_both_taken_in() -> None:
+    state = a_cluster()
+    bring_in_line(state, JOB, seen(A, a=at("n1", 5)))
+    observed = seen(A, a=at("n1", 8, leaving=True))
+    assert events(state, observed) == [
+        WorkloadConfirmed(workload=JOB, pods=(A,), at_ms=8),
+        WorkloadLeaving(workload=JOB, pods=(A,)),
+    ]
+    assert state.runs[JOB].pods == {A: Placed("n1", 8, "leaving")}
+    assert events(state, observed) == []
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_pod_that_leaves_its_node_keeps_its_start_time(is_deleted: bool) -> None:
+    """It is the same pod for as long as it has its node, so a later time is no new start."""
+    state = a_cluster()
+    bring_in_line(state, JOB, seen(A, a=at("n1", 5)))
+    state.apply(WorkloadLeaving(workload=JOB, pods=(A,)))
+    assert events(state, seen(A, a=at("n1", 8, leaving=is_deleted))) == []
+    assert state.runs[JOB].pods == {A: Placed("n1", 5, "leaving")}
 
 
 places = st.builds(

@@ -8,6 +8,7 @@ from fairlead.model.elastic_memory import remember_nominations
 from fairlead.model.events import MemoryChanged
 from fairlead.model.kueue_memory import remember
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Wait
+from fairlead.model.pod_sums import count_by_set
 from fairlead.model.state import ClusterState
 
 _NOT_TOLD: Final = Reason(code="")
@@ -52,5 +53,6 @@ def forget_promises(state: ClusterState, changes: Iterable[Decision], now_ms: in
 def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
     """Return whether a pod has no place that a plan would have tried."""
     workload, run = state.workloads[name], state.runs.get(name)
-    waiting = [pod for pod in workload.pods() if run is None or pod not in run.pods]
-    return any(not workload.pod_sets.of(pod).gated for pod in waiting)
+    placed = count_by_set(workload, list(run.pods) if run else [])
+    sets = zip(workload.pod_sets, placed, strict=True)
+    return any(count < each.count and not each.gated for each, count in sets)

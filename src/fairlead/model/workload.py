@@ -4,8 +4,9 @@ A workload is a KAI PodGroup with its pods, a Kueue Workload, or a pod (or gang 
 ElasticQuota. It says what is wanted; what runs where is the state's to know.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, NewType, TypeAlias
 
 import msgspec
@@ -77,7 +78,59 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
 
     def ids(self) -> tuple[PodId, ...]:
         """Return the pods of the set in their order."""
-        return self.pod_ids or tuple([numbered_pod(self.name, n) for n in range(self.count)])
+        return self.first_ids(self.count)
+
+    def first_ids(self, count: int) -> tuple[PodId, ...]:
+        """Return the first *count* pods of the set. Cost: as many."""
+        if self.pod_ids:
+            return self.pod_ids[:count]
+        return tuple([numbered_pod(self.name, n) for n in range(min(count, self.count))])
+
+
+class _CountedPods(msgspec.Struct, frozen=True):
+    """A set whose pods are only counted: the pod with number n has ``first + n * step``."""
+
+    count: int
+    first: int
+    step: int
+
+
+class PodNumbers(dict[PodId, int]):
+    """A number for each pod, however many there are; to be looked up, and never listed.
+
+    A Kueue Workload may ask for two billion pods, of which few ever get a place. So a pod that is
+    only counted is found by its id, which is made of its set's name and its number, and is entered
+    once it was looked up.
+    """
+
+    __slots__ = ("_counted",)
+
+    def __init__(self, known: Mapping[PodId, int], counted: Mapping[str, _CountedPods]) -> None:
+        """Enter the pods that are *known* by ids of their own; the others are in *counted* sets."""
+        super().__init__(known)
+        self._counted = counted
+
+    def __missing__(self, pod: PodId) -> int:
+        found = self._find(pod)
+        if found is None:
+            raise KeyError(pod)
+        self[pod] = found
+        return found
+
+    def __contains__(self, pod: object) -> bool:
+        return super().__contains__(pod) or self._find(pod) is not None
+
+    def _find(self, pod: object) -> int | None:
+        """Return the number of a pod that is only counted; None: there is no such pod."""
+        if not isinstance(pod, str) or not self._counted:
+            return None
+        name, _, digits = pod.rpartition("-")
+        pods = self._counted.get(name)
+        if pods is None or len(digits) > len(str(pods.count)) or not digits.isdecimal():
+            return None
+        number = int(digits)
+        is_one = number < pods.count and numbered_pod(name, number) == pod
+        return pods.first + number * pods.step if is_one else None
 
 
 class PodSets(tuple[PodSet, ...]):
@@ -97,20 +150,53 @@ class PodSets(tuple[PodSet, ...]):
         return tuple([pod for pods in self.ids_by_set for pod in pods])
 
     @cached_property
-    def position(self) -> dict[PodId, int]:
+    def position(self) -> PodNumbers:
         """To the place of each pod among ``ids``, by which pods are sorted."""
-        return {pod: at for at, pod in enumerate(self.ids)}
+        firsts = [0, *accumulate([each.count for each in self])]
+        known = {
+            pod: first + at
+            for each, first in zip(self, firsts, strict=False)
+            for at, pod in enumerate(each.pod_ids)
+        }
+        return PodNumbers(known, self._counted(firsts, step=1))
 
     @cached_property
-    def set_index(self) -> dict[PodId, int]:
+    def set_index(self) -> PodNumbers:
         """To the index of the set that each pod is in."""
-        return {pod: at for at, pods in enumerate(self.ids_by_set) for pod in pods}
+        known = {pod: at for at, each in enumerate(self) for pod in each.pod_ids}
+        return PodNumbers(known, self._counted(range(len(self)), step=0))
 
     @cached_property
     def names(self) -> dict[PodId, str]:
-        """To the name of each pod; one that is only counted is called by its id."""
-        names = [name for each in self for name in each.pod_names or each.ids()]
-        return dict(zip(self.ids, names, strict=True))
+        """To the name of each pod that has one; another is called by its id."""
+        return {
+            pod: name
+            for each in self
+            if each.pod_names
+            for pod, name in zip(each.pod_ids, each.pod_names, strict=True)
+        }
+
+    @cached_property
+    def has_distinct_ids(self) -> bool:
+        """Whether each pod has an id that no other has.
+
+        Pods that are only counted do if their sets have different names: no number has a dash.
+        """
+        named = [pod for each in self for pod in each.pod_ids]
+        counted = [each for each in self if each.count and not each.pod_ids]
+        if len(set(named)) != sum([each.count for each in self if each.pod_ids]):
+            return False
+        by_name = self._counted(range(len(self)), step=0)
+        numbers = PodNumbers({}, by_name)
+        return len(by_name) == len(counted) and not any(pod in numbers for pod in named)
+
+    def _counted(self, firsts: Sequence[int], *, step: int) -> dict[str, _CountedPods]:
+        """Return the sets whose pods are only counted, by name, with numbers from *firsts* on."""
+        return {
+            each.name: _CountedPods(each.count, first, step)
+            for each, first in zip(self, firsts, strict=False)
+            if each.count and not each.pod_ids
+        }
 
     def of(self, pod: PodId) -> PodSet:
         """Return the set that *pod* is in."""
@@ -205,4 +291,4 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     def pod_name(self, pod: PodId) -> str:
         """Return the name of *pod*."""
-        return self.pod_sets.names[pod]
+        return self.pod_sets.names.get(pod, pod)

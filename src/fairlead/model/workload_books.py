@@ -245,7 +245,7 @@ class WorkloadBooks:
         for each in sets:
             if len(each.requests) != len(self._resources):
                 raise StateError(f"workload {workload.name} needs one request per resource")
-        if len(sets.set_index) != workload.pod_count():
+        if not sets.has_distinct_ids:
             raise StateError(f"workload {workload.name} has two pods with one id")
 
     def _check_start(

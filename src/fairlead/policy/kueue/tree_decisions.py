@@ -103,6 +103,6 @@ class TreeDecisions:
 
     def _placements(self, name: WorkloadName, counts: tuple[int, ...]) -> tuple[Placement, ...]:
         """Return the pods that get quota, on no node yet: the first *counts* of each set."""
-        by_set = self._state.workloads[name].pod_sets.ids_by_set
-        firsts = zip(by_set, counts, strict=True)
-        return tuple([Placement(pod, None) for pods, count in firsts for pod in pods[:count]])
+        sets = zip(self._state.workloads[name].pod_sets, counts, strict=True)
+        firsts = [each.first_ids(count) for each, count in sets]
+        return tuple([Placement(pod, None) for pods in firsts for pod in pods])
