@@ -16,6 +16,7 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.settings import KaiSettings
 from tests.manifest.kai_world import (
+    FREE,
     GROUP,
     NODE,
     ONE_CORE,
@@ -249,6 +250,14 @@ def test_more_guaranteed_at_the_top_than_the_nodes_have_is_told_at_the_largest()
     assert "found 5 guaranteed at the top level, but the nodes have 4" in finding.message
     fitting = stream(NODE, queue("a", "", quota(2)), queue("b", "", quota(2)))
     assert told(fitting) == []
+
+
+def test_nodes_of_which_others_hold_more_than_all_promise_nothing_that_could_be_told() -> None:
+    small = "{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1}}}"
+    spec = "{nodeName: n1, containers: [{name: main, resources: {requests: {cpu: 1000}}}]}"
+    large = f"{{kind: Pod, metadata: {{name: large, namespace: others}}, spec: {spec}}}"
+    assert told(stream(small, large)) == []  # 0 guaranteed, and 1 - 1000 cores left
+    assert told(stream(small, large, queue("a", "", FREE))) == []
 
 
 # What is asked for where no pod is in the input

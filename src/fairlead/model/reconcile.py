@@ -25,6 +25,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadRemoved,
     WorkloadStarted,
+    WorkloadStays,
     WorkloadStopped,
 )
 from fairlead.model.memory import Memory
@@ -92,6 +93,7 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
     if ended:
         yield WorkloadStopped(workload=name, pods=ended)
     yield from _seen(state.runs.get(name), name, observed)
+    yield from _leaving_since(state.runs.get(name), name, observed)
     yield from _started(state.runs.get(name), name, observed)
     run = state.runs.get(name)
     leaving = tuple(
@@ -136,6 +138,26 @@ def _seen(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> It
             since.setdefault(place.started_ms, []).append(pod)
     for at_ms, pods in sorted(since.items()):
         yield WorkloadConfirmed(workload=name, pods=tuple(pods), at_ms=at_ms)
+
+
+def _leaving_since(
+    run: Run | None, name: WorkloadName, observed: ObservedWorkload
+) -> Iterator[Event]:
+    """Yield the start times that are learnt of pods that were told to leave: these go on leaving.
+
+    The order to leave may be refused, and then the time counts again.
+    """
+    since: dict[int, list[PodId]] = {}
+    for pod, placed in run.pods.items() if run is not None else ():
+        place = observed.places.get(pod)
+        if place is None or placed.phase != "leaving":
+            continue
+        if placed.started_ms != place.started_ms:
+            since.setdefault(place.started_ms, []).append(pod)
+    for at_ms, pods in sorted(since.items()):
+        yield WorkloadStays(workload=name, pods=tuple(pods))
+        yield WorkloadConfirmed(workload=name, pods=tuple(pods), at_ms=at_ms)
+        yield WorkloadLeaving(workload=name, pods=tuple(pods))
 
 
 def _started(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:

@@ -74,9 +74,8 @@ class World:
         for name, each in state.workloads.items():
             run = state.runs.get(name)
             places = run.pods if run else {}
-            names = each.pod_sets.names
             found[str(name)] = sorted(
-                f"{names[one]}@{places[one].node}" if one in places else names[one]
+                each.pod_name(one) + (f"@{places[one].node}" if one in places else "")
                 for one in each.pods()
             )
         return found

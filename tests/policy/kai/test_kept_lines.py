@@ -109,6 +109,31 @@ def job(name: str, step: Step) -> Workload:
     )
 
 
+def test_a_guarantee_that_grows_lets_jobs_reclaim_that_cannot_be_preempted() -> None:
+    """The fair share is 1 GPU before and after, as much as is asked for; 1 of 0 is guaranteed."""
+    state = build([])
+    state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000))))
+    team = Queue(
+        name=QueueName("ta1"),
+        weights=(Decimal(1),) * 3,
+        guaranteed=(0, 0, 0),
+        ceiling=(None,) * 3,
+        borrow_limit=(None,) * 3,
+        lend_limit=(None,) * 3,
+    )
+    state.apply(QueueChanged(team))
+    wanted = Step("ta1", 1000, 100, False, None, None, None, None)
+    state.apply(WorkloadAdded(replace(job("j", wanted), preemptible=False)))
+    followed = FollowedState(state, KaiSettings())
+    for guaranteed, expected in ((0, 0), (1000, 1), (0, 0)):
+        state.apply(QueueChanged(replace(team, guaranteed=(0, 0, guaranteed))))
+        followed.shares.catch_up()
+        share, line = followed.shares.shares[team.name], followed.lines.all()[team.name]
+        assert share.fair_share[2] == 1000
+        found = followed.reclaim_kinds.of(share, line.kinds, followed.lines.request)
+        assert len(found) == expected
+
+
 def anybody(_: Candidate) -> bool:
     return True
 

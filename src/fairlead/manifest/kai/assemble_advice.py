@@ -78,7 +78,7 @@ def _advise_on_top(queues: Sequence[KaiQueueObject], total: Amounts, findings: F
     """Say at the largest guarantee that all of them together are more than the nodes have."""
     for axis, available in zip(KAI_AXES, total, strict=True):
         promised = _promised(queues, axis)
-        if promised > available:
+        if promised > max(0, available):  # foreign pods may hold more than a node has
             largest = max(queues, key=lambda each: (each.guaranteed[axis] or 0, each.name))
             notation = notation_of(largest)
             message = f"found {notation.amount(axis, promised)} guaranteed at the top level, but "

@@ -7,7 +7,7 @@ be met any more need not have its turn.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.followed_shares import FollowedShares
 from fairlead.policy.kai.job_kinds import Kind
@@ -61,6 +61,7 @@ class _Known(NamedTuple):
 
     kinds: Kinds
     fair_share: Amounts
+    guaranteed: Limits
     held: list[int]
     kept: list[int]  # what of it cannot be preempted
     open: list[Kind]
@@ -108,14 +109,15 @@ class ReclaimKinds:
         """Return which of *kinds* may reclaim in the queue of *share*.
 
         *request_of* tells what a job of a kind would cost its queue. Cost: a comparison of what the
-        queue holds; a look at one of each kind if that changed.
+        queue is due and holds; a look at one of each kind if that changed.
         """
-        sums = self._state.sums[share.queue]
+        sums, guaranteed = self._state.sums[share.queue], self._state.queues[share.queue].guaranteed
         known = self._known.get(share.queue)
         if (
             known is not None
             and known.kinds is kinds
             and known.fair_share == share.fair_share
+            and known.guaranteed == guaranteed
             and known.held == sums.allocated
             and known.kept == sums.non_preemptible
         ):
@@ -126,7 +128,7 @@ class ReclaimKinds:
             if self._may_reclaim(share, keys[0][-1], request_of(kind))
         ]
         held, kept = sums.allocated.copy(), sums.non_preemptible.copy()
-        self._known[share.queue] = _Known(kinds, share.fair_share, held, kept, found)
+        self._known[share.queue] = _Known(kinds, share.fair_share, guaranteed, held, kept, found)
         return found
 
     def _may_reclaim(self, share: KaiShare, job: WorkloadName, request: Amounts) -> bool:
