@@ -1,6 +1,6 @@
 """Kueue's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -22,6 +22,8 @@ from fairlead.policy.kueue.door import Door, misconfigured
 from fairlead.policy.kueue.drain import drained
 from fairlead.policy.kueue.flavor_assignment import Waiting
 from fairlead.policy.kueue.followed_state import FollowedState
+from fairlead.policy.kueue.holder_line import HolderLine
+from fairlead.policy.kueue.kept_lines import KeptLines
 from fairlead.policy.kueue.may_be_cut import may_be_cut
 from fairlead.policy.kueue.pending_line import PendingLine
 from fairlead.policy.kueue.pending_order import pending_order
@@ -50,6 +52,7 @@ class KueuePolicy:
         self._waiting_pods: tuple[ClusterState, WaitingPods] | None = None
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
+        self._kept: KeptLines | None = None
 
     def plan(
         self,
@@ -83,7 +86,7 @@ class KueuePolicy:
 
     def _planned(self, state: ClusterState, now_ms: int, asked: "_Asked") -> "_Planned":
         with holding(state, _without_nodes(asked.held)):
-            planning = _Planning(state, self.settings, now_ms)
+            planning = _Planning(state, self.settings, now_ms, self._lines(state))
             starts = self._starts(state, asked.at_most_starts)
             changes = planning.changes(starts)
             is_cut = _is_cut(changes, starts)
@@ -124,12 +127,18 @@ class KueuePolicy:
                 self.holds_until_ms = followed.holds_until_ms
                 self.is_cut = _is_cut(found, starts)
                 return found
-            planning = _Planning(state, self.settings, now_ms)
+            planning = _Planning(state, self.settings, now_ms, self._lines(state))
             changes = planning.changes(starts)
             self.is_cut = _is_cut(changes, starts)
         self.looked_at_the_clock = planning.looked_at_the_clock()
         self.holds_until_ms = None
         return changes
+
+    def _lines(self, state: ClusterState) -> Mapping[QueueName, HolderLine] | None:
+        """Return the holders of each queue, if their lines can be kept."""
+        if self._kept is None or not self._kept.serve(state):
+            self._kept = KeptLines(state, self.settings)
+        return self._kept.up_to_date()
 
     def _starts(self, state: ClusterState, at_most: int | None) -> int | None:
         """Return after how many starts to stop; None: not at all."""
@@ -179,8 +188,15 @@ class _Planned(NamedTuple):
 class _Planning:
     """One plan in the making."""
 
-    def __init__(self, state: ClusterState, settings: KueueSettings, now_ms: int) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: KueueSettings,
+        now_ms: int,
+        lines: Mapping[QueueName, HolderLine] | None = None,
+    ) -> None:
         self._state = state
+        self._kept_lines = lines
         self._settings = settings
         self._now_ms = now_ms
         self._door = Door(state, now_ms)
@@ -203,11 +219,12 @@ class _Planning:
 
         Where nobody is drained, it may stop after *at_most_starts* pods.
         """
-        evictions = drained(self._state, self._door)
+        kept = self._kept_lines  # in which no workload is drained
+        evictions = drained(self._state, self._door) if kept is None else []
         decisions: list[Decision] = [*evictions]
         starts_left = None if evictions else at_most_starts
         gone = {each.workload for each in evictions}
-        seen = snapshots(self._state, self._settings, self._now_ms, gone, self._uses)
+        seen = snapshots(self._state, self._settings, self._now_ms, gone, self._uses, kept)
         for snapshot in seen:
             refused: list[Wait] = []
             lines = self._lines(snapshot, refused)

@@ -28,11 +28,13 @@ class Snapshot:
         rules: Mapping[QueueName, ClusterQueue],
         holders: Iterable[Holder],
         uses: AdmissionUses | None = None,
+        *,
+        lines: Mapping[QueueName, HolderLine] | None = None,
     ) -> None:
-        """Line up *holders*, whose use *tree* counts already.
+        """Line up *holders*, whose use *tree* counts already, unless *lines* has them all.
 
-        *parents* has every node of the tree, *rules* its leaves; copies share *uses*. Cost: sorting
-        the holders.
+        *parents* has every node of the tree, *rules* its leaves; copies share *uses*. *lines* are
+        left as they are. Cost: sorting the holders.
         """
         self.uses = uses
         self.tree = tree
@@ -45,11 +47,12 @@ class Snapshot:
         self._paths = {name: self._path(name) for name in parents}
         self.heights = self._heights()
         self.roots = sorted(name for name, parent in parents.items() if parent is None)
-        by_queue: dict[QueueName, list[Holder]] = {name: [] for name in rules}
-        for holder in holders:
-            by_queue[holder.queue].append(holder)
-        self._lines = {name: line_up(each) for name, each in by_queue.items()}
         self._shared: set[QueueName] = set()  # whose lines are also those of a copy
+        if lines is None:
+            self._lines = _lined_up(rules, holders)
+        else:
+            self._lines = {name: lines[name] for name in rules}
+            self._shared.update(rules)
         self.standing = StandingOrder(tree, parents, self.children, self._lines)
 
     def line(self, queue: QueueName) -> HolderLine:
@@ -160,3 +163,12 @@ class Snapshot:
     def discharge(self, queue: QueueName, usage: Usage) -> None:
         """Count *usage* less, exactly undoing `charge`."""
         self.tree.discharge_axes(queue, usage)
+
+
+def _lined_up(
+    queues: Iterable[QueueName], holders: Iterable[Holder]
+) -> dict[QueueName, HolderLine]:
+    by_queue: dict[QueueName, list[Holder]] = {name: [] for name in queues}
+    for holder in holders:
+        by_queue[holder.queue].append(holder)
+    return {name: line_up(each) for name, each in by_queue.items()}

@@ -4,7 +4,7 @@ Quota is shared inside the tree below one root and never between trees, so each 
 its own. Who was told to leave still has its quota until it has left.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 
 from fairlead.fairness.quota_tree import QuotaTree
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
@@ -13,6 +13,7 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.admission_uses import AdmissionUses
 from fairlead.policy.kueue.door import is_active
 from fairlead.policy.kueue.holder import Holder
+from fairlead.policy.kueue.holder_line import HolderLine
 from fairlead.policy.kueue.pending_order import queued_ms
 from fairlead.policy.kueue.run_usage import run_usage
 from fairlead.policy.kueue.settings import KueueSettings
@@ -26,31 +27,45 @@ def snapshots(
     now_ms: int,
     drained: Container[WorkloadName],
     uses: AdmissionUses | None = None,
+    lines: Mapping[QueueName, HolderLine] | None = None,
 ) -> Iterator[Snapshot]:
     """Yield one snapshot for each tree in which somebody waits, by the name of its root.
 
-    Those *drained* are leaving as well. Who is held as a victim uses quota and is not asked. Cost:
-    O(nodes x axes), and a look at each workload of these trees.
+    Those *drained* are leaving as well. Who is held as a victim uses quota and is not asked.
+    *lines* are those of all queues, if they are known. Cost: O(nodes x axes), and without *lines* a
+    look at each workload of these trees.
     """
-    waited_for, held = set(state.waited_for()), state.holds.victim_workloads()
+    waited_for = set(state.waited_for())
     for names in trees_of(state):
         if waited_for.isdisjoint(names):
             continue
         rules = rules_of(state, names)
-        holders = [
-            holder_of(state, workload, settings, now_ms, is_drained=workload in drained)
-            for name in rules
-            for workload in state.queued(name)
-            if workload in state.runs
-        ]
-        # Kueue asks nobody in a queue that is not active. Who leaves one makes room all the same,
-        # which matters where room is promised.
-        counts_room = settings.keeps_promises
-        active = {name for name in rules if is_active(state, rules[name])}
-        holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
-        holders = [h for h in holders if h.is_evicted or h.name not in held]
+        holders = [] if lines is not None else _holders(state, settings, now_ms, drained, rules)
         parents = {name: state.queues[name].parent for name in names}
-        yield Snapshot(quota_tree(state, names, rules), parents, rules, holders, uses)
+        tree = quota_tree(state, names, rules)
+        yield Snapshot(tree, parents, rules, holders, uses, lines=lines)
+
+
+def _holders(
+    state: ClusterState,
+    settings: KueueSettings,
+    now_ms: int,
+    drained: Container[WorkloadName],
+    rules: Mapping[QueueName, ClusterQueue],
+) -> list[Holder]:
+    """Return who may be asked in the queues of one tree, whose *rules* these are."""
+    holders = [
+        holder_of(state, workload, settings, now_ms, is_drained=workload in drained)
+        for name in rules
+        for workload in state.queued(name)
+        if workload in state.runs
+    ]
+    # Kueue asks nobody in a queue that is not active. Who leaves one makes room all the same,
+    # which matters where room is promised.
+    counts_room, held = settings.keeps_promises, state.holds.victim_workloads()
+    active = {name for name in rules if is_active(state, rules[name])}
+    holders = [h for h in holders if h.queue in active or (counts_room and h.is_evicted)]
+    return [h for h in holders if h.is_evicted or h.name not in held]
 
 
 def empty_snapshot(state: ClusterState, names: list[QueueName]) -> Snapshot:
