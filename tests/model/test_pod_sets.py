@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fairlead.errors import StateError
 from fairlead.model.axes import QueueName, WorkloadName
@@ -75,15 +76,10 @@ def test_a_state_refuses_pods_that_it_could_not_tell_apart(sets: list[PodSet]) -
 
 
 def test_a_pod_without_a_name_is_called_by_its_id() -> None:
-    named = PodSet(
-        name="n",
-        count=1,
-        min_count=0,
-        requests=(1, 1),
-        pod_ids=(PodId("u1"),),
-        pod_names=("first",),
-    )
-    sets = PodSets((named, pod_set("a", HUGE), pod_set("m", 1, "u2")))
+    """Counted pods may have names, too, as pods of a suite that gives no ids."""
+    named = replace(pod_set("n", 1, "u1"), pod_names=("first",))
+    counted = replace(pod_set("c", 1), pod_names=("second",))
+    sets = PodSets((named, counted, pod_set("a", HUGE), pod_set("m", 1, "u2")))
     job = Workload(name=WorkloadName("job"), queue=QueueName("q"), pod_sets=sets, min_count=1)
-    pods = [PodId(each) for each in ("u1", "a-5", "u2")]
-    assert [job.pod_name(pod) for pod in pods] == ["first", "a-5", "u2"]
+    pods = [PodId(each) for each in ("u1", "c-0", "a-5", "u2")]
+    assert [job.pod_name(pod) for pod in pods] == ["first", "second", "a-5", "u2"]

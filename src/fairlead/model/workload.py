@@ -68,7 +68,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True):
     min_count: int
     requests: Amounts
     pod_ids: tuple[PodId, ...] = ()  # as many as count, or none: then pods are only counted
-    pod_names: tuple[str, ...] = ()  # of the pods in pod_ids, in the same order
+    pod_names: tuple[str, ...] = ()  # as many as count, in the order of the pods, or none
     labels: tuple[tuple[str, str], ...] = ()
     constraints: PodConstraints = ANYWHERE
     gpu_share: GpuShare | None = None
@@ -173,7 +173,7 @@ class PodSets(tuple[PodSet, ...]):
             pod: name
             for each in self
             if each.pod_names
-            for pod, name in zip(each.pod_ids, each.pod_names, strict=True)
+            for pod, name in zip(each.ids(), each.pod_names, strict=True)
         }
 
     @cached_property
