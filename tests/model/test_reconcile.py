@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import (
     Event,
     Placement,
@@ -161,6 +162,18 @@ def test_a_start_time_is_learnt_of_a_pod_that_was_told_to_leave() -> None:
     ]
     assert state.runs[JOB].pods == {A: Placed("n1", 8, "leaving")}
     assert events(state, seen(A, a=at("n1", 8))) == []
+
+
+def test_a_pod_that_was_told_to_leave_leaves_from_another_device_too() -> None:
+    """The device that was number 0 is number 1 now."""
+    shares = [DeviceShare(devices=(number,), part_e9=5 * 10**8) for number in (0, 1)]
+    before, after = (ObservedPlace("n1", 5, share) for share in shares)
+    state = a_cluster()
+    bring_in_line(state, JOB, seen(A, a=before))
+    state.apply(WorkloadLeaving(workload=JOB, pods=(A,)))
+    events(state, seen(A, a=after))
+    assert state.runs[JOB].pods == {A: Placed("n1", 5, "leaving", shares[1])}
+    assert events(state, seen(A, a=after)) == []
 
 
 places = st.builds(

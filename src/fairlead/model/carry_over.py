@@ -79,11 +79,14 @@ def _carry_places(run: Run, new: ClusterState, name: WorkloadName) -> None:
 def _is_same(told: Placed, shown: Placed) -> bool:
     """Return whether a pod that was *told* to leave runs on where it is *shown*.
 
+    On its node it may have other devices: these are numbered anew when other pods come or go.
     Without a node, another start time means that quota was granted anew.
     """
-    is_there = (told.node, told.share) == (shown.node, shown.share)
-    is_one_run = told.node is not None or told.started_ms == shown.started_ms
-    return shown.is_running() and is_there and is_one_run
+    if not shown.is_running() or told.node != shown.node:
+        return False
+    if told.node is not None:
+        return True
+    return (told.share, told.started_ms) == (shown.share, shown.started_ms)
 
 
 def _carry_usage(old: ClusterState, new: ClusterState) -> None:

