@@ -123,6 +123,10 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Return ``namespace/name``."""
         return WorkloadName(full_name(part))
 
+    def uid(self, part: KueueWorkloadObject) -> str:
+        """Return the uid of the Workload, whose pods are only counted."""
+        return part.identity.uid
+
     def constraints(self, part: KueueWorkloadObject) -> Iterable[PodConstraints]:
         """Return the constraints of each pod set."""
         return [each.constraints for each in part.pod_sets]

@@ -15,6 +15,7 @@ class Dirty(msgspec.Struct, kw_only=True):
     units: set[UnitKey] = set()  # to be read again
     parts: list[Any] = []  # that were read and may need other axes
     workloads: set[WorkloadName] = set()
+    dropped: dict[WorkloadName, str] = {}  # to the uids of objects that were read again, or went
     foreign: set[PodId] = set()
     nodes: set[str] = set()
     queues: bool = False

@@ -117,6 +117,13 @@ class Family(ABC, Generic[P]):
     def workload_name(self, part: P) -> WorkloadName:
         """Return the name of a part's workload, which depends on nothing but its own object."""
 
+    def uid(self, part: P) -> str:
+        """Return the uid of the object that a part's workload is; "": its pods are the objects.
+
+        With another uid it is another workload, although it has the same name.
+        """
+        return ""
+
     @abstractmethod
     def constraints(self, part: P) -> Iterable[PodConstraints]:
         """Return the constraints of the pods of a part."""

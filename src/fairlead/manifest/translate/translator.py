@@ -89,6 +89,14 @@ class Translator:
         """Take in all objects of an API group and kind: what is not listed is gone."""
         self._inbox.listed(group, kind, documents)
 
+    def look_again(self, workload: WorkloadName) -> None:
+        """Compare a workload with its objects again when the state is settled next.
+
+        To be called after an outcome of an order changed what the state assumes: a fact may have
+        come before that agreed with the assumption, and was no news then.
+        """
+        self._dirty.workloads.add(workload)
+
     def take(self, found: Object) -> None:
         """Take in an object that was read already, and is valid."""
         self._inbox.put(found)
@@ -208,6 +216,8 @@ class Translator:
         name = family.workload_name(part)
         self._parts[name] = part, unit
         self._dirty.workloads.add(name)
+        if self._dirty.dropped.get(name, uid := family.uid(part)) != uid:
+            bring_in_line(self.state, name, None)  # what it assumes and remembers is of another one
         self._dirty.parts.append(part)
         for constraints in family.constraints(part):
             self._counted.add(constraints)
@@ -217,6 +227,7 @@ class Translator:
         name = self.family.workload_name(part)
         del self._parts[name]
         self._dirty.workloads.add(name)
+        self._dirty.dropped[name] = self.family.uid(part)
         for constraints in self.family.constraints(part):
             self._counted.add(constraints, -1)
 
