@@ -7,12 +7,14 @@ as counts, so that a pod that comes or goes changes them without a look at the o
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from fairlead.manifest.objects import PodObject
 from fairlead.model.workload import PodConstraints
+
+T = TypeVar("T")
 
 _NO_LABELS: Final[dict[str, str]] = {}
 
@@ -39,19 +41,26 @@ class CountedQuestions:
         for term in (*constraints.pod_affinity, *constraints.pod_anti_affinity):
             if term.selector is not None:
                 for each in term.selector.requirements:
-                    self._labels[each.key] += pods
+                    _count(self._labels, each.key, pods)
                 # Conditions that hold without any label, such as "not in", hold for strangers.
                 self._about_all += pods * term.selector.matches(_NO_LABELS)
         for port in constraints.host_ports:
-            self._ports[port] += pods
+            _count(self._ports, port, pods)
 
     def all(self) -> Questions:
         """Return what is asked now."""
         return Questions(
-            labels=frozenset(+self._labels),
-            ports=frozenset(+self._ports),
+            labels=frozenset(self._labels),
+            ports=frozenset(self._ports),
             are_about_all=self._about_all > 0,
         )
+
+
+def _count(counts: Counter[T], thing: T, more: int) -> None:
+    """Count *more* of a thing; what there is none of is not kept."""
+    counts[thing] += more
+    if not counts[thing]:
+        del counts[thing]
 
 
 class ChangedQuestions:
