@@ -6,6 +6,10 @@ from typing import Any
 import pytest
 
 from fairlead.manifest.assembled import PolicyName
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue.family import KueueFamily
+from fairlead.manifest.translate import families
+from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadBinding
@@ -126,6 +130,41 @@ def test_facts_that_are_no_news_change_nothing(policy: PolicyName) -> None:
     world.lose(later)
     world.see(later)  # an answer that comes after the pod is gone
     assert world.pods() == {}
+
+
+class CountedReads(KueueFamily):
+    """Counts the units that are read."""
+
+    reads = 0
+
+    def sort(self, unit: Unit[Any], findings: Findings) -> Any:
+        type(self).reads += 1
+        return super().sort(unit, findings)
+
+
+def test_a_status_that_is_not_read_concerns_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kueue writes the status of queues each time one of their workloads starts or ends."""
+    monkeypatch.setitem(families.FAMILIES, "kueue", CountedReads)
+    local, node_before = local_queue(), node("m")
+    world = World("kueue", local, node_before, *[workload(f"w{number}") for number in range(3)])
+    reads, moment = CountedReads.reads, world.translator.state.moment
+    world.see(again(local, status={"pendingWorkloads": 3}))
+    world.see(again(node_before))
+    assert (CountedReads.reads, world.translator.state.moment) == (reads, moment)
+    world.see(again(local, spec={"clusterQueue": "b"}))
+    assert CountedReads.reads == reads + 3
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_an_invalid_pod_without_versions_is_repaired_by_what_it_was(policy: PolicyName) -> None:
+    own, broken = (pod_of(policy, cpu=cpu) for cpu in ("1", "many"))
+    for each in (own, broken):
+        del each["metadata"]["resourceVersion"]
+    world = World(policy, own)
+    world.see(broken)
+    assert world.waits() == {LONE[policy]: "InvalidObject"}
+    world.see(own)
+    assert world.waits() == {}
 
 
 @pytest.mark.parametrize("policy", FAMILIES)

@@ -64,9 +64,9 @@ class Inbox:
             name = type(found), name_of(found)
             self._names[key] = name
             if read.is_usable:
-                self._faults.pop(name, None)
+                is_repaired = self._faults.pop(name, None) is not None
                 self._never_valid.discard(name)
-                self.put(found)
+                self.put(found, is_repaired=is_repaired)
             else:
                 wrong = next(each for each in findings if each.severity == "error")
                 self._note_fault(name, found, wrong)
@@ -87,9 +87,15 @@ class Inbox:
             if key not in there and self._versions.lose(key, ""):
                 self._drop(key)
 
-    def put(self, found: Object) -> None:
-        """Let *found* be the last valid version of an object."""
-        self._changes.append((self._mirror.put(found), found))
+    def put(self, found: Object, *, is_repaired: bool = False) -> None:
+        """Let *found* be the last valid version of an object.
+
+        One that reads as before is no change: most versions of nodes and queues differ only in a
+        status that is not read, and their controllers write one for each workload that starts.
+        """
+        before = self._mirror.put(found)
+        if is_repaired or before != found:
+            self._changes.append((before, found))
 
     def take_changes(self) -> Sequence[Change]:
         """Return what changed since the last time, in its order."""
