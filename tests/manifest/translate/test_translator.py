@@ -7,6 +7,7 @@ import pytest
 
 from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue import assemble_workloads
 from fairlead.manifest.kueue.family import KueueFamily
 from fairlead.manifest.translate import families
 from fairlead.manifest.translate.family import Unit
@@ -257,6 +258,20 @@ def test_a_waiting_kueue_workload_says_what_is_invalid() -> None:
     world = World("kueue", own)
     world.see(again(own, spec=workload("w", cpu="many")["spec"]))
     assert world.waits() == {"lab/w": "InvalidObject"}
+
+
+def test_more_admitted_pods_than_any_cluster_has_are_not_placed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A status may say two billion; so many places would fill the memory."""
+    monkeypatch.setattr(assemble_workloads, "MAX_ADMITTED_PODS", 3)
+    world = World("kueue", admitted(workload("small", count=3)))
+    assert (world.waits(), world.told()) == ({}, [])
+    world.lose(workload("small"))
+    world.see(admitted(workload("w", count=4)))
+    assert world.told() == ["too-large"]
+    assert world.waits() == {"lab/w": "InvalidObject"}
+    assert not world.translator.state.runs
 
 
 def test_a_workload_goes_with_its_local_queue_to_another_cluster_queue() -> None:

@@ -312,11 +312,11 @@ class Translator:
     def _align_workload(self, name: WorkloadName, measures: Measures) -> None:
         known = self._parts.get(name)
         if known is None:
-            self._remarks.put(("workload", name), ())
+            self._remarks.put(_subject(name), ())
             bring_in_line(self.state, name, None)
             return
         part, unit = known
-        subject = ("workload", name)
+        subject = _subject(name)
         observed = self._remarks.note(
             subject, lambda findings: self.family.observe(part, measures, findings)
         )
@@ -328,6 +328,11 @@ class Translator:
             bring_in_line(self.state, name, observed)
         except StateError as refused:
             self._remarks.put(subject, (_refusal(name, refused),))
+
+
+def _subject(name: WorkloadName) -> tuple[str, str, str]:
+    """Return under what findings about a workload are kept; no unit or object has such a key."""
+    return "state", "workload", name
 
 
 def _held_back(observed: ObservedWorkload, wrong: Finding) -> ObservedWorkload:
