@@ -337,14 +337,15 @@ def test_a_pod_that_was_told_to_leave_leaves_where_it_is() -> None:
     assert new.sums[TEAM].allocated == [0, 4, 0, 0, 2000, 2000]
 
 
-def test_a_pod_that_is_shown_on_another_device_does_not_leave() -> None:
+def test_a_pod_whose_device_has_another_number_goes_on_leaving() -> None:
+    """A pod stays on its devices, whose numbers follow all ids on the node."""
     first, second = (DeviceShare(devices=(number,), part_e9=5 * 10**8) for number in (0, 1))
     old = filled(shown(job(A), a=ObservedPlace("n1", 1, first)), on=AXES)
     old.apply(WorkloadLeaving(workload=JOB, pods=(A,)))
     same = on_more_axes(old, shown(job(A), a=ObservedPlace("n1", 1, first)))
     assert same.runs[JOB].pods == {A: Placed("n1", 1, "leaving", first)}
     other = on_more_axes(old, shown(job(A), a=ObservedPlace("n1", 1, second)))
-    assert other.runs[JOB].pods == {A: Placed("n1", 1, "running", second)}
+    assert other.runs[JOB].pods == {A: Placed("n1", 1, "leaving", second)}
 
 
 def test_a_pod_without_a_node_that_got_quota_anew_does_not_leave() -> None:

@@ -79,11 +79,11 @@ def _carry_places(run: Run, new: ClusterState, name: WorkloadName) -> None:
 def _is_same(told: Placed, shown: Placed) -> bool:
     """Return whether a pod that was *told* to leave runs on where it is *shown*.
 
-    Without a node, another start time means that quota was granted anew.
+    Without a node, another start time means that quota was granted anew. Other devices mean only
+    that they have other numbers: a pod does not change its devices.
     """
-    is_there = (told.node, told.share) == (shown.node, shown.share)
     is_one_run = told.node is not None or told.started_ms == shown.started_ms
-    return shown.is_running() and is_there and is_one_run
+    return shown.is_running() and told.node == shown.node and is_one_run
 
 
 def _carry_usage(old: ClusterState, new: ClusterState) -> None:

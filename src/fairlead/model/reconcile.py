@@ -90,6 +90,7 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
     """Yield what makes the places of pods those that are observed: stops, starts, then leavers."""
     run = state.runs.get(name)
     ended = _ended(run, observed)
+    renumbered = _leaving_on_other_devices(run, ended, observed)
     if ended:
         yield WorkloadStopped(workload=name, pods=ended)
     yield from _seen(state.runs.get(name), name, observed)
@@ -100,7 +101,9 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
         [
             pod
             for pod, place in observed.places.items()
-            if place.leaving and run is not None and run.pods[pod].is_running()
+            if (place.leaving or pod in renumbered)
+            and run is not None
+            and run.pods[pod].is_running()
         ]
     )
     if leaving:
@@ -125,6 +128,24 @@ def _ended(run: Run | None, observed: ObservedWorkload) -> tuple[PodId, ...]:
         elif placed.phase == "leaving" and place.node is None and not place.leaving:
             found += [pod] if placed.started_ms != place.started_ms else []  # quota granted anew
     return tuple(found)
+
+
+def _leaving_on_other_devices(
+    run: Run | None, ended: tuple[PodId, ...], observed: ObservedWorkload
+) -> frozenset[PodId]:
+    """Return those of *ended* that were told to leave the node on which they still are.
+
+    They have the devices that they had. But the numbers of shared devices follow the order of their
+    ids on the node, so that a pod on another device shifts them.
+    """
+    found: list[PodId] = []
+    if run is None:
+        return frozenset()
+    for pod in ended:
+        placed, place = run.pods[pod], observed.places.get(pod)
+        if placed.phase == "leaving" and place is not None and placed.node == place.node:
+            found += [] if place.node is None else [pod]
+    return frozenset(found)
 
 
 def _seen(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> Iterator[Event]:

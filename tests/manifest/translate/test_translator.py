@@ -13,7 +13,7 @@ from fairlead.manifest.translate import families
 from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement, WorkloadBinding
+from fairlead.model.events import Placement, WorkloadBinding, WorkloadLeaving
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Evict, Wait
 from fairlead.model.workload import PodId
@@ -400,3 +400,29 @@ def test_a_pod_that_names_an_impossible_group_is_not_taken_for_another() -> None
     odd["metadata"]["annotations"] = {"pod-group-name": "pod/p"}
     world = World("kai", pod("p"), odd)
     assert world.pods() == {"lab/pod/p": ["p"], "lab/podgroup/pod/p": ["q"]}
+
+
+def shared_gpu(name: str, device: str) -> Value:
+    own = pod(name, uid=name, labels={"runai-gpu-group": device})
+    own["metadata"]["annotations"] = {"gpu-fraction": "0.5"}
+    return placed(own, "gpus")
+
+
+def test_a_pod_that_was_told_to_leave_stays_so_when_devices_are_renumbered() -> None:
+    """The devices of a node are numbered by their ids: "b" comes before "m"."""
+    gpus = node("gpus")
+    gpus["status"]["allocatable"]["nvidia.com/gpu"] = "2"
+    world = World("kai", gpus, shared_gpu("p", "m"))
+    name, leaver = WorkloadName("lab/pod/p"), PodId("p")
+    world.translator.state.apply(WorkloadLeaving(workload=name, pods=(leaver,)))
+
+    def place() -> tuple[str, tuple[int, ...]]:
+        found = world.translator.state.runs[name].pods[leaver]
+        assert found.share is not None
+        return found.phase, found.share.devices
+
+    assert place() == ("leaving", (0,))
+    world.see(shared_gpu("q", "b"))
+    assert place() == ("leaving", (1,))
+    world.lose(shared_gpu("q", "b"))
+    assert place() == ("leaving", (0,))
