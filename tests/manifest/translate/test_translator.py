@@ -226,6 +226,21 @@ def test_of_an_invalid_pod_the_last_valid_version_counts(policy: PolicyName) -> 
 
 
 @pytest.mark.parametrize("policy", FAMILIES)
+def test_an_invalid_pod_is_where_its_latest_version_is(policy: PolicyName) -> None:
+    """Somebody annotates a pod that is being bound; then it runs, and ends, all the same."""
+    own = pod_of(policy)
+    world = World(policy, own)
+    annotated = again(own, metadata={"annotations": {"gpu-fraction": "half"}})
+    world.see(annotated)
+    assert world.waits() == {LONE[policy]: "InvalidObject"}
+    bound = placed(annotated, "n")
+    world.see(bound)
+    assert (world.pods(), world.told()) == ({LONE[policy]: ["p@n"]}, ["bad-quantity"])
+    world.see(again(bound, status={"phase": "Succeeded"}))
+    assert world.pods() == {}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
 def test_a_pod_that_was_never_valid_is_seen_waiting(policy: PolicyName) -> None:
     broken = pod_of(policy, cpu="many")
     world = World(policy, broken, pod_of(policy, "q"))

@@ -1,13 +1,16 @@
 """Takes in facts about single objects: reads them, and keeps their last valid versions.
 
 A fact is of no effect if it is no news (see `versions`). What is wrong with an object is a finding
-on that object alone. Its last valid version goes on to count. An object that was never valid is not
-there, but for pods, groups and Workloads: these are taken as far as they could be read, so that
-their workload can be seen waiting.
+on that object alone. Its last valid version goes on to count; only where a pod is, and whether it
+leaves or has ended, is taken from the latest. An object that was never valid is not there, but for
+pods, groups and Workloads: these are taken as far as they could be read, so that their workload can
+be seen waiting.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 from fairlead.errors import Finding
 from fairlead.manifest.assembled import PolicyName
@@ -66,7 +69,7 @@ class Inbox:
             if read.is_usable:
                 is_repaired = self._faults.pop(name, None) is not None
                 self._never_valid.discard(name)
-                self.put(found, is_repaired=is_repaired)
+                self.put(found, is_fault_new=is_repaired)
             else:
                 wrong = next(each for each in findings if each.severity == "error")
                 self._note_fault(name, found, wrong)
@@ -87,14 +90,14 @@ class Inbox:
             if key not in there and self._versions.lose(key, ""):
                 self._drop(key)
 
-    def put(self, found: Object, *, is_repaired: bool = False) -> None:
+    def put(self, found: Object, *, is_fault_new: bool = False) -> None:
         """Let *found* be the last valid version of an object.
 
         One that reads as before is no change: most versions of nodes and queues differ only in a
         status that is not read, and their controllers write one for each workload that starts.
         """
         before = self._mirror.put(found)
-        if is_repaired or before != found:
+        if is_fault_new or before != found:
             self._changes.append((before, found))
 
     def take_changes(self) -> Sequence[Change]:
@@ -114,7 +117,8 @@ class Inbox:
         self._faults[name] = wrong
         known = self._mirror.get(*name)
         if known is not None and name not in self._never_valid:
-            self._changes.append((known, known))  # its workload is to be looked at again
+            # Its workload is to be looked at again, be it that nothing else is new.
+            self.put(_in_its_place(known, found), is_fault_new=True)
         elif isinstance(found, self._shown_types):
             self._never_valid.add(name)
             self.put(found)
@@ -130,3 +134,21 @@ class Inbox:
         before = self._mirror.drop(*name)
         if before is not None:
             self._changes.append((before, None))
+
+
+def _in_its_place(known: Object, found: Object) -> Object:
+    """Return an object as it was *known*, and a pod where its invalid version *found* is.
+
+    A pod that is bound, leaves or ends does so whatever is written in its annotations. Else its room
+    would be given out twice, or be held for ever.
+    """
+    if not (isinstance(known, PodObject) and isinstance(found, PodObject)):
+        return known
+    return msgspec.structs.replace(
+        known,
+        node=known.node or found.node,
+        phase=found.phase,
+        terminating=known.terminating or found.terminating,
+        scheduled_ms=known.scheduled_ms if found.scheduled_ms is None else found.scheduled_ms,
+        started_ms=known.started_ms if found.started_ms is None else found.started_ms,
+    )
