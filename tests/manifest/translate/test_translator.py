@@ -63,8 +63,8 @@ class World:
             self.translator.removed(document(value))
         return self.settle()
 
-    def relist(self, group: str, kind: str, values: Iterable[Value]) -> bool:
-        self.translator.listed(group, kind, map(document, values))
+    def relist(self, group: str, kind: str, values: Iterable[Value], version: str = "") -> bool:
+        self.translator.listed(group, kind, map(document, values), version)
         return self.settle()
 
     def settle(self) -> bool:
@@ -187,6 +187,20 @@ def test_what_a_complete_list_does_not_have_is_gone(policy: PolicyName) -> None:
     world.relist("", "Pod", [placed(pods[0], "n")])
     assert world.pods() == {LONE[policy]: ["p@n"]}
     assert set(world.translator.state.nodes) == {"n"}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_a_list_that_is_older_than_an_object_does_not_end_it(policy: PolicyName) -> None:
+    first, second = pod_of(policy, "p"), pod_of(policy, "q")
+    world = World(policy, first, second)
+    listed_at = first["metadata"]["resourceVersion"]
+    world.relist("", "Pod", [], listed_at)  # from a cache: p ended, q was not there yet
+    name = LONE[policy].removesuffix("p") + "q"
+    assert world.pods() == {name: ["q"]}
+    world.see(placed(second, "n"))
+    assert world.pods() == {name: ["q@n"]}
+    world.relist("", "Pod", [], str(int(second["metadata"]["resourceVersion"]) + 10_000))
+    assert world.pods() == {}
 
 
 @pytest.mark.parametrize("policy", FAMILIES)

@@ -23,7 +23,13 @@ from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
-from fairlead.manifest.translate.versions import ObjectKey, Versions, key_of, version_of
+from fairlead.manifest.translate.versions import (
+    ObjectKey,
+    Versions,
+    key_of,
+    version_number,
+    version_of,
+)
 
 Change: TypeAlias = tuple[Object | None, Object | None]
 """An object before and after; None: it was not there, or is not any more."""
@@ -80,14 +86,17 @@ class Inbox:
         if key is not None and self._versions.lose(key, version_of(document.value).uid):
             self._drop(key)
 
-    def listed(self, group: str, kind: str, documents: Iterable[Document]) -> None:
-        """Take in all objects of an API group and kind."""
+    def listed(
+        self, group: str, kind: str, documents: Iterable[Document], resource_version: str
+    ) -> None:
+        """Take in all objects of an API group and kind, as they were at *resource_version*."""
+        listed_at = version_number(resource_version)
         there: set[ObjectKey | None] = set()
         for document in documents:
             there.add(key_of(document.value))
             self.changed(document)
         for key in self._versions.keys(group, kind):
-            if key not in there and self._versions.lose(key, ""):
+            if key not in there and self._versions.lose_unlisted(key, listed_at):
                 self._drop(key)
 
     def put(self, found: Object, *, is_fault_new: bool = False) -> None:

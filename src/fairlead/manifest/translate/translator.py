@@ -85,9 +85,15 @@ class Translator:
         """Take in that an object is gone, of which *document* is the last version."""
         self._inbox.removed(document)
 
-    def listed(self, group: str, kind: str, documents: Iterable[Document]) -> None:
-        """Take in all objects of an API group and kind: what is not listed is gone."""
-        self._inbox.listed(group, kind, documents)
+    def listed(
+        self, group: str, kind: str, documents: Iterable[Document], resource_version: str = ""
+    ) -> None:
+        """Take in all objects of an API group and kind: what is not listed is gone.
+
+        *resource_version* is that of the list. A list out of a cache may be older than what a watch
+        has delivered already: objects that were seen in a later version stay.
+        """
+        self._inbox.listed(group, kind, documents, resource_version)
 
     def take(self, found: Object) -> None:
         """Take in an object that was read already, and is valid."""
