@@ -13,8 +13,9 @@ from fairlead.manifest.translate import families
 from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement, WorkloadBinding, WorkloadLeaving
+from fairlead.model.events import MemoryChanged, Placement, WorkloadBinding, WorkloadLeaving
 from fairlead.model.invariants import check_invariants
+from fairlead.model.memory import KueueMemory
 from fairlead.model.plan import Evict, Wait
 from fairlead.model.workload import PodId
 from fairlead.policy.make_policy import make_policy
@@ -287,6 +288,20 @@ def test_a_waiting_kueue_workload_says_what_is_invalid() -> None:
     world = World("kueue", own)
     world.see(again(own, spec=workload("w", cpu="many")["spec"]))
     assert world.waits() == {"lab/w": "InvalidObject"}
+
+
+def test_a_workload_of_the_same_name_inherits_nothing() -> None:
+    """The first is being started and gave way before; the second is made by another job."""
+    world = World("kueue", workload("w"))
+    name, state = WorkloadName("lab/w"), world.translator.state
+    place = (Placement(PodId("main-0"), None),)
+    flavors = ({"cpu": "f"},)
+    state.apply(MemoryChanged(name, KueueMemory(preempting=True)))
+    state.apply(WorkloadBinding(workload=name, placements=place, flavors=flavors, at_ms=1))
+    second = workload("w")
+    second["metadata"]["uid"] = "second"
+    world.see(second)
+    assert (world.pods(), state.memories) == ({"lab/w": ["main-0"]}, {})
 
 
 def test_more_admitted_pods_than_any_cluster_has_are_not_placed(

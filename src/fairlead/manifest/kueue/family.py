@@ -123,6 +123,10 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Return ``namespace/name``."""
         return WorkloadName(full_name(part))
 
+    def is_replaced(self, before: KueueWorkloadObject, after: KueueWorkloadObject) -> bool:
+        """Return whether they are two objects: their pods are only counted, and called alike."""
+        return before.identity.uid != after.identity.uid
+
     def constraints(self, part: KueueWorkloadObject) -> Iterable[PodConstraints]:
         """Return the constraints of each pod set."""
         return [each.constraints for each in part.pod_sets]

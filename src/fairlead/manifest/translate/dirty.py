@@ -15,6 +15,7 @@ class Dirty(msgspec.Struct, kw_only=True):
     units: set[UnitKey] = set()  # to be read again
     parts: list[Any] = []  # that were read and may need other axes
     workloads: set[WorkloadName] = set()
+    replaced: set[WorkloadName] = set()  # by another workload of the same name
     foreign: set[PodId] = set()
     nodes: set[str] = set()
     queues: bool = False

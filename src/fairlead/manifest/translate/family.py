@@ -117,6 +117,13 @@ class Family(ABC, Generic[P]):
     def workload_name(self, part: P) -> WorkloadName:
         """Return the name of a part's workload, which depends on nothing but its own object."""
 
+    def is_replaced(self, before: P, after: P) -> bool:
+        """Return whether the workload *after* only has the name of another one *before*.
+
+        Pods have ids of their own, so that nothing is mistaken where a workload is made of pods.
+        """
+        return False
+
     @abstractmethod
     def constraints(self, part: P) -> Iterable[PodConstraints]:
         """Return the constraints of the pods of a part."""

@@ -114,6 +114,8 @@ class Translator:
             for old, new in changes:
                 self._note_change(old, new)
         self._read_units()
+        for name in sorted(self._dirty.replaced):
+            bring_in_line(self.state, name, None)
         is_new = self._is_outgrown()
         old_state = self.state
         if is_new:
@@ -178,14 +180,19 @@ class Translator:
         family, dirty = self.family, self._dirty
         resorted = [self._sort_unit(self.units[key]) for key in sorted(dirty.units)]
         # First out, then in: a workload or pod may have gone from one unit to another.
+        before = {}
         for each in resorted:
             for part in each.before.parts:
+                before[family.workload_name(part)] = part
                 self._drop_part(part)
             for pod in map(pod_id, each.before.foreign):
                 self._foreign.pop(pod, None)
                 dirty.foreign.add(pod)
         for key, each in zip(sorted(dirty.units), resorted, strict=True):
             for part in each.after.parts:
+                name = family.workload_name(part)
+                if name in before and family.is_replaced(before[name], part):
+                    dirty.replaced.add(name)
                 self._put_part(part, key)
             for found in each.after.foreign:
                 pod = pod_id(found)
