@@ -148,8 +148,8 @@ class Inbox:
 def _in_its_place(known: Object, found: Object) -> Object:
     """Return an object as it was *known*, and a pod where its invalid version *found* is.
 
-    A pod that is bound, leaves or ends does so whatever is written in its annotations. Else its room
-    would be given out twice, or be held for ever.
+    A pod that is bound, leaves or ends does so whatever its annotations say. Else its room would be
+    given out twice, or be held for ever.
     """
     if not (isinstance(known, PodObject) and isinstance(found, PodObject)):
         return known
