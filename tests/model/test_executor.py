@@ -450,3 +450,30 @@ class Outcomes(RuleBasedStateMachine):
 
 TestOutcomes = Outcomes.TestCase
 TestOutcomes.settings = settings(max_examples=scale_examples(100), stateful_step_count=30)
+
+
+class ComparedId(str):
+    """A pod id that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        ComparedId.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_open_orders_cost_their_pods_and_not_the_square_of_them() -> None:
+    """A Kueue Workload of 4,000 pods is one order, and is looked at before each plan."""
+    pods = 200
+    ids = [PodId(ComparedId(f"pod-{number}")) for number in range(pods)]
+    asked = PodSet(name="main", count=pods, min_count=1, requests=(0, 0), pod_ids=tuple(ids))
+    job = Workload(name=JOB, queue=TEAM, pod_sets=PodSets((asked,)), min_count=1)
+    executor = Executor(state_with(queue("team"), job))
+    places = tuple(Placement(pod, None) for pod in ids)
+    executor.order(Start(workload=JOB, placements=places, charged=(TEAM,), reason=WHY), 0)
+    ComparedId.compared = 0
+    assert len(executor.holds(1).victims) == pods
+    assert ComparedId.compared <= 2 * pods

@@ -79,14 +79,11 @@ def _carry_places(run: Run, new: ClusterState, name: WorkloadName) -> None:
 def _is_same(told: Placed, shown: Placed) -> bool:
     """Return whether a pod that was *told* to leave runs on where it is *shown*.
 
-    On its node it may have other devices: these are numbered anew when other pods come or go.
-    Without a node, another start time means that quota was granted anew.
+    Without a node, another start time means that quota was granted anew. Other devices mean only
+    that they have other numbers: a pod does not change its devices.
     """
-    if not shown.is_running() or told.node != shown.node:
-        return False
-    if told.node is not None:
-        return True
-    return (told.share, told.started_ms) == (shown.share, shown.started_ms)
+    is_one_run = told.node is not None or told.started_ms == shown.started_ms
+    return shown.is_running() and told.node == shown.node and is_one_run
 
 
 def _carry_usage(old: ClusterState, new: ClusterState) -> None:

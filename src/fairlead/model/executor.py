@@ -297,10 +297,11 @@ class Executor:
 
     def _forget_settled(self) -> None:
         """Await no outcome any more of what facts have settled."""
-        for (name, pod), order in list(self._awaited.items()):
-            place = next(each for each in order.placements if each.pod == pod)
-            if not self._is_open(order, place):
-                del self._awaited[name, pod]
+        orders = {order.number: order for order in self._awaited.values()}
+        for order in orders.values():
+            for place in order.placements:
+                if not self._is_open(order, place):
+                    self._settle(order, (place.pod,))
         if self._undone:
             awaited = {order.number for order in self._awaited.values()}
             self._undone = {at: pods for at, pods in self._undone.items() if at in awaited}

@@ -6,10 +6,16 @@ from typing import Any
 import pytest
 
 from fairlead.manifest.assembled import PolicyName
+from fairlead.manifest.finding import Findings
+from fairlead.manifest.kueue import assemble_workloads
+from fairlead.manifest.kueue.family import KueueFamily
+from fairlead.manifest.translate import families
+from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import Placement, WorkloadBinding
+from fairlead.model.events import MemoryChanged, Placement, WorkloadBinding, WorkloadLeaving
 from fairlead.model.invariants import check_invariants
+from fairlead.model.memory import KueueMemory
 from fairlead.model.plan import Evict, Wait
 from fairlead.model.workload import PodId
 from fairlead.policy.make_policy import make_policy
@@ -58,8 +64,8 @@ class World:
             self.translator.removed(document(value))
         return self.settle()
 
-    def relist(self, group: str, kind: str, values: Iterable[Value]) -> bool:
-        self.translator.listed(group, kind, map(document, values))
+    def relist(self, group: str, kind: str, values: Iterable[Value], version: str = "") -> bool:
+        self.translator.listed(group, kind, map(document, values), version)
         return self.settle()
 
     def settle(self) -> bool:
@@ -128,6 +134,41 @@ def test_facts_that_are_no_news_change_nothing(policy: PolicyName) -> None:
     assert world.pods() == {}
 
 
+class CountedReads(KueueFamily):
+    """Counts the units that are read."""
+
+    reads = 0
+
+    def sort(self, unit: Unit[Any], findings: Findings) -> Any:
+        type(self).reads += 1
+        return super().sort(unit, findings)
+
+
+def test_a_status_that_is_not_read_concerns_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kueue writes the status of queues each time one of their workloads starts or ends."""
+    monkeypatch.setitem(families.FAMILIES, "kueue", CountedReads)
+    local, node_before = local_queue(), node("m")
+    world = World("kueue", local, node_before, *[workload(f"w{number}") for number in range(3)])
+    reads, moment = CountedReads.reads, world.translator.state.moment
+    world.see(again(local, status={"pendingWorkloads": 3}))
+    world.see(again(node_before))
+    assert (CountedReads.reads, world.translator.state.moment) == (reads, moment)
+    world.see(again(local, spec={"clusterQueue": "b"}))
+    assert CountedReads.reads == reads + 3
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_an_invalid_pod_without_versions_is_repaired_by_what_it_was(policy: PolicyName) -> None:
+    own, broken = (pod_of(policy, cpu=cpu) for cpu in ("1", "many"))
+    for each in (own, broken):
+        del each["metadata"]["resourceVersion"]
+    world = World(policy, own)
+    world.see(broken)
+    assert world.waits() == {LONE[policy]: "InvalidObject"}
+    world.see(own)
+    assert world.waits() == {}
+
+
 @pytest.mark.parametrize("policy", FAMILIES)
 def test_a_pod_of_the_same_name_with_another_uid_is_another_pod(policy: PolicyName) -> None:
     first, second = pod_of(policy, uid="1", on="n"), pod_of(policy, uid="2")
@@ -147,6 +188,20 @@ def test_what_a_complete_list_does_not_have_is_gone(policy: PolicyName) -> None:
     world.relist("", "Pod", [placed(pods[0], "n")])
     assert world.pods() == {LONE[policy]: ["p@n"]}
     assert set(world.translator.state.nodes) == {"n"}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
+def test_a_list_that_is_older_than_an_object_does_not_end_it(policy: PolicyName) -> None:
+    first, second = pod_of(policy, "p"), pod_of(policy, "q")
+    world = World(policy, first, second)
+    listed_at = first["metadata"]["resourceVersion"]
+    world.relist("", "Pod", [], listed_at)  # from a cache: p ended, q was not there yet
+    name = LONE[policy].removesuffix("p") + "q"
+    assert world.pods() == {name: ["q"]}
+    world.see(placed(second, "n"))
+    assert world.pods() == {name: ["q@n"]}
+    world.relist("", "Pod", [], str(int(second["metadata"]["resourceVersion"]) + 10_000))
+    assert world.pods() == {}
 
 
 @pytest.mark.parametrize("policy", FAMILIES)
@@ -186,6 +241,21 @@ def test_of_an_invalid_pod_the_last_valid_version_counts(policy: PolicyName) -> 
 
 
 @pytest.mark.parametrize("policy", FAMILIES)
+def test_an_invalid_pod_is_where_its_latest_version_is(policy: PolicyName) -> None:
+    """Somebody annotates a pod that is being bound; then it runs, and ends, all the same."""
+    own = pod_of(policy)
+    world = World(policy, own)
+    annotated = again(own, metadata={"annotations": {"gpu-fraction": "half"}})
+    world.see(annotated)
+    assert world.waits() == {LONE[policy]: "InvalidObject"}
+    bound = placed(annotated, "n")
+    world.see(bound)
+    assert (world.pods(), world.told()) == ({LONE[policy]: ["p@n"]}, ["bad-quantity"])
+    world.see(again(bound, status={"phase": "Succeeded"}))
+    assert world.pods() == {}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
 def test_a_pod_that_was_never_valid_is_seen_waiting(policy: PolicyName) -> None:
     broken = pod_of(policy, cpu="many")
     world = World(policy, broken, pod_of(policy, "q"))
@@ -218,6 +288,34 @@ def test_a_waiting_kueue_workload_says_what_is_invalid() -> None:
     world = World("kueue", own)
     world.see(again(own, spec=workload("w", cpu="many")["spec"]))
     assert world.waits() == {"lab/w": "InvalidObject"}
+
+
+def test_a_workload_of_the_same_name_inherits_nothing() -> None:
+    """The first is being started and gave way before; the second is made by another job."""
+    world = World("kueue", workload("w"))
+    name, state = WorkloadName("lab/w"), world.translator.state
+    place = (Placement(PodId("main-0"), None),)
+    flavors = ({"cpu": "f"},)
+    state.apply(MemoryChanged(name, KueueMemory(preempting=True)))
+    state.apply(WorkloadBinding(workload=name, placements=place, flavors=flavors, at_ms=1))
+    second = workload("w")
+    second["metadata"]["uid"] = "second"
+    world.see(second)
+    assert (world.pods(), state.memories) == ({"lab/w": ["main-0"]}, {})
+
+
+def test_more_admitted_pods_than_any_cluster_has_are_not_placed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A status may say two billion; so many places would fill the memory."""
+    monkeypatch.setattr(assemble_workloads, "MAX_ADMITTED_PODS", 3)
+    world = World("kueue", admitted(workload("small", count=3)))
+    assert (world.waits(), world.told()) == ({}, [])
+    world.lose(workload("small"))
+    world.see(admitted(workload("w", count=4)))
+    assert world.told() == ["too-large"]
+    assert world.waits() == {"lab/w": "InvalidObject"}
+    assert not world.translator.state.runs
 
 
 def test_a_workload_goes_with_its_local_queue_to_another_cluster_queue() -> None:
@@ -346,3 +444,29 @@ def test_a_pod_that_names_an_impossible_group_is_not_taken_for_another() -> None
     odd["metadata"]["annotations"] = {"pod-group-name": "pod/p"}
     world = World("kai", pod("p"), odd)
     assert world.pods() == {"lab/pod/p": ["p"], "lab/podgroup/pod/p": ["q"]}
+
+
+def shared_gpu(name: str, device: str) -> Value:
+    own = pod(name, uid=name, labels={"runai-gpu-group": device})
+    own["metadata"]["annotations"] = {"gpu-fraction": "0.5"}
+    return placed(own, "gpus")
+
+
+def test_a_pod_that_was_told_to_leave_stays_so_when_devices_are_renumbered() -> None:
+    """The devices of a node are numbered by their ids: "b" comes before "m"."""
+    gpus = node("gpus")
+    gpus["status"]["allocatable"]["nvidia.com/gpu"] = "2"
+    world = World("kai", gpus, shared_gpu("p", "m"))
+    name, leaver = WorkloadName("lab/pod/p"), PodId("p")
+    world.translator.state.apply(WorkloadLeaving(workload=name, pods=(leaver,)))
+
+    def place() -> tuple[str, tuple[int, ...]]:
+        found = world.translator.state.runs[name].pods[leaver]
+        assert found.share is not None
+        return found.phase, found.share.devices
+
+    assert place() == ("leaving", (0,))
+    world.see(shared_gpu("q", "b"))
+    assert place() == ("leaving", (1,))
+    world.lose(shared_gpu("q", "b"))
+    assert place() == ("leaving", (0,))

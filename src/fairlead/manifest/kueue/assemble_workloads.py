@@ -33,7 +33,7 @@ def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Fin
     for workload in workloads:
         if workload.admitted_ms is None:
             continue
-        total += sum(pod_set.admitted for pod_set in workload.pod_sets)
+        total += _admitted_pods(workload)
         if total > MAX_ADMITTED_PODS:
             workload.source.report(
                 findings,
@@ -44,6 +44,10 @@ def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Fin
                 "split the input, or correct the counts",
             )
             return
+
+
+def _admitted_pods(workload: KueueWorkloadObject) -> int:
+    return sum(pod_set.admitted for pod_set in workload.pod_sets)
 
 
 def queue_of(workload: KueueWorkloadObject, objects: KueueObjects) -> QueueName:
@@ -95,11 +99,12 @@ def observed_workload(
     """Return the workload as its object shows it.
 
     Pods that have quota are on no node; those of an evicted workload are leaving. Its conditions
-    record earlier decisions.
+    record earlier decisions. More pods than any cluster has are an error that was reported: none of
+    them gets a place, since each would cost memory.
     """
     memory = KueueMemory(preempting=found.preempting, preempted_ms=found.preempted_ms)
     places: dict[PodId, ObservedPlace] = {}
-    if found.admitted_ms is not None:
+    if found.admitted_ms is not None and _admitted_pods(found) <= MAX_ADMITTED_PODS:
         place = ObservedPlace(None, found.admitted_ms, leaving=found.evicted)
         places = {
             numbered_pod(pod_set.name, number): place

@@ -32,6 +32,15 @@ class ClusterPiece(Piece):
         self._kind = kind
         self._names = names
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are of one object, so that versions of it can be compared."""
+        if not isinstance(other, ClusterPiece):
+            return NotImplemented
+        return (self._kind, self._names) == (other._kind, other._names)
+
+    def __hash__(self) -> int:
+        return hash((self._kind, self._names))
+
     @property
     def file(self) -> str:
         """What findings show as its place, such as ``cluster: Pod team-a/train-0``."""

@@ -1,13 +1,16 @@
 """Takes in facts about single objects: reads them, and keeps their last valid versions.
 
 A fact is of no effect if it is no news (see `versions`). What is wrong with an object is a finding
-on that object alone. Its last valid version goes on to count. An object that was never valid is not
-there, but for pods, groups and Workloads: these are taken as far as they could be read, so that
-their workload can be seen waiting.
+on that object alone. Its last valid version goes on to count; only where a pod is, and whether it
+leaves or has ended, is taken from the latest. An object that was never valid is not there, but for
+pods, groups and Workloads: these are taken as far as they could be read, so that their workload can
+be seen waiting.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 from fairlead.errors import Finding
 from fairlead.manifest.assembled import PolicyName
@@ -20,7 +23,13 @@ from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
-from fairlead.manifest.translate.versions import ObjectKey, Versions, key_of, version_of
+from fairlead.manifest.translate.versions import (
+    ObjectKey,
+    Versions,
+    key_of,
+    version_number,
+    version_of,
+)
 
 Change: TypeAlias = tuple[Object | None, Object | None]
 """An object before and after; None: it was not there, or is not any more."""
@@ -64,9 +73,9 @@ class Inbox:
             name = type(found), name_of(found)
             self._names[key] = name
             if read.is_usable:
-                self._faults.pop(name, None)
+                is_repaired = self._faults.pop(name, None) is not None
                 self._never_valid.discard(name)
-                self.put(found)
+                self.put(found, is_fault_new=is_repaired)
             else:
                 wrong = next(each for each in findings if each.severity == "error")
                 self._note_fault(name, found, wrong)
@@ -77,19 +86,28 @@ class Inbox:
         if key is not None and self._versions.lose(key, version_of(document.value).uid):
             self._drop(key)
 
-    def listed(self, group: str, kind: str, documents: Iterable[Document]) -> None:
-        """Take in all objects of an API group and kind."""
+    def listed(
+        self, group: str, kind: str, documents: Iterable[Document], resource_version: str
+    ) -> None:
+        """Take in all objects of an API group and kind, as they were at *resource_version*."""
+        listed_at = version_number(resource_version)
         there: set[ObjectKey | None] = set()
         for document in documents:
             there.add(key_of(document.value))
             self.changed(document)
         for key in self._versions.keys(group, kind):
-            if key not in there and self._versions.lose(key, ""):
+            if key not in there and self._versions.lose_unlisted(key, listed_at):
                 self._drop(key)
 
-    def put(self, found: Object) -> None:
-        """Let *found* be the last valid version of an object."""
-        self._changes.append((self._mirror.put(found), found))
+    def put(self, found: Object, *, is_fault_new: bool = False) -> None:
+        """Let *found* be the last valid version of an object.
+
+        One that reads as before is no change: most versions of nodes and queues differ only in a
+        status that is not read, and their controllers write one for each workload that starts.
+        """
+        before = self._mirror.put(found)
+        if is_fault_new or before != found:
+            self._changes.append((before, found))
 
     def take_changes(self) -> Sequence[Change]:
         """Return what changed since the last time, in its order."""
@@ -108,7 +126,8 @@ class Inbox:
         self._faults[name] = wrong
         known = self._mirror.get(*name)
         if known is not None and name not in self._never_valid:
-            self._changes.append((known, known))  # its workload is to be looked at again
+            # Its workload is to be looked at again, be it that nothing else is new.
+            self.put(_in_its_place(known, found), is_fault_new=True)
         elif isinstance(found, self._shown_types):
             self._never_valid.add(name)
             self.put(found)
@@ -124,3 +143,21 @@ class Inbox:
         before = self._mirror.drop(*name)
         if before is not None:
             self._changes.append((before, None))
+
+
+def _in_its_place(known: Object, found: Object) -> Object:
+    """Return an object as it was *known*, and a pod where its invalid version *found* is.
+
+    A pod that is bound, leaves or ends does so whatever its annotations say. Else its room would be
+    given out twice, or be held for ever.
+    """
+    if not (isinstance(known, PodObject) and isinstance(found, PodObject)):
+        return known
+    return msgspec.structs.replace(
+        known,
+        node=known.node or found.node,
+        phase=found.phase,
+        terminating=known.terminating or found.terminating,
+        scheduled_ms=known.scheduled_ms if found.scheduled_ms is None else found.scheduled_ms,
+        started_ms=known.started_ms if found.started_ms is None else found.started_ms,
+    )

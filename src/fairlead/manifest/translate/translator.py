@@ -85,9 +85,15 @@ class Translator:
         """Take in that an object is gone, of which *document* is the last version."""
         self._inbox.removed(document)
 
-    def listed(self, group: str, kind: str, documents: Iterable[Document]) -> None:
-        """Take in all objects of an API group and kind: what is not listed is gone."""
-        self._inbox.listed(group, kind, documents)
+    def listed(
+        self, group: str, kind: str, documents: Iterable[Document], resource_version: str = ""
+    ) -> None:
+        """Take in all objects of an API group and kind: what is not listed is gone.
+
+        *resource_version* is that of the list. A list out of a cache may be older than what a watch
+        has delivered already: objects that were seen in a later version stay.
+        """
+        self._inbox.listed(group, kind, documents, resource_version)
 
     def look_again(self, workload: WorkloadName) -> None:
         """Compare a workload with its objects again when the state is settled next.
@@ -323,11 +329,11 @@ class Translator:
     def _align_workload(self, name: WorkloadName, measures: Measures) -> None:
         known = self._parts.get(name)
         if known is None:
-            self._remarks.put(("workload", name), ())
+            self._remarks.put(_subject(name), ())
             bring_in_line(self.state, name, None)
             return
         part, unit = known
-        subject = ("workload", name)
+        subject = _subject(name)
         observed = self._remarks.note(
             subject, lambda findings: self.family.observe(part, measures, findings)
         )
@@ -339,6 +345,11 @@ class Translator:
             bring_in_line(self.state, name, observed)
         except StateError as refused:
             self._remarks.put(subject, (_refusal(name, refused),))
+
+
+def _subject(name: WorkloadName) -> tuple[str, str, str]:
+    """Return under what findings about a workload are kept; no unit or object has such a key."""
+    return "state", "workload", name
 
 
 def _held_back(observed: ObservedWorkload, wrong: Finding) -> ObservedWorkload:

@@ -63,6 +63,16 @@ class Versions:
         self._remember_gone(seen.uid)
         return "replaced"
 
+    def lose_unlisted(self, key: ObjectKey, listed_at: int | None) -> bool:
+        """Note that a list of version *listed_at* lacks an object; returns whether it is gone.
+
+        One that was seen in a later version came to be after the list was made.
+        """
+        seen = self._seen[key].number
+        if listed_at is not None and seen is not None and seen > listed_at:
+            return False
+        return self.lose(key, "")
+
     def lose(self, key: ObjectKey, uid: str) -> bool:
         """Note that an object is gone; returns whether it was there. "": whatever its uid was."""
         self._remember_gone(uid)
@@ -102,8 +112,12 @@ def version_of(value: Mapping) -> Version:
     metadata = value.get("metadata")
     if not isinstance(metadata, dict):
         return Version("", None)
-    number = _text(metadata, "resourceVersion")
-    return Version(_text(metadata, "uid"), int(number) if number.isdecimal() else None)
+    return Version(_text(metadata, "uid"), version_number(_text(metadata, "resourceVersion")))
+
+
+def version_number(resource_version: str) -> int | None:
+    """Return a resourceVersion as a number; None: it is missing, or none."""
+    return int(resource_version) if resource_version.isdecimal() else None
 
 
 def _text(value: Mapping, key: str) -> str:
