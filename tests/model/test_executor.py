@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.back_off import FIRST_PAUSE_MS, LEAST_VICTIM_PAUSE_MS, MOST_NODES
+from fairlead.model.back_off import FIRST_PAUSE_MS, LEAST_VICTIM_PAUSE_MS, MOST_NODES, BackOff
 from fairlead.model.events import (
     MemoryChanged,
     Placement,
@@ -17,7 +17,7 @@ from fairlead.model.events import (
     WorkloadStopped,
 )
 from fairlead.model.executor import Executor, apply, redeem
-from fairlead.model.holds import NOTHING_HELD
+from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, KueueMemory, Memory, Promise
 from fairlead.model.order import Order, PromisedPlace
@@ -477,3 +477,15 @@ def test_open_orders_cost_their_pods_and_not_the_square_of_them() -> None:
     ComparedId.compared = 0
     assert len(executor.holds(1).victims) == pods
     assert ComparedId.compared <= 2 * pods
+
+
+def test_failures_are_forgotten_after_a_while() -> None:
+    """One failure a day on five nodes is no reason to hold the whole workload."""
+    day_ms, job = 86_400_000, WorkloadName("job")
+    back_off = BackOff()
+    for day, name in enumerate(["n1", "n2", "n3", "n4", "n5"]):
+        back_off.bind_failed(job, [name], day * day_ms)
+        assert back_off.holds(day * day_ms) == Holds(nodes=frozenset({(job, name)}))
+    for name in ("n1", "n2", "n3", "n4"):
+        back_off.bind_failed(job, [name], 4 * day_ms + 1)
+    assert back_off.holds(4 * day_ms + 2).workloads == {job}

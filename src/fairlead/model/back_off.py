@@ -3,7 +3,8 @@
 A bind that failed is tried on other nodes at once, and on the same node after a pause that doubles
 with each failure. A workload that failed on several nodes waits as a whole: the fault may be its
 own. A pod whose eviction was refused is left alone for a while, so that a claim looks for other
-victims. A success ends the pause of its node, and that of the whole workload.
+victims. A success ends the pause of its node, and that of the whole workload. A failure counts for
+ten minutes after its pause, so that one failure a day does not add up.
 """
 
 from collections.abc import Collection, Container
@@ -17,6 +18,7 @@ from fairlead.model.node_books import PodKey
 
 FIRST_PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 300_000
+FORGOTTEN_AFTER_MS: Final = 600_000
 LEAST_VICTIM_PAUSE_MS: Final = 10_000
 MOST_NODES: Final = 5
 """That a workload may fail on before it waits as a whole."""
@@ -75,7 +77,11 @@ class BackOff:
             del self._victims[key]
 
     def holds(self, now_ms: int) -> Holds:
-        """Return what is not to be tried at *now_ms*. Cost: each pause."""
+        """Return what is not to be tried at *now_ms*, and forget what is long over.
+
+        Cost: each pause.
+        """
+        self._forget_old(now_ms)
         self._victims = {key: at for key, at in self._victims.items() if at > now_ms}
         if not self._nodes and not self._workloads and not self._victims:
             return NOTHING_HELD
@@ -93,6 +99,17 @@ class BackOff:
             ),
             victims=frozenset(self._victims),
         )
+
+    def _forget_old(self, now_ms: int) -> None:
+        since_ms = now_ms - FORGOTTEN_AFTER_MS
+        for name, nodes in list(self._nodes.items()):
+            left = {node: pause for node, pause in nodes.items() if pause.until_ms > since_ms}
+            if left:
+                self._nodes[name] = left
+            else:
+                del self._nodes[name]
+        for name in [name for name, each in self._workloads.items() if each.until_ms <= since_ms]:
+            del self._workloads[name]
 
     def next_ms(self, now_ms: int) -> int | None:
         """Return when the next pause ends; None: no pause stands."""

@@ -169,7 +169,12 @@ class Executor:
     def confirmed(
         self, order: Order, now_ms: int, pods: Iterable[PodId] | None = None
     ) -> tuple[PodId, ...]:
-        """Take in that pods were bound and run since *now_ms*; return those that were binding."""
+        """Take in that pods were bound and run since *now_ms*; return those that were binding.
+
+        For a caller to which the cluster shows nothing older afterwards, such as a simulator. Where
+        objects are watched, report `succeeded` and let the watch show the pod: an older version of
+        it, on its way already, would let the pod wait again.
+        """
         bound = self.succeeded(order, pods)
         self._settle(order, pods)
         if bound:

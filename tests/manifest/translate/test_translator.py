@@ -470,3 +470,38 @@ def test_a_pod_that_was_told_to_leave_stays_so_when_devices_are_renumbered() -> 
     assert place() == ("leaving", (1,))
     world.lose(shared_gpu("q", "b"))
     assert place() == ("leaving", (0,))
+
+
+OLD_GROUP = "scheduling.sigs.k8s.io/v1alpha1"
+
+
+@pytest.mark.parametrize("is_old_first", [False, True])
+def test_of_one_quota_in_two_api_groups_the_current_one_counts(is_old_first: bool) -> None:
+    """The quota of 4 CPUs is also there in the older API group, with 7."""
+    old = {**elastic_quota(cpu="7"), "apiVersion": OLD_GROUP}
+    old["metadata"]["uid"] = "old"
+    new = elastic_quota()
+    world = World("elastic-quota", *([old, again(new)] if is_old_first else [old]))
+
+    def least() -> int | None:
+        queue = world.translator.state.queues.get(QueueName("lab"))
+        return queue.guaranteed[0] if queue else None
+
+    assert least() == 4000
+    world.lose(new)
+    assert (least(), world.told()) == (7000, [])
+    world.see(again(new, metadata={"uid": "newer"}))
+    assert least() == 4000
+    world.lose(old)
+    assert (least(), world.told()) == (4000, [])
+
+
+def test_items_of_a_list_may_leave_out_their_kind() -> None:
+    """So does the API server for kinds of its own."""
+    own = pod("p")
+    world = World("kai")
+    bare = {key: value for key, value in own.items() if key not in ("kind", "apiVersion")}
+    world.relist("", "Pod", [bare])
+    assert world.pods() == {"lab/pod/p": ["p"]}
+    world.relist("", "Pod", [bare])
+    assert world.pods() == {"lab/pod/p": ["p"]}

@@ -8,7 +8,7 @@ be seen waiting.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -16,10 +16,11 @@ from fairlead.errors import Finding
 from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import identify
+from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.object_names import name_of
 from fairlead.manifest.objects import Object, PodObject
 from fairlead.manifest.read_object import read_identified
-from fairlead.manifest.text.documents import Document
+from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.family import Unit
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
@@ -35,6 +36,9 @@ Change: TypeAlias = tuple[Object | None, Object | None]
 """An object before and after; None: it was not there, or is not any more."""
 
 TypedName: TypeAlias = tuple[type, str]
+"""What an object is and is called here. Objects of two API groups may be the same thing to us."""
+
+_GROUPS_AND_KINDS: Final = list(KINDS)
 
 
 class Inbox:
@@ -52,6 +56,8 @@ class Inbox:
         self._names: dict[ObjectKey, TypedName] = {}  # of objects that could be read
         self._faults: dict[TypedName, Finding] = {}
         self._never_valid: set[TypedName] = set()  # and in the mirror all the same
+        self._owners: dict[TypedName, ObjectKey] = {}  # which object counts under a name
+        self._rivals: dict[ObjectKey, Object] = {}  # valid ones whose name another object has
         self._changes: list[Change] = []
 
     def changed(self, document: Document) -> None:
@@ -68,17 +74,19 @@ class Inbox:
         if news == "replaced":
             self._drop(key)
         read = read_identified(identified, findings)
-        self._remarks.put(key, tuple(findings))
         for found in read.objects:
             name = type(found), name_of(found)
             self._names[key] = name
-            if read.is_usable:
+            if not self._owns(key, name):
+                self._note_rival(key, found if read.is_usable else None, document, findings)
+            elif read.is_usable:
                 is_repaired = self._faults.pop(name, None) is not None
                 self._never_valid.discard(name)
                 self.put(found, is_fault_new=is_repaired)
             else:
                 wrong = next(each for each in findings if each.severity == "error")
                 self._note_fault(name, found, wrong)
+        self._remarks.put(key, tuple(findings))
 
     def removed(self, document: Document) -> None:
         """Take in that an object is gone."""
@@ -92,7 +100,8 @@ class Inbox:
         """Take in all objects of an API group and kind, as they were at *resource_version*."""
         listed_at = version_number(resource_version)
         there: set[ObjectKey | None] = set()
-        for document in documents:
+        for item in documents:
+            document = _as_listed(item, group, kind)
             there.add(key_of(document.value))
             self.changed(document)
         for key in self._versions.keys(group, kind):
@@ -138,11 +147,69 @@ class Inbox:
         name = self._names.pop(key, None)
         if name is None:
             return
+        self._rivals.pop(key, None)
+        if self._owners[name] != key:
+            return
+        del self._owners[name]
         self._faults.pop(name, None)
         self._never_valid.discard(name)
         before = self._mirror.drop(*name)
         if before is not None:
             self._changes.append((before, None))
+        self._promote_rival(name)
+
+    def _owns(self, key: ObjectKey, name: TypedName) -> bool:
+        """Return whether an object counts under its name: of several the first one by API group."""
+        owner = self._owners.setdefault(name, key)
+        if owner == key:
+            return True
+        if _rank(owner) <= _rank(key):
+            return False
+        former = self._mirror.get(*name)
+        if former is not None and name not in self._never_valid:
+            self._rivals[owner] = former
+        self._owners[name] = key
+        return True
+
+    def _note_rival(
+        self, key: ObjectKey, found: Object | None, document: Document, findings: Findings
+    ) -> None:
+        """Keep an object whose name another object has, which counts until it is gone."""
+        if found is not None:
+            self._rivals[key] = found
+        owner = self._owners[self._names[key]]
+        document.source.report(
+            findings,
+            "warning",
+            "no-effect",
+            ("metadata", "name"),
+            f"found a second {key.kind} in the place of one; {owner.name} of {owner.group} counts",
+            "remove one of the two",
+        )
+
+    def _promote_rival(self, name: TypedName) -> None:
+        """Let another object count, if there is one, whose name was taken so far."""
+        keys = [key for key in self._rivals if self._names[key] == name]
+        if keys:
+            key = min(keys, key=_rank)
+            self._owners[name] = key
+            self._remarks.put(key, ())
+            self.put(self._rivals.pop(key))
+
+
+def _rank(key: ObjectKey) -> tuple[int, str, str]:
+    """Return where an object stands among others of its name: by API group, then by name."""
+    return _GROUPS_AND_KINDS.index((key.group, key.kind)), key.namespace, key.name
+
+
+def _as_listed(item: Document, group: str, kind: str) -> Document:
+    """Return an item of a list with its kind, which lists of built-in kinds leave out."""
+    if "kind" in item.value and "apiVersion" in item.value:
+        return item
+    known = KINDS.get((group, kind))
+    version = known.versions[0] if known else "v1"
+    api_version = f"{group}/{version}" if group else version
+    return cluster_document({**item.value, "apiVersion": api_version, "kind": kind})
 
 
 def _in_its_place(known: Object, found: Object) -> Object:

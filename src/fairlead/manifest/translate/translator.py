@@ -63,6 +63,7 @@ class Translator:
         self._questions = Questions()
         self._resources: set[str] = set()  # of the state, and of what is to be put into it
         self._dirty = Dirty()
+        self._refused: set[WorkloadName] = set()  # whose objects contradict what the state knows
         self._is_empty = True  # nothing was settled so far
 
     @property
@@ -314,7 +315,8 @@ class Translator:
             align_node(state, name, model_node(node, state.resources) if node and is_ours else None)
         for workload in sorted(dirty.workloads):
             self._align_workload(workload, measures)
-        self._dirty = Dirty()
+        self._dirty = Dirty(workloads=self._refused)  # to be tried again
+        self._refused = set()
 
     def _held(self, pod: PodObject) -> ForeignPod | None:
         return foreign_pod(self.family.charged(pod), self.state.resources, self._questions)
@@ -345,6 +347,7 @@ class Translator:
             bring_in_line(self.state, name, observed)
         except StateError as refused:
             self._remarks.put(subject, (_refusal(name, refused),))
+            self._refused.add(name)
 
 
 def _subject(name: WorkloadName) -> tuple[str, str, str]:
