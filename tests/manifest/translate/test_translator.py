@@ -346,3 +346,17 @@ def test_a_pod_that_names_an_impossible_group_is_not_taken_for_another() -> None
     odd["metadata"]["annotations"] = {"pod-group-name": "pod/p"}
     world = World("kai", pod("p"), odd)
     assert world.pods() == {"lab/pod/p": ["p"], "lab/podgroup/pod/p": ["q"]}
+
+
+def test_a_running_pod_with_a_share_of_nearly_nothing_holds_the_least_there_is() -> None:
+    """0.003 of a device are 0 hundredths: an error, and if it runs all the same it holds 0.01."""
+    tiny = placed(pod("p"), "n")
+    tiny["metadata"]["annotations"] = {"gpu-fraction": "0.003"}
+    world = World("kai", tiny)
+    state = world.translator.state
+    (place,) = state.runs[WorkloadName("lab/pod/p")].pods.values()
+    assert place.share is not None
+    assert place.share.part_e9 == 10_000_000
+    assert "out-of-range" in world.told()
+    world.lose(tiny)
+    assert not world.translator.state.workloads
