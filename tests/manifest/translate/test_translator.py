@@ -360,3 +360,11 @@ def test_a_running_pod_with_a_share_of_nearly_nothing_holds_the_least_there_is()
     assert "out-of-range" in world.told()
     world.lose(tiny)
     assert not world.translator.state.workloads
+
+
+def test_a_resource_version_of_thousands_of_digits_is_taken_as_it_comes() -> None:
+    odd = pod("p")
+    odd["metadata"]["resourceVersion"] = "9" * 5000
+    world = World("kai", odd)
+    world.see(again(odd, spec={**odd["spec"], "nodeName": "n"}))
+    assert world.translator.state.runs.keys() == {"lab/pod/p"}

@@ -15,6 +15,7 @@ import msgspec
 from fairlead.manifest.text.values import Mapping, Value
 
 _MOST_GONE: Final = 10_000  # uids; late facts come within seconds of a removal
+_MOST_DIGITS: Final = 100  # of a resourceVersion; Python refuses to read thousands of them
 _NAMESPACE: Final = "default"
 
 
@@ -103,7 +104,8 @@ def version_of(value: Mapping) -> Version:
     if not isinstance(metadata, dict):
         return Version("", None)
     number = _text(metadata, "resourceVersion")
-    return Version(_text(metadata, "uid"), int(number) if number.isdecimal() else None)
+    is_number = number.isdecimal() and len(number) <= _MOST_DIGITS
+    return Version(_text(metadata, "uid"), int(number) if is_number else None)
 
 
 def _text(value: Mapping, key: str) -> str:
