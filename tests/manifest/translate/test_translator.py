@@ -368,3 +368,10 @@ def test_a_resource_version_of_thousands_of_digits_is_taken_as_it_comes() -> Non
     world = World("kai", odd)
     world.see(again(odd, spec={**odd["spec"], "nodeName": "n"}))
     assert world.translator.state.runs.keys() == {"lab/pod/p"}
+
+
+def test_a_workload_with_quota_for_more_pods_than_any_cluster_has_waits() -> None:
+    """500,001 are one more than count. Of two billion the places alone would take all memory."""
+    world = World("kueue", workload("small"))
+    world.see(admitted(workload("huge", count=500_001)))
+    assert world.told() == ["too-large"]

@@ -311,12 +311,12 @@ class Translator:
 
     def _align_workload(self, name: WorkloadName, measures: Measures) -> None:
         known = self._parts.get(name)
+        subject = ("part", name)  # no unit: one of Kueue is called as its workload is
         if known is None:
-            self._remarks.put(("workload", name), ())
+            self._remarks.put(subject, ())
             bring_in_line(self.state, name, None)
             return
         part, unit = known
-        subject = ("workload", name)
         observed = self._remarks.note(
             subject, lambda findings: self.family.observe(part, measures, findings)
         )
