@@ -375,3 +375,5 @@ def test_a_workload_with_quota_for_more_pods_than_any_cluster_has_waits() -> Non
     world = World("kueue", workload("small"))
     world.see(admitted(workload("huge", count=500_001)))
     assert world.told() == ["too-large"]
+    assert not world.translator.state.runs
+    assert world.waits() == {"lab/huge": "InvalidObject"}
