@@ -67,6 +67,13 @@ def test_a_cycle_is_refused_once() -> None:
     assert codes(text) == ["error cycle 1"]
 
 
+def test_jobs_of_queues_at_a_cycle_are_not_told_that_these_are_missing() -> None:
+    """The queue c is there, below a cycle, which is told: neither it nor one above is to add."""
+    job = pod("x", metadata="labels: {kai.scheduler/queue: c}")
+    text = stream(queue("a", "b"), queue("b", "a"), queue("c", "b"), job)
+    assert codes(text) == ["error cycle 1"]
+
+
 def test_doubles_of_any_kind_are_refused() -> None:
     text = stream(queue("a"), queue("a"), GROUP, GROUP, NODE, NODE, member("x"), member("x"))
     assert assemble(text)[0] is None

@@ -505,3 +505,34 @@ def test_items_of_a_list_may_leave_out_their_kind() -> None:
     assert world.pods() == {"lab/pod/p": ["p"]}
     world.relist("", "Pod", [bare])
     assert world.pods() == {"lab/pod/p": ["p"]}
+
+
+def test_a_running_pod_with_a_share_of_nearly_nothing_holds_the_least_there_is() -> None:
+    """0.003 of a device are 0 hundredths: an error, and if it runs all the same it holds 0.01."""
+    tiny = placed(pod("p"), "n")
+    tiny["metadata"]["annotations"] = {"gpu-fraction": "0.003"}
+    world = World("kai", tiny)
+    state = world.translator.state
+    (place,) = state.runs[WorkloadName("lab/pod/p")].pods.values()
+    assert place.share is not None
+    assert place.share.part_e9 == 10_000_000
+    assert "out-of-range" in world.told()
+    world.lose(tiny)
+    assert not world.translator.state.workloads
+
+
+def test_a_resource_version_of_thousands_of_digits_is_taken_as_it_comes() -> None:
+    odd = pod("p")
+    odd["metadata"]["resourceVersion"] = "9" * 5000
+    world = World("kai", odd)
+    world.see(again(odd, spec={**odd["spec"], "nodeName": "n"}))
+    assert world.translator.state.runs.keys() == {"lab/pod/p"}
+
+
+def test_a_workload_with_quota_for_more_pods_than_any_cluster_has_waits() -> None:
+    """500,001 are one more than count. Of two billion the places alone would take all memory."""
+    world = World("kueue", workload("small"))
+    world.see(admitted(workload("huge", count=500_001)))
+    assert world.told() == ["too-large"]
+    assert not world.translator.state.runs
+    assert world.waits() == {"lab/huge": "InvalidObject"}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.assembly_rules import OF_FILES, AssemblyRules
 from fairlead.manifest.collection import Collection
+from fairlead.manifest.core.tree_checks import orphans
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_advice import advise_on_queues
 from fairlead.manifest.kai.assemble_jobs import Job, warn_of_empty_group
@@ -34,7 +35,7 @@ def assemble_kai(
     nodes = list(translator.mirror.of(NodeObject).values())
     family.pool.tell_left_out(nodes, others, findings)
     jobs = sorted((job for each in found for job in each.parts), key=lambda each: each.name)
-    _check_queues_of_jobs(jobs, family.tree, findings)
+    _check_queues_of_jobs(jobs, _with_parents(translator), findings)
     _warn_of_empty_groups(translator, findings)
     if findings.has_errors:
         return None
@@ -51,6 +52,13 @@ def _warn_of_empty_groups(translator: Translator, findings: Findings) -> None:
     for _, unit in sorted(translator.units.items()):
         if isinstance(unit.head, KaiPodGroupObject) and not unit.pods:
             warn_of_empty_group(unit.head, findings)
+
+
+def _with_parents(translator: Translator) -> list[KaiQueueObject]:
+    """Return the queues of the tree, and those of cycles, which are told of already."""
+    queues = list(translator.mirror.of(KaiQueueObject).values())
+    lost = {queue.name for line in orphans(queues) for queue in line}
+    return [queue for queue in queues if queue.name not in lost]
 
 
 def _check_queues_of_jobs(

@@ -27,8 +27,8 @@ def missing_local_queue(namespace: str, name: str) -> QueueName:
     return QueueName(f"local-queue/{namespace}/{name}")
 
 
-def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Findings) -> None:
-    """Report an error where the pods with quota become more than any cluster has."""
+def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Findings) -> bool:
+    """Report an error where the pods with quota become more than any cluster has; tell if so."""
     total = 0
     for workload in workloads:
         if workload.admitted_ms is None:
@@ -43,7 +43,8 @@ def refuse_too_many_pods(workloads: Iterable[KueueWorkloadObject], findings: Fin
                 f"found more than {MAX_ADMITTED_PODS:,} admitted pods up to here",
                 "split the input, or correct the counts",
             )
-            return
+            return True
+    return False
 
 
 def _admitted_pods(workload: KueueWorkloadObject) -> int:

@@ -8,6 +8,8 @@ manage take their part of them.
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Final
 
+import msgspec
+
 from fairlead.manifest.assembly_rules import AssemblyRules
 from fairlead.manifest.core.live_pods import is_live
 from fairlead.manifest.finding import Findings
@@ -114,7 +116,9 @@ class KueueFamily(Family[KueueWorkloadObject]):
         """Return the Workload, unless it is finished, or the pod, unless Kueue manages it."""
         workload = unit.head
         if isinstance(workload, KueueWorkloadObject) and not workload.finished:
-            refuse_too_many_pods([workload], findings)
+            if refuse_too_many_pods([workload], findings):
+                # Without quota: as many pods as it says would leave no memory for all others.
+                workload = msgspec.structs.replace(workload, admitted_ms=None)
             return Sorted(parts=(workload,))
         foreign = [pod for pod in unit.pods_by_name() if is_live(pod) and not _is_managed(pod)]
         return Sorted(foreign=tuple(foreign)) if foreign else NOTHING

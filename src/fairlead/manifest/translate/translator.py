@@ -330,12 +330,12 @@ class Translator:
 
     def _align_workload(self, name: WorkloadName, measures: Measures) -> None:
         known = self._parts.get(name)
+        subject = ("part", name)  # no unit: one of Kueue is called as its workload is
         if known is None:
-            self._remarks.put(_subject(name), ())
+            self._remarks.put(subject, ())
             bring_in_line(self.state, name, None)
             return
         part, unit = known
-        subject = _subject(name)
         observed = self._remarks.note(
             subject, lambda findings: self.family.observe(part, measures, findings)
         )
@@ -348,11 +348,6 @@ class Translator:
         except StateError as refused:
             self._remarks.put(subject, (_refusal(name, refused),))
             self._refused.add(name)
-
-
-def _subject(name: WorkloadName) -> tuple[str, str, str]:
-    """Return under what findings about a workload are kept; no unit or object has such a key."""
-    return "state", "workload", name
 
 
 def _held_back(observed: ObservedWorkload, wrong: Finding) -> ObservedWorkload:

@@ -15,6 +15,7 @@ import msgspec
 from fairlead.manifest.text.values import Mapping, Value
 
 _MOST_GONE: Final = 10_000  # uids; late facts come within seconds of a removal
+_MOST_DIGITS: Final = 100  # of a resourceVersion; Python refuses to read thousands of them
 _NAMESPACE: Final = "default"
 
 
@@ -117,7 +118,8 @@ def version_of(value: Mapping) -> Version:
 
 def version_number(resource_version: str) -> int | None:
     """Return a resourceVersion as a number; None: it is missing, or none."""
-    return int(resource_version) if resource_version.isdecimal() else None
+    is_number = resource_version.isdecimal() and len(resource_version) <= _MOST_DIGITS
+    return int(resource_version) if is_number else None
 
 
 def _text(value: Mapping, key: str) -> str:
