@@ -1,31 +1,22 @@
 """One fact after the other: what each does to the state, and what it leaves alone."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.finding import Findings
-from fairlead.manifest.kueue import assemble_workloads
 from fairlead.manifest.kueue.family import KueueFamily
 from fairlead.manifest.translate import families
 from fairlead.manifest.translate.family import Unit
-from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged, Placement, WorkloadBinding, WorkloadLeaving
-from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KueueMemory
-from fairlead.model.plan import Evict, Wait
 from fairlead.model.workload import PodId
-from fairlead.policy.make_policy import make_policy
 from tests.manifest.translate.cluster_objects import (
     Value,
-    admitted,
     again,
     cluster_queue,
-    document,
-    elastic_group,
     elastic_quota,
     kai_group,
     kai_queue,
@@ -36,75 +27,16 @@ from tests.manifest.translate.cluster_objects import (
     pod,
     workload,
 )
-
-NOW_MS = 1_793_500_000_000
-A = QueueName("a")
-NODE = node("n")
-QUEUES: dict[PolicyName, list[Value]] = {
-    "kai": [kai_queue("a")],
-    "elastic-quota": [elastic_quota()],
-    "kueue": [cluster_queue(), local_queue()],
-}
-
-
-class World:
-    """A translator that is told facts, and looked at after each of them."""
-
-    def __init__(self, policy: PolicyName, *values: Value) -> None:
-        self.translator = Translator(policy)
-        self.see(NODE, *QUEUES[policy], *values)
-
-    def see(self, *values: Value) -> bool:
-        for value in values:
-            self.translator.changed(document(value))
-        return self.settle()
-
-    def lose(self, *values: Value) -> bool:
-        for value in values:
-            self.translator.removed(document(value))
-        return self.settle()
-
-    def relist(self, group: str, kind: str, values: Iterable[Value], version: str = "") -> bool:
-        self.translator.listed(group, kind, map(document, values), version)
-        return self.settle()
-
-    def settle(self) -> bool:
-        is_new = self.translator.settle()
-        check_invariants(self.translator.state)
-        return is_new
-
-    def pods(self) -> dict[str, list[str]]:
-        """Return the pods of each workload, each with its node."""
-        state = self.translator.state
-        found = {}
-        for name, each in state.workloads.items():
-            run = state.runs.get(name)
-            places = run.pods if run else {}
-            found[str(name)] = sorted(
-                each.pod_name(one) + (f"@{places[one].node}" if one in places else "")
-                for one in each.pods()
-            )
-        return found
-
-    def waits(self) -> dict[str, str]:
-        """Return why each workload waits."""
-        plan = make_policy(self.translator.settings).plan(self.translator.state, NOW_MS)
-        waits = [each for each in plan.decisions if isinstance(each, Wait)]
-        return {str(each.workload): each.reason.code for each in waits}
-
-    def told(self) -> list[str]:
-        return [each.code for each in self.translator.findings()]
-
-
-FAMILIES: list[PolicyName] = ["kai", "elastic-quota"]
-LONE = {"kai": "lab/pod/p", "elastic-quota": "lab/p"}
-GROUPED = {"kai": "lab/g", "elastic-quota": "lab/podgroup/g"}
-GROUP = {"kai": kai_group, "elastic-quota": elastic_group}
-SCHEDULER = {"kai": "kai-scheduler", "elastic-quota": "default-scheduler"}
-
-
-def pod_of(policy: PolicyName, name: str = "p", **more: Any) -> Value:
-    return pod(name, scheduler=SCHEDULER[policy], **more)
+from tests.manifest.translate.watched_world import (
+    FAMILIES,
+    GROUP,
+    GROUPED,
+    LONE,
+    NOW_MS,
+    A,
+    World,
+    pod_of,
+)
 
 
 @pytest.mark.parametrize("policy", FAMILIES)
@@ -155,18 +87,6 @@ def test_a_status_that_is_not_read_concerns_no_workload(monkeypatch: pytest.Monk
     assert (CountedReads.reads, world.translator.state.moment) == (reads, moment)
     world.see(again(local, spec={"clusterQueue": "b"}))
     assert CountedReads.reads == reads + 3
-
-
-@pytest.mark.parametrize("policy", FAMILIES)
-def test_an_invalid_pod_without_versions_is_repaired_by_what_it_was(policy: PolicyName) -> None:
-    own, broken = (pod_of(policy, cpu=cpu) for cpu in ("1", "many"))
-    for each in (own, broken):
-        del each["metadata"]["resourceVersion"]
-    world = World(policy, own)
-    world.see(broken)
-    assert world.waits() == {LONE[policy]: "InvalidObject"}
-    world.see(own)
-    assert world.waits() == {}
 
 
 @pytest.mark.parametrize("policy", FAMILIES)
@@ -226,70 +146,6 @@ def test_a_pod_may_go_from_one_group_to_another(policy: PolicyName) -> None:
     assert world.pods() == {f"{GROUPED[policy].removesuffix('g')}h": ["p"]}
 
 
-@pytest.mark.parametrize("policy", FAMILIES)
-def test_of_an_invalid_pod_the_last_valid_version_counts(policy: PolicyName) -> None:
-    own = pod_of(policy)
-    world = World(policy, own)
-    assert world.waits() == {}
-    broken = again(own, spec=pod_of(policy, cpu="many")["spec"])
-    world.see(broken)
-    assert world.pods() == {LONE[policy]: ["p"]}
-    assert world.waits() == {LONE[policy]: "InvalidObject"}
-    assert world.told() == ["bad-quantity"]
-    world.see(again(own))
-    assert (world.waits(), world.told()) == ({}, [])
-
-
-@pytest.mark.parametrize("policy", FAMILIES)
-def test_an_invalid_pod_is_where_its_latest_version_is(policy: PolicyName) -> None:
-    """Somebody annotates a pod that is being bound; then it runs, and ends, all the same."""
-    own = pod_of(policy)
-    world = World(policy, own)
-    annotated = again(own, metadata={"annotations": {"gpu-fraction": "half"}})
-    world.see(annotated)
-    assert world.waits() == {LONE[policy]: "InvalidObject"}
-    bound = placed(annotated, "n")
-    world.see(bound)
-    assert (world.pods(), world.told()) == ({LONE[policy]: ["p@n"]}, ["bad-quantity"])
-    world.see(again(bound, status={"phase": "Succeeded"}))
-    assert world.pods() == {}
-
-
-@pytest.mark.parametrize("policy", FAMILIES)
-def test_a_pod_that_was_never_valid_is_seen_waiting(policy: PolicyName) -> None:
-    broken = pod_of(policy, cpu="many")
-    world = World(policy, broken, pod_of(policy, "q"))
-    assert world.waits() == {LONE[policy]: "InvalidObject"}
-    world.lose(broken)
-    assert (world.waits(), world.told()) == ({}, [])
-
-
-@pytest.mark.parametrize("policy", FAMILIES)
-def test_an_invalid_node_counts_as_it_was(policy: PolicyName) -> None:
-    world = World(policy, pod_of(policy))
-    world.see(again(NODE, status={"allocatable": {"cpu": "lots"}}))
-    assert set(world.translator.state.nodes) == {"n"}
-    assert (world.waits(), world.told()) == ({}, ["bad-quantity"])
-
-
-def test_running_work_with_an_invalid_object_is_not_told_to_leave() -> None:
-    own = admitted(workload("w"))
-    world = World("kueue", own)
-    broken = workload("w", cpu="many")["spec"]
-    world.see(again(own, spec=broken))
-    policy = make_policy(world.translator.settings)
-    decisions = policy.plan(world.translator.state, NOW_MS).decisions
-    assert not [each for each in decisions if isinstance(each, Evict)]
-    assert world.pods() == {"lab/w": ["main-0@None"]}
-
-
-def test_a_waiting_kueue_workload_says_what_is_invalid() -> None:
-    own = workload("w")
-    world = World("kueue", own)
-    world.see(again(own, spec=workload("w", cpu="many")["spec"]))
-    assert world.waits() == {"lab/w": "InvalidObject"}
-
-
 def test_a_workload_of_the_same_name_inherits_nothing() -> None:
     """The first is being started and gave way before; the second is made by another job."""
     world = World("kueue", workload("w"))
@@ -302,20 +158,6 @@ def test_a_workload_of_the_same_name_inherits_nothing() -> None:
     second["metadata"]["uid"] = "second"
     world.see(second)
     assert (world.pods(), state.memories) == ({"lab/w": ["main-0"]}, {})
-
-
-def test_more_admitted_pods_than_any_cluster_has_are_not_placed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A status may say two billion; so many places would fill the memory."""
-    monkeypatch.setattr(assemble_workloads, "MAX_ADMITTED_PODS", 3)
-    world = World("kueue", admitted(workload("small", count=3)))
-    assert (world.waits(), world.told()) == ({}, [])
-    world.lose(workload("small"))
-    world.see(admitted(workload("w", count=4)))
-    assert world.told() == ["too-large"]
-    assert world.waits() == {"lab/w": "InvalidObject"}
-    assert not world.translator.state.runs
 
 
 def test_a_workload_goes_with_its_local_queue_to_another_cluster_queue() -> None:
@@ -439,13 +281,6 @@ def test_a_share_in_memory_follows_the_devices_of_the_nodes() -> None:
     assert gpu() == 250
 
 
-def test_a_pod_that_names_an_impossible_group_is_not_taken_for_another() -> None:
-    odd = pod("q")
-    odd["metadata"]["annotations"] = {"pod-group-name": "pod/p"}
-    world = World("kai", pod("p"), odd)
-    assert world.pods() == {"lab/pod/p": ["p"], "lab/podgroup/pod/p": ["q"]}
-
-
 def shared_gpu(name: str, device: str) -> Value:
     own = pod(name, uid=name, labels={"runai-gpu-group": device})
     own["metadata"]["annotations"] = {"gpu-fraction": "0.5"}
@@ -505,34 +340,3 @@ def test_items_of_a_list_may_leave_out_their_kind() -> None:
     assert world.pods() == {"lab/pod/p": ["p"]}
     world.relist("", "Pod", [bare])
     assert world.pods() == {"lab/pod/p": ["p"]}
-
-
-def test_a_running_pod_with_a_share_of_nearly_nothing_holds_the_least_there_is() -> None:
-    """0.003 of a device are 0 hundredths: an error, and if it runs all the same it holds 0.01."""
-    tiny = placed(pod("p"), "n")
-    tiny["metadata"]["annotations"] = {"gpu-fraction": "0.003"}
-    world = World("kai", tiny)
-    state = world.translator.state
-    (place,) = state.runs[WorkloadName("lab/pod/p")].pods.values()
-    assert place.share is not None
-    assert place.share.part_e9 == 10_000_000
-    assert "out-of-range" in world.told()
-    world.lose(tiny)
-    assert not world.translator.state.workloads
-
-
-def test_a_resource_version_of_thousands_of_digits_is_taken_as_it_comes() -> None:
-    odd = pod("p")
-    odd["metadata"]["resourceVersion"] = "9" * 5000
-    world = World("kai", odd)
-    world.see(again(odd, spec={**odd["spec"], "nodeName": "n"}))
-    assert world.translator.state.runs.keys() == {"lab/pod/p"}
-
-
-def test_a_workload_with_quota_for_more_pods_than_any_cluster_has_waits() -> None:
-    """500,001 are one more than count. Of two billion the places alone would take all memory."""
-    world = World("kueue", workload("small"))
-    world.see(admitted(workload("huge", count=500_001)))
-    assert world.told() == ["too-large"]
-    assert not world.translator.state.runs
-    assert world.waits() == {"lab/huge": "InvalidObject"}
