@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.manifest.core.foreign_pods import foreign_pod
-from fairlead.manifest.core.questions import CountedQuestions
+from fairlead.manifest.core.pod_selectors import CountedSelectors
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import load
 from fairlead.manifest.objects import PodObject
@@ -63,7 +63,7 @@ def foreign_pods(
     pods: Iterable[PodObject], ours: Iterable[PodConstraints], resources: tuple[str, ...]
 ) -> list[ForeignPod]:
     """Return those of *pods* that are on a node, as far as pods with constraints *ours* ask."""
-    counted = CountedQuestions()
+    counted = CountedSelectors()
     for each in ours:
         counted.add(each)
     found = [foreign_pod(pod, resources, counted.all()) for pod in pods]

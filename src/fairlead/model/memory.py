@@ -16,7 +16,7 @@ from fairlead.model.workload import ElasticPods, KaiJob, KueueWorkload, PodId, W
 
 
 class GaveWay(msgspec.Struct, frozen=True, order=True):
-    """For whom a workload lost its quota, and by which rule; it may have been a while ago."""
+    """The workload that preempted this one, and by which rule; it may have been a while ago."""
 
     beneficiary: WorkloadName
     code: str  # that of the reason
@@ -25,7 +25,7 @@ class GaveWay(msgspec.Struct, frozen=True, order=True):
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True):
-    """What a workload gets as soon as those have left who give way to it."""
+    """What a workload gets when its victims have left."""
 
     flavors: tuple[dict[str, str], ...]  # per pod set, from resource to flavor
     counts: tuple[int, ...]  # how many pods of each set

@@ -163,7 +163,7 @@ def _seen(run: Run | None, name: WorkloadName, observed: ObservedWorkload) -> It
 def _leaving_since(
     run: Run | None, name: WorkloadName, observed: ObservedWorkload
 ) -> Iterator[Event]:
-    """Yield the start times that are learnt of pods that were told to leave: these go on leaving.
+    """Yield what updates the start times of pods that are leaving, and lets them go on leaving.
 
     The order to leave may be refused, and then the time counts again.
     """

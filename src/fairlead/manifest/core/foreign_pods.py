@@ -10,21 +10,21 @@ import msgspec
 
 from fairlead.manifest.core.live_pods import is_placed
 from fairlead.manifest.core.node_amounts import amounts_on
-from fairlead.manifest.core.questions import Questions
+from fairlead.manifest.core.pod_selectors import PodSelectors
 from fairlead.manifest.object_names import full_name, pod_id
 from fairlead.manifest.objects import PodObject
 from fairlead.model.foreign_pod import ForeignPod
 
-NO_QUESTIONS: Final = Questions()
+NO_SELECTORS: Final = PodSelectors()
 
 
 def foreign_pod(
-    pod: PodObject, resources: tuple[str, ...], questions: Questions = NO_QUESTIONS
+    pod: PodObject, resources: tuple[str, ...], selectors: PodSelectors = NO_SELECTORS
 ) -> ForeignPod | None:
     """Return a pod that is not ours with amounts on *resources*; None: it is on no node.
 
-    Of its labels and ports it has only what *questions* of our pods are about. Law: leaving out the
-    rest changes no answer about where one of ours may go. Cost: its labels and ports.
+    Of its labels and ports it has only those that *selectors* of our pods select. Law: leaving out
+    the rest changes no answer about where one of ours may go. Cost: its labels and ports.
     """
     if pod.node is None or not is_placed(pod):
         return None
@@ -35,11 +35,11 @@ def foreign_pod(
         requests=amounts_on(resources, pod.requests),
         leaving=pod.terminating,
     )
-    asked = questions.labels
+    asked = selectors.labels
     found = [each for each in pod.labels.items() if each[0] in asked] if asked else []
-    ports = tuple([port for port in pod.constraints.host_ports if port in questions.ports])
+    ports = tuple([port for port in pod.constraints.host_ports if port in selectors.ports])
     repels = pod.constraints.pod_anti_affinity
-    if not (found or ports or repels or questions.are_about_all):
+    if not (found or ports or repels or selectors.select_unlabelled):
         return held
     return msgspec.structs.replace(
         held,

@@ -18,7 +18,7 @@ from fairlead.manifest.finding import Findings
 from fairlead.manifest.object_names import full_name
 from fairlead.manifest.objects import PluginPodGroupObject, PodObject
 from fairlead.manifest.text.path import quote
-from fairlead.manifest.translate.family import NOTHING, Sorted
+from fairlead.manifest.translate.family import NOTHING, UnitContent
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import Obstacle
 from fairlead.policy.obstacles import OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
@@ -50,7 +50,7 @@ def named_group(pod: PodObject, schedulers: Set[str]) -> str:
     return f"{pod.namespace}/{pod.labels[label]}" if label else ""
 
 
-def group_gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> Sorted[Gang]:
+def group_gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> UnitContent[Gang]:
     """Return the gang of a PodGroup with *pods*, by name; none if all of them are gone."""
     live = tuple(filter(is_live, pods))
     if not live:
@@ -58,12 +58,12 @@ def group_gang(group: PluginPodGroupObject, pods: Sequence[PodObject]) -> Sorted
     gang = Gang(
         name=_group_workload(full_name(group)), namespace=group.namespace, pods=live, group=group
     )
-    return Sorted(parts=(gang,))
+    return UnitContent(parts=(gang,))
 
 
 def gangs_without_group(
     pods: Sequence[PodObject], group: str, schedulers: Set[str], findings: Findings, *, waits: bool
-) -> Sorted[Gang]:
+) -> UnitContent[Gang]:
     """Return the gangs of live *pods* that name no *group* (""), or one that is not there.
 
     A missing group is told of. Each pod then stands on its own, or all wait for the group.
@@ -72,14 +72,14 @@ def gangs_without_group(
     for pod in live if group else ():
         _warn_of_missing(pod, findings, waits=waits)
     if not (group and waits and live):
-        return Sorted(parts=tuple([_lone_gang(pod, schedulers) for pod in live]))
+        return UnitContent(parts=tuple([_lone_gang(pod, schedulers) for pod in live]))
     gang = Gang(
         name=_group_workload(group),
         namespace=live[0].namespace,
         pods=live,
         obstacle=Obstacle(code=POD_GROUP_NOT_FOUND, names=(group,)),
     )
-    return Sorted(parts=(gang,))
+    return UnitContent(parts=(gang,))
 
 
 def _group_label(pod: PodObject) -> str:

@@ -44,7 +44,7 @@ class ElasticWorkload:
         )
 
     def workload(self) -> Workload:
-        """Return what the pods want together. They are as important as the foremost of them."""
+        """Return what the pods want together. It has the highest priority of its pods."""
         gang = self._gang
         created_ms = min(pod.created_ms for pod in gang.pods)
         return Workload(

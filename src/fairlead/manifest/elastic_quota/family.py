@@ -34,7 +34,7 @@ from fairlead.manifest.objects import (
     PodObject,
     PriorityClassObject,
 )
-from fairlead.manifest.translate.family import Family, Measures, Sorted, Unit, UnitKey
+from fairlead.manifest.translate.family import Family, Measures, Unit, UnitContent, UnitKey
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
@@ -107,14 +107,14 @@ class ElasticQuotaFamily(Family[Gang]):
         assert isinstance(each, PluginPodGroupObject), each
         return "group", full_name(each)
 
-    def concerned(
+    def affected_units(
         self, old: Object | None, new: Object | None, units: Collection[Unit[Gang]]
     ) -> Iterable[Unit[Gang]]:
         """Return all units after a priority class changed."""
         one = old if new is None else new
         return units if isinstance(one, PriorityClassObject) else ()
 
-    def sort(self, unit: Unit[Gang], findings: Findings) -> Sorted[Gang]:
+    def sort(self, unit: Unit[Gang], findings: Findings) -> UnitContent[Gang]:
         """Return the gangs of a unit."""
         pods = unit.pods_by_name()
         if isinstance(unit.head, PluginPodGroupObject):

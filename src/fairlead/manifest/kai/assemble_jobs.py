@@ -26,7 +26,7 @@ from fairlead.manifest.object_names import full_name
 from fairlead.manifest.objects import KaiPodGroupObject, PodObject
 from fairlead.manifest.text.documents import Source
 from fairlead.manifest.text.path import Path, quote
-from fairlead.manifest.translate.family import NOTHING, Sorted
+from fairlead.manifest.translate.family import NOTHING, UnitContent
 
 GROUP_NAME: Final = "pod-group-name"  # a label or an annotation
 SUB_GROUP_LABEL: Final = "kai.scheduler/subgroup-name"
@@ -54,7 +54,9 @@ def named_group(pod: PodObject) -> str:
     return f"{pod.namespace}/{name}" if name else ""
 
 
-def sort_group(group: KaiPodGroupObject, pods: Sequence[PodObject], pool: NodePool) -> Sorted[Job]:
+def sort_group(
+    group: KaiPodGroupObject, pods: Sequence[PodObject], pool: NodePool
+) -> UnitContent[Job]:
     """Return the job of a PodGroup, which has *pods*, by name; none if all of them are gone.
 
     Finished pods, and those that leave before they got a node, are gone. A job of another pool is
@@ -71,7 +73,7 @@ def sort_pods(
     pool: NodePool,
     findings: Findings,
     rules: AssemblyRules,
-) -> Sorted[Job]:
+) -> UnitContent[Job]:
     """Return the jobs of *pods* that name no *group* (""), or one that is not there."""
     live: list[PodObject] = []
     others: list[PodObject] = []
@@ -83,7 +85,7 @@ def sort_pods(
         if is_live(pod):
             (live if _is_ours(pod) else others).append(pod)
     if not live:
-        return Sorted(foreign=tuple(others)) if others else NOTHING
+        return UnitContent(foreign=tuple(others)) if others else NOTHING
     if group and rules.missing_group == "waits":
         found = _in_pool([_waiting_job(group, live)], pool)
     else:
@@ -91,9 +93,9 @@ def sort_pods(
     return msgspec.structs.replace(found, foreign=(*others, *found.foreign))
 
 
-def _in_pool(jobs: Sequence[Job], pool: NodePool) -> Sorted[Job]:
+def _in_pool(jobs: Sequence[Job], pool: NodePool) -> UnitContent[Job]:
     others = [job for job in jobs if not pool.has(_labels(job))]
-    return Sorted(
+    return UnitContent(
         parts=tuple(job for job in jobs if pool.has(_labels(job))),
         foreign=tuple(pod for job in others for pod in job.pods),
         in_other_pools=tuple(job.name for job in others),

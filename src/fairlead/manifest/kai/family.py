@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 import msgspec
 
 from fairlead.manifest.assembly_rules import AssemblyRules
-from fairlead.manifest.core.questions import ChangedQuestions
+from fairlead.manifest.core.pod_selectors import ChangedSelectors
 from fairlead.manifest.core.tree_checks import refuse_cycles
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kai.assemble_gpu import SharedGpus
@@ -34,12 +34,12 @@ from fairlead.manifest.objects import (
 )
 from fairlead.manifest.translate.align import without_cycles
 from fairlead.manifest.translate.family import (
+    DeviceChanges,
     Family,
     Measures,
-    Recharged,
-    Resorted,
-    Sorted,
     Unit,
+    UnitChange,
+    UnitContent,
     UnitKey,
 )
 from fairlead.manifest.translate.mirror import Mirror
@@ -120,10 +120,10 @@ class KaiFamily(Family[Job]):
         assert isinstance(each, KaiPodGroupObject), each
         return "group", full_name(each)
 
-    def concerned(
+    def affected_units(
         self, old: Object | None, new: Object | None, units: Collection[Unit[Job]]
     ) -> Iterable[Unit[Job]]:
-        """Return all units after a priority class changed; after devices did, who wants memory."""
+        """Return all units after a priority class changed, and units that ask for GPU memory."""
         match old if new is None else new:
             case PriorityClassObject():
                 return units
@@ -136,7 +136,7 @@ class KaiFamily(Family[Job]):
             return node.gpu_memory_mib
         return None
 
-    def sort(self, unit: Unit[Job], findings: Findings) -> Sorted[Job]:
+    def sort(self, unit: Unit[Job], findings: Findings) -> UnitContent[Job]:
         """Return the jobs of a unit, with every share of a GPU charged."""
         pods = unit.pods_by_name()
         if isinstance(unit.head, KaiPodGroupObject):
@@ -172,19 +172,19 @@ class KaiFamily(Family[Job]):
         """Return what queues ask for in total."""
         return self.demands().amounts()
 
-    def is_regrouped(self, part: Job, changed: ChangedQuestions) -> bool:
+    def is_affected(self, part: Job, changed: ChangedSelectors) -> bool:
         """Return whether pods of a job have a label that is looked at now, or not any more."""
-        return any(changed.concern_labels(pod.labels) for pod in part.pods)
+        return any(changed.affect_labels(pod.labels) for pod in part.pods)
 
     def _node(self, name: str) -> NodeObject | None:
         node = self.mirror.of(NodeObject).get(name)
         return node if node is not None and self.has_node(node) else None
 
-    def recharge(
-        self, units: Sequence[Resorted[Job]], nodes: Set[str], remarks: Remarks
-    ) -> Recharged:
-        """Share out the devices of nodes on which something changed."""
-        return self._devices.recharge(units, nodes, self._node, remarks)
+    def update_devices(
+        self, units: Sequence[UnitChange[Job]], nodes: Set[str], remarks: Remarks
+    ) -> DeviceChanges:
+        """Assign the shared devices of nodes again on which something changed."""
+        return self._devices.update_devices(units, nodes, self._node, remarks)
 
     def charged(self, pod: PodObject) -> PodObject:
         """Return a foreign pod with every device that it holds among its requests."""
@@ -221,7 +221,7 @@ class KaiFamily(Family[Job]):
 
     def observe(self, part: Job, measures: Measures, findings: Findings) -> ObservedWorkload:
         """Return a job as its objects show it."""
-        looked_at = measures.questions.labels
+        looked_at = measures.selectors.labels
         workload = KaiWorkload(part, self._priorities, findings, labels_looked_at=looked_at)
         return workload.observed(measures.resources, self._devices.shares)
 

@@ -15,7 +15,7 @@ from fairlead.manifest.kai.assemble_foreign_devices import charge_foreign_device
 from fairlead.manifest.kai.assemble_jobs import Job
 from fairlead.manifest.object_names import full_name, pod_id
 from fairlead.manifest.objects import NodeObject, PodObject
-from fairlead.manifest.translate.family import Recharged, Resorted, Sorted
+from fairlead.manifest.translate.family import DeviceChanges, UnitChange, UnitContent
 from fairlead.manifest.translate.remarks import Remarks
 from fairlead.model.axes import WorkloadName
 from fairlead.model.device_share import DeviceShare
@@ -42,13 +42,13 @@ class NodeDevices:
         """Return a foreign pod with every device that it holds among its requests."""
         return self._charged.get(pod_id(pod), pod) if self._charged else pod
 
-    def recharge(
+    def update_devices(
         self,
-        units: Sequence[Resorted[Job]],
+        units: Sequence[UnitChange[Job]],
         changed: Set[str],
         node_of: Callable[[str], NodeObject | None],
         remarks: Remarks,
-    ) -> Recharged:
+    ) -> DeviceChanges:
         """Share out devices again on the nodes *changed*, and where pods of *units* are or were.
 
         Returns the workloads and foreign pods that have others than before. *node_of* gives a node
@@ -64,14 +64,14 @@ class NodeDevices:
         foreign: set[PodId] = set()
         for name in sorted(touched):
             on_node, node = self._nodes[name], node_of(name)
-            devices = remarks.note(("devices", name), partial(_shared_out, on_node, node))
-            workloads.update(self._take_shares(on_node, devices.shares))
-            foreign.update(self._take_charges(devices.foreign))
+            devices = remarks.note(("devices", name), partial(_devices_on, on_node, node))
+            workloads.update(self._update_shares(on_node, devices.shares))
+            foreign.update(self._update_foreign(devices.foreign))
             if not (on_node.own or on_node.foreign):
                 del self._nodes[name]
-        return Recharged(workloads, foreign)
+        return DeviceChanges(workloads, foreign)
 
-    def _take_shares(
+    def _update_shares(
         self, on_node: _OnNode, shares: Mapping[str, DeviceShare]
     ) -> Iterator[WorkloadName]:
         for name, (_, workload) in on_node.own.items():
@@ -79,13 +79,13 @@ class NodeDevices:
                 self.shares[name] = shares[name]
                 yield workload
 
-    def _take_charges(self, pods: Iterable[PodObject]) -> Iterator[PodId]:
+    def _update_foreign(self, pods: Iterable[PodObject]) -> Iterator[PodId]:
         for pod in pods:
             if self._charged.get(pod_id(pod)) != pod:
                 self._charged[pod_id(pod)] = pod
                 yield pod_id(pod)
 
-    def _drop(self, found: Sorted[Job]) -> Iterator[str]:
+    def _drop(self, found: UnitContent[Job]) -> Iterator[str]:
         """Forget the pods of a unit that hold devices; yields the nodes that they are on."""
         for node, name, _, _ in _holders(found):
             self.shares.pop(name, None)
@@ -96,7 +96,7 @@ class NodeDevices:
             self._nodes[node].foreign.pop(name, None)
             yield node
 
-    def _put(self, found: Sorted[Job]) -> Iterator[str]:
+    def _put(self, found: UnitContent[Job]) -> Iterator[str]:
         """Take in the pods of a unit that hold devices; yields the nodes that they are on."""
         for node, name, pod, workload in _holders(found):
             self._nodes.setdefault(node, _OnNode({}, {})).own[name] = pod, workload
@@ -106,27 +106,27 @@ class NodeDevices:
             yield node
 
 
-class _SharedOut(NamedTuple):
+class _NodeDevices(NamedTuple):
     shares: Mapping[str, DeviceShare]
     foreign: tuple[PodObject, ...]
 
 
-def _shared_out(on_node: _OnNode, node: NodeObject | None, findings: Findings) -> _SharedOut:
+def _devices_on(on_node: _OnNode, node: NodeObject | None, findings: Findings) -> _NodeDevices:
     own = [pod for pod, _ in on_node.own.values()]
     nodes = [] if node is None else [node]
     foreign = charge_foreign_devices([*on_node.foreign.values()], own, nodes, findings)
     shares = device_shares(own, nodes, findings, foreign.held_by_others)
-    return _SharedOut(shares, foreign.pods)
+    return _NodeDevices(shares, foreign.pods)
 
 
-def _holders(found: Sorted[Job]) -> Iterator[tuple[str, str, PodObject, WorkloadName]]:
+def _holders(found: UnitContent[Job]) -> Iterator[tuple[str, str, PodObject, WorkloadName]]:
     for job in found.parts:
         for pod in job.pods:
             if pod.gpu_share and pod.node is not None and is_placed(pod):
                 yield pod.node, full_name(pod), pod, WorkloadName(job.name)
 
 
-def _foreign_holders(found: Sorted[Job]) -> Iterator[tuple[str, str, PodObject]]:
+def _foreign_holders(found: UnitContent[Job]) -> Iterator[tuple[str, str, PodObject]]:
     for pod in found.foreign:
         if pod.node is not None and holds_devices(pod):
             yield pod.node, full_name(pod), pod

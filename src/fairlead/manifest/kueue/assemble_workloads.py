@@ -55,10 +55,10 @@ def queue_of(workload: KueueWorkloadObject, objects: KueueObjects) -> QueueName:
     """Return the queue that *workload* waits in or is charged to."""
     if workload.admitted_ms is not None:
         return QueueName(workload.admitted_by)
-    door = objects.local_queues.get(f"{workload.namespace}/{workload.local_queue}")
-    if door is None:
+    local_queue = objects.local_queues.get(f"{workload.namespace}/{workload.local_queue}")
+    if local_queue is None:
         return missing_local_queue(workload.namespace, workload.local_queue)
-    return door.local_queue.cluster_queue
+    return local_queue.local_queue.cluster_queue
 
 
 def model_workload(

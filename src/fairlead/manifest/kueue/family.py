@@ -39,8 +39,8 @@ from fairlead.manifest.translate.family import (
     NOTHING,
     Family,
     Measures,
-    Sorted,
     Unit,
+    UnitContent,
     UnitKey,
 )
 from fairlead.manifest.translate.mirror import Mirror
@@ -95,7 +95,7 @@ class KueueFamily(Family[KueueWorkloadObject]):
         assert isinstance(each, KueueWorkloadObject), each
         return "workload", full_name(each)
 
-    def concerned(
+    def affected_units(
         self,
         old: Object | None,
         new: Object | None,
@@ -112,16 +112,16 @@ class KueueFamily(Family[KueueWorkloadObject]):
 
     def sort(
         self, unit: Unit[KueueWorkloadObject], findings: Findings
-    ) -> Sorted[KueueWorkloadObject]:
+    ) -> UnitContent[KueueWorkloadObject]:
         """Return the Workload, unless it is finished, or the pod, unless Kueue manages it."""
         workload = unit.head
         if isinstance(workload, KueueWorkloadObject) and not workload.finished:
             if refuse_too_many_pods([workload], findings):
                 # Without quota: as many pods as it says would leave no memory for all others.
                 workload = msgspec.structs.replace(workload, admitted_ms=None)
-            return Sorted(parts=(workload,))
+            return UnitContent(parts=(workload,))
         foreign = [pod for pod in unit.pods_by_name() if is_live(pod) and not _is_managed(pod)]
-        return Sorted(foreign=tuple(foreign)) if foreign else NOTHING
+        return UnitContent(foreign=tuple(foreign)) if foreign else NOTHING
 
     def workload_name(self, part: KueueWorkloadObject) -> WorkloadName:
         """Return ``namespace/name``."""

@@ -1,7 +1,7 @@
 """What differs between rule sets when objects are translated to a cluster state.
 
 Objects are read in *units*: a group with the pods that name it, a pod by itself, a Workload. A unit
-is sorted into *parts*, each of which is one workload of the state, and pods that are not ours. To
+is read as *parts*, each of which is one workload of the state, and pods that are not ours. To
 observe a part is to say what the state should hold of its workload.
 """
 
@@ -13,7 +13,7 @@ import msgspec
 
 from fairlead.manifest.assembled import Settings
 from fairlead.manifest.assembly_rules import AssemblyRules
-from fairlead.manifest.core.questions import ChangedQuestions, Questions
+from fairlead.manifest.core.pod_selectors import ChangedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.objects import ByResource, NodeObject, Object, PodObject
 from fairlead.manifest.translate.mirror import Mirror
@@ -30,15 +30,15 @@ UnitKey: TypeAlias = tuple[str, str]
 P = TypeVar("P")
 
 
-class Sorted(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
-    """What a unit is made of: workloads, and pods that are not ours."""
+class UnitContent(msgspec.Struct, Generic[P], frozen=True, kw_only=True):
+    """The workloads of a unit, and its pods that other schedulers run."""
 
     parts: tuple[P, ...] = ()
     foreign: tuple[PodObject, ...] = ()
     in_other_pools: tuple[str, ...] = ()  # names of KAI's jobs, whose pods are foreign here
 
 
-NOTHING: Sorted[Any] = Sorted()
+NOTHING: UnitContent[Any] = UnitContent()
 
 
 class Unit(msgspec.Struct, Generic[P], kw_only=True):
@@ -47,32 +47,32 @@ class Unit(msgspec.Struct, Generic[P], kw_only=True):
     key: UnitKey
     head: Object | None = None  # a group or Workload; None: it is not there, or there is none
     pods: dict[str, PodObject] = {}  # by full name
-    found: Sorted[P] = NOTHING
+    found: UnitContent[P] = NOTHING
 
     def pods_by_name(self) -> list[PodObject]:
         """Return the pods, sorted by name, so that no order of facts matters."""
         return [self.pods[name] for name in sorted(self.pods)]
 
 
-class Resorted(msgspec.Struct, Generic[P], frozen=True):
-    """A unit before and after it was read again."""
+class UnitChange(msgspec.Struct, Generic[P], frozen=True):
+    """The content of a unit before and after it was read again."""
 
-    before: Sorted[P]
-    after: Sorted[P]
+    before: UnitContent[P]
+    after: UnitContent[P]
 
 
-class Recharged(msgspec.Struct, frozen=True):
-    """What else is to be looked at again because devices are shared otherwise than before."""
+class DeviceChanges(msgspec.Struct, frozen=True):
+    """The workloads and foreign pods whose devices changed."""
 
     workloads: Set[WorkloadName] = frozenset()
     foreign: Set[PodId] = frozenset()
 
 
 class Measures(msgspec.Struct, frozen=True):
-    """On which resources a state is measured, and what pods of ours ask about others."""
+    """The resources of a state, and which labels and ports of pods matter."""
 
     resources: tuple[str, ...]
-    questions: Questions
+    selectors: PodSelectors
 
 
 class Family(ABC, Generic[P]):
@@ -103,14 +103,14 @@ class Family(ABC, Generic[P]):
     def unit_of(self, each: Object) -> UnitKey:
         """Return the unit of a pod, or of an object of `head_types`."""
 
-    def concerned(
+    def affected_units(
         self, old: Object | None, new: Object | None, units: Collection[Unit[P]]
     ) -> Iterable[Unit[P]]:
-        """Return those of *units* that are to be read again after another object changed."""
+        """Return the *units* to read again because an object changed that they refer to."""
         return ()
 
     @abstractmethod
-    def sort(self, unit: Unit[P], findings: Findings) -> Sorted[P]:
+    def sort(self, unit: Unit[P], findings: Findings) -> UnitContent[P]:
         """Return what a unit is made of."""
 
     @abstractmethod
@@ -136,15 +136,15 @@ class Family(ABC, Generic[P]):
         """Return what else is measured on resources, besides parts, foreign pods and nodes."""
         return ()
 
-    def is_regrouped(self, part: P, changed: ChangedQuestions) -> bool:
-        """Return whether pods of a part may be alike otherwise after questions about labels."""
+    def is_affected(self, part: P, changed: ChangedSelectors) -> bool:
+        """Return whether the pod sets of a part may change because other labels matter."""
         return False
 
-    def recharge(
-        self, units: Sequence[Resorted[P]], nodes: Set[str], remarks: Remarks
-    ) -> Recharged:
-        """Share out devices again where *units* or *nodes* changed."""
-        return Recharged()
+    def update_devices(
+        self, units: Sequence[UnitChange[P]], nodes: Set[str], remarks: Remarks
+    ) -> DeviceChanges:
+        """Assign shared devices again on the nodes that *units* or *nodes* changed."""
+        return DeviceChanges()
 
     def charged(self, pod: PodObject) -> PodObject:
         """Return a foreign pod with all that it holds among its requests."""

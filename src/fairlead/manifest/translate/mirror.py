@@ -9,7 +9,7 @@ Kind = TypeVar("Kind", bound=Object)
 
 
 class Mirror:
-    """What is there. It is told of every change, and asks nobody."""
+    """The last usable version of each object. The inbox writes it, and rule sets read it."""
 
     def __init__(self) -> None:
         """Begin without objects."""

@@ -24,7 +24,7 @@ from fairlead.manifest.assembled import PolicyName, Settings
 from fairlead.manifest.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.core.foreign_pods import foreign_pod
 from fairlead.manifest.core.node_amounts import model_node
-from fairlead.manifest.core.questions import ChangedQuestions, CountedQuestions, Questions
+from fairlead.manifest.core.pod_selectors import ChangedSelectors, CountedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.object_names import name_of, pod_id
 from fairlead.manifest.objects import ByResource, NodeObject, Object, PodObject
@@ -32,7 +32,7 @@ from fairlead.manifest.text.documents import Document
 from fairlead.manifest.translate.align import align_foreign_pod, align_node, align_queues
 from fairlead.manifest.translate.dirty import Dirty
 from fairlead.manifest.translate.families import FAMILIES
-from fairlead.manifest.translate.family import NOTHING, Family, Measures, Resorted, Unit, UnitKey
+from fairlead.manifest.translate.family import NOTHING, Family, Measures, Unit, UnitChange, UnitKey
 from fairlead.manifest.translate.inbox import Inbox
 from fairlead.manifest.translate.mirror import Mirror
 from fairlead.manifest.translate.remarks import Remarks
@@ -59,8 +59,8 @@ class Translator:
         self._inbox = Inbox(policy, self.mirror, self.family.head_types, self._remarks)
         self._parts: dict[WorkloadName, tuple[Any, UnitKey]] = {}
         self._foreign: dict[PodId, PodObject] = {}
-        self._counted = CountedQuestions()
-        self._questions = Questions()
+        self._counted = CountedSelectors()
+        self._selectors = PodSelectors()
         self._resources: set[str] = set()  # of the state, and of what is to be put into it
         self._dirty = Dirty()
         self._refused: set[WorkloadName] = set()  # whose objects contradict what the state knows
@@ -160,7 +160,9 @@ class Translator:
             dirty.nodes.add(one.name)
         dirty.queues |= isinstance(one, family.queue_types)
         dirty.catalogue |= isinstance(one, family.catalogue_types)
-        dirty.units.update(each.key for each in family.concerned(old, new, self.units.values()))
+        dirty.units.update(
+            each.key for each in family.affected_units(old, new, self.units.values())
+        )
 
     def _put_into_unit(self, name: str, each: Object) -> None:
         key = self.family.unit_of(each)
@@ -185,28 +187,28 @@ class Translator:
     def _read_units(self) -> None:
         """Sort every dirty unit again, and note what else depends on what changed there."""
         family, dirty = self.family, self._dirty
-        resorted = [self._sort_unit(self.units[key]) for key in sorted(dirty.units)]
+        changes = [self._sort_unit(self.units[key]) for key in sorted(dirty.units)]
         # First out, then in: a workload or pod may have gone from one unit to another.
-        for each in resorted:
+        for each in changes:
             for part in each.before.parts:
                 self._drop_part(part)
             for pod in map(pod_id, each.before.foreign):
                 self._foreign.pop(pod, None)
                 dirty.foreign.add(pod)
-        for key, each in zip(sorted(dirty.units), resorted, strict=True):
+        for key, each in zip(sorted(dirty.units), changes, strict=True):
             for part in each.after.parts:
                 self._put_part(part, key)
             for found in each.after.foreign:
                 pod = pod_id(found)
                 self._foreign[pod] = found
                 dirty.foreign.add(pod)
-        recharged = family.recharge(resorted, frozenset(dirty.nodes), self._remarks)
-        dirty.workloads |= recharged.workloads
-        dirty.foreign |= recharged.foreign
-        self._spread_questions()
+        changed_devices = family.update_devices(changes, frozenset(dirty.nodes), self._remarks)
+        dirty.workloads |= changed_devices.workloads
+        dirty.foreign |= changed_devices.foreign
+        self._spread_selectors()
         dirty.units.clear()
 
-    def _sort_unit(self, unit: Unit[Any]) -> Resorted[Any]:
+    def _sort_unit(self, unit: Unit[Any]) -> UnitChange[Any]:
         before = unit.found
         unit.found = NOTHING
         if unit.pods or unit.head is not None:
@@ -216,7 +218,7 @@ class Translator:
         else:
             self._remarks.put(unit.key, ())
             del self.units[unit.key]
-        return Resorted(before, unit.found)
+        return UnitChange(before, unit.found)
 
     def _put_part(self, part: Any, unit: UnitKey) -> None:
         family = self.family
@@ -238,17 +240,17 @@ class Translator:
         for constraints in self.family.constraints(part):
             self._counted.add(constraints, -1)
 
-    def _spread_questions(self) -> None:
-        """Look again at workloads and foreign pods that other questions than before are about."""
-        before, self._questions = self._questions, self._counted.all()
-        if before == self._questions:
+    def _spread_selectors(self) -> None:
+        """Mark workloads and foreign pods of which other labels or ports matter than before."""
+        before, self._selectors = self._selectors, self._counted.all()
+        if before == self._selectors:
             return
-        changed = ChangedQuestions(before, self._questions)
+        changed = ChangedSelectors(before, self._selectors)
         for name, (part, _) in self._parts.items():
-            if self.family.is_regrouped(part, changed):
+            if self.family.is_affected(part, changed):
                 self._dirty.workloads.add(name)
         for pod, found in self._foreign.items():
-            if changed.concern(found):
+            if changed.affect(found):
                 self._dirty.foreign.add(pod)
 
     def _need(self, amounts: Iterable[ByResource]) -> None:
@@ -261,8 +263,8 @@ class Translator:
         if self._is_empty:
             return True
         family, dirty = self.family, self._dirty
-        strangers = [self._foreign[pod] for pod in dirty.foreign & self._foreign.keys()]
-        self._need(family.charged(pod).requests for pod in strangers)
+        foreign = [self._foreign[pod] for pod in dirty.foreign & self._foreign.keys()]
+        self._need(family.charged(pod).requests for pod in foreign)
         nodes = self.mirror.of(NodeObject)
         known = [nodes[name] for name in dirty.nodes & nodes.keys()]
         self._need(node.allocatable for node in known if family.has_node(node))
@@ -299,7 +301,7 @@ class Translator:
     def _align(self) -> None:
         """Bring all of the state in line that is dirty."""
         state, family, dirty = self.state, self.family, self._dirty
-        measures = Measures(state.resources, self._questions)
+        measures = Measures(state.resources, self._selectors)
         if dirty.catalogue and state.catalogue != (catalogue := family.catalogue()):
             state.apply(CatalogueChanged(catalogue))
         if dirty.queues:
@@ -319,7 +321,7 @@ class Translator:
         self._refused = set()
 
     def _held(self, pod: PodObject) -> ForeignPod | None:
-        return foreign_pod(self.family.charged(pod), self.state.resources, self._questions)
+        return foreign_pod(self.family.charged(pod), self.state.resources, self._selectors)
 
     def _align_queues(self) -> None:
         state, family = self.state, self.family
