@@ -242,11 +242,16 @@ class NodeIndex:
     def _has_gpus(self, node: Node) -> bool:
         return self.gpus.asked(node.allocatable) > 0
 
+    def _has_shared(self, node: Node) -> bool:
+        return self.gpus.shared is not None and node.allocatable[self.gpus.shared] > 0
+
     def _count(self, room: NodeRoom, by: int) -> None:
         """Take a room into the sums, or out of them."""
         node = room.node
         self._open_nodes += 0 if node.cordoned or node.taints else by
-        key = (room.idle, room.later, room.devices, node.gpu_memory_mib)
+        # Of devices that are all taken, it matters still that the node has them.
+        offers = self._has_gpus(node), self._has_shared(node)
+        key = (room.idle, room.later, room.devices, node.gpu_memory_mib, offers)
         count = self._alike.get(key, (room, 0))[1] + by
         if count:
             self._alike[key] = (room, count)

@@ -17,6 +17,7 @@ from fairlead.model.workload import PodId
 from fairlead.policy.make_policy import make_policy
 from tests.manifest.translate.acts import Acts
 from tests.manifest.translate.api_server import ApiServer, Object
+from tests.manifest.translate.assumptions import Assumptions, uids_of
 from tests.manifest.translate.watches import Watches
 
 Pods: TypeAlias = tuple[PodId, ...]
@@ -46,6 +47,7 @@ class Driver:
         self._server = server
         self._watches = watches
         self._acts = acts
+        self._assumed = Assumptions.of(translator.state, {})
         self._unsent: list[_Piece] = []
         self._untold: list[_Piece] = []
 
@@ -59,12 +61,15 @@ class Driver:
         before = self.translator.state
         is_new = self.translator.settle()
         assert is_new == (self.translator.state is not before)
+        seen = self._watches.seen
+        self._assumed.check(self.state, seen)
+        self._assumed = Assumptions.of(self.state, uids_of(self.state, seen))
         if is_new:
             self.executor.move_to(self.translator.state)
         if self.translator.settings != self._settings:
             self._settings = self.translator.settings
             self.policy = make_policy(self._settings)
-        check_invariants(self.state)
+        self._check()
 
     def plan(self, random: Random) -> None:
         """Plan, and give out orders; at most some starts at times."""
@@ -82,7 +87,7 @@ class Driver:
             self.state.apply(memory)
             if random.randrange(2):
                 self._answer(self._acts.write_memory(memory), random)
-        check_invariants(self.state)
+        self._check()
 
     def send(self, random: Random) -> None:
         """Send part of an order to the server, with a fate of its own."""
@@ -122,7 +127,6 @@ class Driver:
         self._unsent.clear()
         for order, pods in self.executor.overdue(self._server.now_ms + 2 * PATIENCE_MS):
             self._look(order, pods)
-        check_invariants(self.state)
 
     def _look(self, order: Order, pods: Pods) -> None:
         """Ask the server about an order; what was not sent by now is not sent any more."""
@@ -139,7 +143,12 @@ class Driver:
         else:
             self.executor.succeeded(order, pods)
         self.translator.look_again(order.workload)
+        self._check()
+
+    def _check(self) -> None:
+        """Check the state after a step, and note what it assumes until the next settling."""
         check_invariants(self.state)
+        self._assumed = Assumptions.of(self.state, self._assumed.uids)
 
     def _answer(self, written: list[Object], random: Random) -> None:
         """Hand the answers of some writes to the translator at once."""

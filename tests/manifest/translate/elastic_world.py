@@ -1,4 +1,7 @@
-"""Random changes under ElasticQuotas: quotas, two in one namespace at times, and pod groups."""
+"""Random changes under ElasticQuotas: quotas, two in one namespace at times, and pod groups.
+
+Both are in two API groups, at times under the same name.
+"""
 
 from typing import ClassVar, Final
 
@@ -19,7 +22,7 @@ QUOTA: Final = KindKey(_API, "ElasticQuota")
 OLD_QUOTA: Final = KindKey(_OLD_API, "ElasticQuota")
 GROUP: Final = KindKey(_API, "PodGroup")
 OLD_GROUP: Final = KindKey(_OLD_API, "PodGroup")
-GROUPS: Final = ("g1", "g2", "old")
+GROUPS: Final = ("g1", "g2")
 
 
 class ElasticWorld(World):
@@ -28,7 +31,9 @@ class ElasticWorld(World):
     spoils: ClassVar[Spoils] = {
         **SPOILS,
         QUOTA: ((("spec", "min", "cpu"), "many"), (("spec", "max"), {"cpu": "1m"})),
+        OLD_QUOTA: ((("spec", "min", "cpu"), "many"),),
         GROUP: ((("spec", "minMember"), "two"),),
+        OLD_GROUP: ((("spec", "minMember"), "two"),),
     }
 
     def begin(self) -> None:
@@ -81,7 +86,7 @@ class ElasticWorld(World):
 
     def change_quota(self) -> None:
         """A quota comes, beside another perhaps, or changes."""
-        name, api = self.pick(("quota", _API), ("quota", _API), ("second", _API), ("old", _OLD_API))
+        name, api = self.pick("quota", "quota", "quota", "second"), self.pick(_API, _API, _OLD_API)
         self.toggle(self.new_quota(self.pick(*NAMESPACES, "c"), name, api))
 
     def remove_quota(self) -> None:
@@ -108,7 +113,7 @@ class ElasticWorld(World):
 
     def change_group(self) -> None:
         """A pod group comes, in either API group, or changes its minimum."""
-        name, api = self.pick(("g1", _API), ("g2", _API), ("old", _OLD_API))
+        name, api = self.pick(*GROUPS), self.pick(_API, _API, _OLD_API)
         self.toggle(self.new_group(self.pick(*NAMESPACES), name, api))
 
     def remove_group(self) -> None:

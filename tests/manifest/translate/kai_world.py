@@ -3,6 +3,7 @@
 from typing import ClassVar, Final
 
 from tests.manifest.translate.api_server import POD, KindKey, Object
+from tests.manifest.translate.tree_world import TreeWorld
 from tests.manifest.translate.world import (
     CLASSES,
     GPU,
@@ -11,7 +12,6 @@ from tests.manifest.translate.world import (
     SPOILS,
     Spoils,
     Steps,
-    World,
 )
 
 QUEUE: Final = KindKey("scheduling.run.ai", "Queue")
@@ -25,9 +25,11 @@ GPU_GROUP: Final = "runai-gpu-group"
 RESERVATIONS: Final = "kai-resource-reservation"
 
 
-class KaiWorld(World):
+class KaiWorld(TreeWorld):
     """A cluster that KAI schedules."""
 
+    tree = QUEUE
+    parent_field = "parentQueue"
     spoils: ClassVar[Spoils] = {
         **SPOILS,
         QUEUE: ((("spec", "resources", "gpu", "quota"), "many"),),
@@ -51,7 +53,7 @@ class KaiWorld(World):
             (1, self.remove_group),
             (2, self.change_queue),
             (1, self.remove_queue),
-            (1, self.swap_queues),
+            (1, self.swap_parents),
             (1, self.change_shard),
             (1, self.reserve_device),
         ]
@@ -177,32 +179,6 @@ class KaiWorld(World):
         key = self.some(QUEUE)
         if key is not None:
             self.server.remove(key)
-
-    def swap_queues(self) -> None:
-        """A queue and its parent change places by two updates, with a cycle in between."""
-        below = self.some(QUEUE, where=lambda queue: "parentQueue" in queue["spec"])
-        if below is None:
-            return
-        parent = self.server.objects[below]["spec"]["parentQueue"]
-        above = next((key for key in self.server.keys(QUEUE) if key.name == parent), None)
-        if above is None or above == below:
-            return
-        self.change(above, lambda queue: queue["spec"].update(parentQueue=below.name))
-        self.change(below, lambda queue: queue["spec"].pop("parentQueue"))
-
-    def break_cycles(self) -> None:
-        """Let every queue that is its own ancestor stand at the top."""
-        for key in self.server.keys(QUEUE):
-            parents = {
-                each["metadata"]["name"]: each["spec"].get("parentQueue")
-                for each in self.server.every(QUEUE)
-            }
-            at, seen = parents[key.name], {key.name}
-            while at in parents and at not in seen:
-                seen.add(at)
-                at = parents[at]
-            if at in seen:
-                self.change(key, lambda queue: queue["spec"].pop("parentQueue", None))
 
     # Shards and devices.
 

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Final
 
 from tests.manifest.translate.api_server import KindKey, Object, condition, timestamp
+from tests.manifest.translate.tree_world import TreeWorld
 from tests.manifest.translate.world import (
     GPU,
     NAMESPACES,
@@ -10,7 +11,6 @@ from tests.manifest.translate.world import (
     SPOILS,
     Spoils,
     Steps,
-    World,
 )
 
 _API: Final = "kueue.x-k8s.io"
@@ -28,9 +28,11 @@ LOCAL_QUEUES: Final = ("door", "gate")
 WORKLOADS: Final = tuple(f"w{number}" for number in range(6))
 
 
-class KueueWorld(World):
+class KueueWorld(TreeWorld):
     """A cluster in which Kueue grants quota to workloads."""
 
+    tree = COHORT
+    parent_field = "parentName"
     spoils: ClassVar[Spoils] = {
         **SPOILS,
         CLUSTER_QUEUE: (
@@ -71,7 +73,7 @@ class KueueWorld(World):
             (1, self.remove_workload),
             (2, self.change_queue),
             (1, self.change_cohort),
-            (1, self.swap_cohorts),
+            (1, self.swap_parents),
             (1, self.change_local_queue),
             (1, self.change_flavor),
             (1, self.remove_any),
@@ -181,7 +183,7 @@ class KueueWorld(World):
                 condition(workload, what, "True", now_ms, reason)
             elif what == "admission" and "admission" not in status:
                 admit(workload, queue, [{"cpu": flavor, "memory": flavor}] * 2, {}, now_ms)
-            elif what == "reclaimable" and "admission" in status:
+            elif what == "reclaimable" and "admission" in status and not _is_partial(workload):
                 status["reclaimablePods"] = [{"name": "main", "count": 1}]
             elif what == "requeue":
                 status["requeueState"] = {"count": 1, "requeueAt": timestamp(now_ms + 60_000)}
@@ -252,31 +254,13 @@ class KueueWorld(World):
             spec["resourceGroups"] = self.quotas(has_parent=bool(parent))
         self.toggle(self._cluster_object("Cohort", self.pick(*COHORTS), spec))
 
-    def swap_cohorts(self) -> None:
-        """A cohort and its parent change places by two updates, with a cycle in between."""
-        below = self.some(COHORT, where=lambda each: "parentName" in each["spec"])
-        if below is None:
-            return
-        parent = self.server.objects[below]["spec"]["parentName"]
-        above = next((key for key in self.server.keys(COHORT) if key.name == parent), None)
-        if above is None or above == below:
-            return
-        self.change(above, lambda each: each["spec"].update(parentName=below.name))
-        self.change(below, _without_parent)
-
-    def break_cycles(self) -> None:
-        """Let every cohort that is its own ancestor stand at the top."""
-        for key in self.server.keys(COHORT):
-            parents = {
-                each["metadata"]["name"]: each["spec"].get("parentName")
-                for each in self.server.every(COHORT)
-            }
-            at, seen = parents[key.name], {key.name}
-            while at in parents and at not in seen:
-                seen.add(at)
-                at = parents[at]
-            if at in seen:
-                self.change(key, _without_parent)
+    def unhang(self, value: Object) -> None:
+        """Let a cohort stand at the top, where nothing can be borrowed."""
+        super().unhang(value)
+        for group in value["spec"].get("resourceGroups", []):
+            for flavor in group["flavors"]:
+                for resource in flavor["resources"]:
+                    resource.pop("borrowingLimit", None)
 
     def new_local_queue(self, namespace: str, name: str, queue: str) -> Object:
         """Return a door of a namespace to a cluster queue."""
@@ -344,10 +328,6 @@ def holds(workload: Object, kind: str) -> bool:
     return any(each["type"] == kind and each["status"] == "True" for each in conditions)
 
 
-def _without_parent(cohort: Object) -> None:
-    """Let a cohort stand at the top, where nothing can be borrowed."""
-    cohort["spec"].pop("parentName", None)
-    for group in cohort["spec"].get("resourceGroups", []):
-        for flavor in group["flavors"]:
-            for resource in flavor["resources"]:
-                resource.pop("borrowingLimit", None)
+def _is_partial(workload: Object) -> bool:
+    """Return whether fewer pods than all may be admitted: a plan must not come down to none."""
+    return any("minCount" in each for each in workload["spec"]["podSets"])

@@ -10,6 +10,7 @@ A watch never tells what is older than the list that it began with, unless it to
 from random import Random
 from typing import NamedTuple, Protocol
 
+from fairlead.manifest.read_object import read_object
 from fairlead.manifest.text.documents import Document, cluster_document
 from tests.manifest.translate.api_server import (
     ApiServer,
@@ -46,6 +47,7 @@ class Watches:
 
     def __init__(self, server: ApiServer, listener: Listener) -> None:
         self.seen: dict[Key, Object] = {}  # the newest version that was told of each object
+        self.valid: dict[Key, Object] = {}  # the newest that a reader accepts
         self._server = server
         self._listener = listener
         self._position: dict[KindKey, int] = {}
@@ -85,12 +87,12 @@ class Watches:
         if found is None:
             return
         self._position[kind] = max(found.position, self._position.get(kind, 0))
-        for key in [key for key in self.seen if key.of == kind]:
-            del self.seen[key]
-        for value in found.values:
-            event = WatchEvent(is_deleted=False, value=value)
-            self._told.setdefault(kind, []).append(event)
-            self.seen[key_of(value)] = value
+        listed = {key_of(value): value for value in found.values}
+        for key in [key for key in self.seen if key.of == kind and key not in listed]:
+            self._forget(key)
+        for key, value in listed.items():
+            self._told.setdefault(kind, []).append(WatchEvent(is_deleted=False, value=value))
+            self._note(key, value)
         documents = [cluster_document(value) for value in found.values]
         self._listener.listed(kind.group, kind.kind, documents)
 
@@ -106,13 +108,26 @@ class Watches:
     def _tell(self, kind: KindKey, event: WatchEvent) -> None:
         self._told.setdefault(kind, []).append(event)
         key = key_of(event.value)
-        known = self.seen.get(key)
-        if known is None or _version(known) < _version(event.value):
-            if not event.is_deleted:
-                self.seen[key] = event.value
-            elif known is not None:
-                del self.seen[key]
+        if event.is_deleted:
+            self._forget(key)
+        else:
+            self._note(key, event.value)
         self._hand_over(event)
+
+    def _note(self, key: Key, value: Object) -> None:
+        """Note a version of an object, if it is the newest, and whether it is valid."""
+        known = self.seen.get(key)
+        if known is not None and _version(known) >= _version(value):
+            return
+        if known is not None and known["metadata"]["uid"] != value["metadata"]["uid"]:
+            self._forget(key)
+        self.seen[key] = value
+        if read_object(cluster_document(value)).is_usable:
+            self.valid[key] = value
+
+    def _forget(self, key: Key) -> None:
+        self.seen.pop(key, None)
+        self.valid.pop(key, None)
 
     def _hand_over(self, event: WatchEvent) -> None:
         document = cluster_document(event.value)

@@ -6,7 +6,7 @@ a pod names a group that is not there yet, a name is used again, two queues want
 of each other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
@@ -143,6 +143,8 @@ class World:
             "containers": [{"name": "main", "resources": {"requests": self.requests()}}]
         }
         labels = {"app": self.pick(*APPS)}
+        if self.maybe(4):
+            labels["tier"] = self.pick("1", "2")
         pod: Object = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -150,9 +152,16 @@ class World:
             "spec": spec,
             "status": {"phase": "Pending"},
         }
+        if not self.maybe(4):
+            self.add_wishes(spec)
+        return pod
+
+    def add_wishes(self, spec: Object) -> None:
+        """Let a pod ask for more than others, so that it is not like them."""
+        spec["containers"][0]["resources"]["requests"] = self.requests()
         if self.maybe(1):
             spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": self.pick(80, 81)}]
-        if self.maybe(2):
+        if self.maybe(1):
             kind = self.pick("podAffinity", "podAntiAffinity", "podAntiAffinity")
             spec["affinity"] = {kind: {_REQUIRED: [self.pod_term()]}}
         if self.random.randrange(20) == 0:
@@ -163,7 +172,6 @@ class World:
             spec["priorityClassName"] = self.pick(*CLASSES)
         if self.random.randrange(20) == 0:
             spec["schedulingGates"] = [{"name": "example.com/wait"}]
-        return pod
 
     def requests(self) -> dict[str, str]:
         """Return what a pod asks for; now and then a resource that was never seen."""
@@ -176,8 +184,8 @@ class World:
 
     def pod_term(self) -> Object:
         """Return what a pod may require of its neighbours."""
-        selector: Object = {"matchLabels": {"app": self.pick(*APPS)}}
-        if self.maybe(2):
+        selector: Object = {"matchLabels": {"tier": self.pick("1", "2")}}
+        if self.maybe(4):
             wanted = {"key": self.pick("app", "tier"), "operator": self.pick("NotIn", "In")}
             selector = {"matchExpressions": [{**wanted, "values": ["web", "1"]}]}
         term: Object = {
@@ -228,10 +236,7 @@ class World:
             others = {k: v for k, v in metadata["annotations"].items() if "gpu" not in k}
             pod["metadata"]["annotations"] = {**others, **share}
 
-        if self.maybe(2):
-            self.change(key, lambda pod: pod["metadata"]["labels"].update(tier="1"))
-        else:
-            self.change(key, relabelled)
+        self.change(key, relabelled)
 
     def resize_pod(self) -> None:
         """A pod asks for something else, or is no longer held back, or has other neighbours."""
@@ -376,6 +381,10 @@ class World:
         }
 
     # Mistakes.
+
+    def has_cycle(self, values: Iterable[Object]) -> bool:  # noqa: ARG002
+        """Return whether a queue among *values* is its own ancestor; without a tree none is."""
+        return False
 
     def break_cycles(self) -> None:
         """Let no queue be its own ancestor; without a tree there is nothing to do."""

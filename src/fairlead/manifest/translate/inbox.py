@@ -78,7 +78,7 @@ class Inbox:
             name = type(found), name_of(found)
             self._names[key] = name
             if not self._owns(key, name):
-                self._note_rival(key, found if read.is_usable else None, document, findings)
+                self._note_rival(key, found, is_usable=read.is_usable)
             elif read.is_usable:
                 is_repaired = self._faults.pop(name, None) is not None
                 self._never_valid.discard(name)
@@ -148,6 +148,7 @@ class Inbox:
         if name is None:
             return
         self._rivals.pop(key, None)
+        self._remarks.put(("rival", key), ())
         if self._owners[name] != key:
             return
         del self._owners[name]
@@ -166,25 +167,27 @@ class Inbox:
         if _rank(owner) <= _rank(key):
             return False
         former = self._mirror.get(*name)
-        if former is not None and name not in self._never_valid:
-            self._rivals[owner] = former
         self._owners[name] = key
+        if former is not None:
+            self._note_rival(owner, former, is_usable=name not in self._never_valid)
         return True
 
-    def _note_rival(
-        self, key: ObjectKey, found: Object | None, document: Document, findings: Findings
-    ) -> None:
+    def _note_rival(self, key: ObjectKey, found: Object, *, is_usable: bool) -> None:
         """Keep an object whose name another object has, which counts until it is gone."""
-        if found is not None:
+        if is_usable:
             self._rivals[key] = found
         owner = self._owners[self._names[key]]
-        document.source.report(
-            findings,
-            "warning",
-            "no-effect",
-            ("metadata", "name"),
-            f"found a second {key.kind} in the place of one; {owner.name} of {owner.group} counts",
-            "remove one of the two",
+        self._remarks.note(
+            ("rival", key),
+            lambda findings: found.source.report(
+                findings,
+                "warning",
+                "no-effect",
+                ("metadata", "name"),
+                f"found a second {key.kind} in the place of one; "
+                f"{owner.name} of {owner.group} counts",
+                "remove one of the two",
+            ),
         )
 
     def _promote_rival(self, name: TypedName) -> None:
@@ -193,7 +196,7 @@ class Inbox:
         if keys:
             key = min(keys, key=_rank)
             self._owners[name] = key
-            self._remarks.put(key, ())
+            self._remarks.put(("rival", key), ())
             self.put(self._rivals.pop(key))
 
 
