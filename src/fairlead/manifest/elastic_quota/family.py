@@ -135,15 +135,10 @@ class ElasticQuotaFamily(Family[Gang]):
         """Return what the pods of a gang ask for, and what it needs at least."""
         return [_least(part), *[pod.requests for pod in part.pods]]
 
-    def other_amounts(self) -> Iterable[ByResource]:
-        """Return what gangs need at least, be it that they have no pods."""
-        groups = self.mirror.of(PluginPodGroupObject).values()
-        return [group.min_resources or {} for group in groups]
-
     def queue_axes(self) -> Set[Axis]:
-        """Return what quotas list, and what gangs need at least."""
-        amounts = [each for quota in self.quotas.values() for each in (quota.min, quota.max or {})]
-        return {Axis(name) for each in (*amounts, *self.other_amounts()) for name in each}
+        """Return what quotas list."""
+        quotas = self.quotas.values()
+        return {Axis(resource) for each in quotas for resource in (*each.min, *(each.max or {}))}
 
     def part_axes(self, part: Gang) -> Set[Axis]:
         """Return what a gang needs at least, and asks for where there is a quota."""
