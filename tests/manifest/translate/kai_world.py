@@ -66,7 +66,7 @@ class KaiWorld(TreeWorld):
         spec["schedulerName"] = self.pick("kai-scheduler", "kai-scheduler", "other-scheduler")
         if self.maybe(6):
             where = labels if self.maybe(3) else annotations
-            where["pod-group-name"] = self.pick(*GROUPS)
+            where["pod-group-name"] = self.pick("g1", *GROUPS)
         if self.maybe(9):
             labels["kai.scheduler/queue"] = self.pick("left", "right", "left", "right", *QUEUES)
         if self.maybe(3):
@@ -75,13 +75,18 @@ class KaiWorld(TreeWorld):
             labels["kai.scheduler/subgroup-name"] = "workers"
         if self.maybe(1):
             labels[POOL] = "fast"
-        if self.maybe(3):
-            spec["containers"][0]["resources"]["requests"].pop(GPU, None)
+        return pod
+
+    def add_wishes(self, pod: Object) -> None:
+        """Let a pod ask for more than others, perhaps for part of a GPU."""
+        super().add_wishes(pod)
+        if self.maybe(5):
+            pod["spec"]["containers"][0]["resources"]["requests"].pop(GPU, None)
+            annotations = pod["metadata"]["annotations"]
             key, share = self.pick(("gpu-fraction", "0.5"), ("gpu-memory", "1000"))
             annotations[key] = share
             if self.maybe(2):
                 annotations["gpu-fraction-num-devices"] = "2"
-        return pod
 
     def new_node(self, name: str) -> Object:
         """Return a node, perhaps in a pool, perhaps with GPUs of known memory."""

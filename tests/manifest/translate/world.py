@@ -139,9 +139,8 @@ class World:
 
     def new_pod(self, namespace: str, name: str) -> Object:
         """Return a pod that waits; rule sets add what they read of it."""
-        spec: Object = {
-            "containers": [{"name": "main", "resources": {"requests": self.requests()}}]
-        }
+        usual = {"cpu": "1", "memory": "1Gi"}
+        spec: Object = {"containers": [{"name": "main", "resources": {"requests": usual}}]}
         labels = {"app": self.pick(*APPS)}
         if self.maybe(4):
             labels["tier"] = self.pick("1", "2")
@@ -152,16 +151,17 @@ class World:
             "spec": spec,
             "status": {"phase": "Pending"},
         }
-        if not self.maybe(4):
-            self.add_wishes(spec)
+        if self.maybe(5):
+            self.add_wishes(pod)
         return pod
 
-    def add_wishes(self, spec: Object) -> None:
+    def add_wishes(self, pod: Object) -> None:
         """Let a pod ask for more than others, so that it is not like them."""
+        spec = pod["spec"]
         spec["containers"][0]["resources"]["requests"] = self.requests()
         if self.maybe(1):
             spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": self.pick(80, 81)}]
-        if self.maybe(1):
+        if self.maybe(2):
             kind = self.pick("podAffinity", "podAntiAffinity", "podAntiAffinity")
             spec["affinity"] = {kind: {_REQUIRED: [self.pod_term()]}}
         if self.random.randrange(20) == 0:
@@ -198,8 +198,7 @@ class World:
 
     def add_pod(self) -> None:
         """A pod is made, waiting or, by others, with a node at once."""
-        pod = self.new_pod(self.pick(*NAMESPACES), self.pick(*PODS))
-        self.server.create(pod)
+        self.server.create(self.new_pod(self.pick("a", *NAMESPACES), self.pick(*PODS)))
 
     def delete_pod(self) -> None:
         """A user deletes a pod."""
