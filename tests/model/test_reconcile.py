@@ -176,6 +176,19 @@ def test_a_pod_that_was_told_to_leave_leaves_from_another_device_too() -> None:
     assert events(state, seen(A, a=after)) == []
 
 
+def test_quota_that_is_granted_anew_ends_the_order_to_leave() -> None:
+    """The order was about the quota of the flavor that it had before."""
+    state = a_cluster()
+    first, second = (
+        ObservedWorkload(workload=job(A), places={A: at("n1", 5)}, flavors=({"cpu": flavor},))
+        for flavor in ("spot", "fixed")
+    )
+    bring_in_line(state, JOB, first)
+    state.apply(WorkloadLeaving(workload=JOB, pods=(A,)))
+    events(state, second)
+    assert state.runs[JOB].pods == {A: Placed("n1", 5)}
+
+
 places = st.builds(
     ObservedPlace,
     st.sampled_from(["n1", "n2"]),

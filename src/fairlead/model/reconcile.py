@@ -108,12 +108,17 @@ def _places(state: ClusterState, name: WorkloadName, observed: ObservedWorkload)
         yield WorkloadLeaving(workload=name, pods=leaving)
 
 
+def _has_other_quota(run: Run, observed: ObservedWorkload) -> bool:
+    """Return whether quota was granted anew, so that nothing of the former run is true any more."""
+    flavors = observed.flavors or ({},) * len(observed.workload.pod_sets)
+    return bool(observed.places) and run.flavors != flavors
+
+
 def _ended(run: Run | None, observed: ObservedWorkload) -> tuple[PodId, ...]:
     """Return the pods that do not have the place any more that the state knows."""
     if run is None:
         return ()
-    flavors = observed.flavors or ({},) * len(observed.workload.pod_sets)
-    if observed.places and run.flavors != flavors:
+    if _has_other_quota(run, observed):
         return tuple(run.pods)
     found = []
     for pod, placed in run.pods.items():
@@ -135,7 +140,7 @@ def _told_to_leave(
 
     Devices are numbered anew when other pods come or go. The order to leave stands.
     """
-    if run is None:
+    if run is None or _has_other_quota(run, observed):
         return frozenset()
     return frozenset(
         pod
