@@ -220,6 +220,12 @@ def test_a_cohort_that_is_missing_is_told_and_who_runs_stays() -> None:
     assert refusal(state) == ["Misconfigured None", "the cohort of ClusterQueue q does not exist"]
 
 
+def test_a_drained_queue_lets_everybody_go_without_its_cohort() -> None:
+    state = half_full("HoldAndDrain")
+    state.apply(QueueRemoved(cohort_queue("POOL")))
+    assert told(plan(state)) == ["evict running: ClusterQueueStopped", "wait waiting: Suspended"]
+
+
 def test_a_flavor_that_is_missing_is_named() -> None:
     """Once flavors are known at all, those that a queue has quota on must be there."""
     state = half_full()

@@ -30,7 +30,8 @@ class KeptLines:
         self._moment = state.touched.moment
         self._holders: dict[WorkloadName, Holder] = {}
         self._deactivated: set[WorkloadName] = set()
-        rules = rules_of(state, state.tree_order())
+        # Also of those whose cohort is not there: a workload that runs in one may be drained.
+        rules = rules_of(state, list(state.queues))
         self._is_possible = (
             settings.options.min_run_time_ms == 0
             and all(is_active(state, each) for each in rules.values())
