@@ -125,6 +125,18 @@ def test_a_list_that_is_older_than_an_object_does_not_end_it(policy: PolicyName)
 
 
 @pytest.mark.parametrize("policy", FAMILIES)
+def test_an_older_list_has_no_earlier_pod_in_the_place_of_one(policy: PolicyName) -> None:
+    """The earlier pod of that name was gone before anything was seen."""
+    earlier, own = pod_of(policy, uid="1", on="n"), pod_of(policy, uid="2")
+    world = World(policy, own)
+    world.relist("", "Pod", [earlier], earlier["metadata"]["resourceVersion"])
+    assert world.pods() == {LONE[policy]: ["p"]}
+    world.lose(earlier)
+    world.see(own)
+    assert world.pods() == {LONE[policy]: ["p"]}
+
+
+@pytest.mark.parametrize("policy", FAMILIES)
 def test_pods_wait_for_a_group_that_comes_later(policy: PolicyName) -> None:
     group, waiting = GROUPED[policy], "PodGroupNotFound"
     pods = [pod_of(policy, name, group="g") for name in ("p", "q")]

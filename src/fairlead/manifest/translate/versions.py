@@ -2,7 +2,7 @@
 
 A watch delivers the changes of one kind in order. But an answer to a write of ours may overtake it,
 a new watch repeats what was known, and an object may be replaced by another of the same name. So a
-fact counts if it is of another object than the one that is known, or of a later version of it.
+fact counts if it is of a later version than the one that is known, be it of another object.
 
 A resourceVersion grows with every write, and API servers promise that two of them can be compared
 as numbers. One that is no number is taken as it comes.
@@ -56,7 +56,7 @@ class Versions:
         if version.uid in self._gone:
             return "known"
         seen = self._seen.get(key)
-        if seen is not None and seen.uid == version.uid and _is_late(version, seen):
+        if seen is not None and _is_late(version, seen):
             return "known"
         self._seen[key] = version
         if seen is None or seen.uid == version.uid:
@@ -94,7 +94,8 @@ class Versions:
 def _is_late(version: Version, seen: Version) -> bool:
     if version.number is None or seen.number is None:
         return False
-    return version.number <= seen.number
+    # Of two objects of one name, versions of the later one are later than all of the earlier one.
+    return version.number < seen.number or version == seen
 
 
 def key_of(value: Mapping) -> ObjectKey | None:
