@@ -8,7 +8,7 @@ be seen waiting.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,14 @@ TypedName: TypeAlias = tuple[type, str]
 _GROUPS_AND_KINDS: Final = list(KINDS)
 
 
+class _Version(NamedTuple):
+    """What counts of an object: its last valid version, or one that was never valid as read."""
+
+    found: Object
+    wrong: Finding | None  # with its latest version
+    is_valid: bool
+
+
 class Inbox:
     """The facts of a cluster as they come, until the state is brought in line with them."""
 
@@ -57,7 +65,7 @@ class Inbox:
         self._faults: dict[TypedName, Finding] = {}
         self._never_valid: set[TypedName] = set()  # and in the mirror all the same
         self._owners: dict[TypedName, ObjectKey] = {}  # which object counts under a name
-        self._rivals: dict[ObjectKey, Object] = {}  # valid ones whose name another object has
+        self._rivals: dict[ObjectKey, _Version] = {}  # of objects whose name another one has
         self._changes: list[Change] = []
 
     def changed(self, document: Document) -> None:
@@ -74,17 +82,19 @@ class Inbox:
         if news == "replaced":
             self._drop(key)
         read = read_identified(identified, findings)
+        wrong = None
+        if not read.is_usable:
+            wrong = next(each for each in findings if each.severity == "error")
         for found in read.objects:
             name = type(found), name_of(found)
             self._names[key] = name
-            if not self._owns(key, name):
-                self._note_rival(key, found, is_usable=read.is_usable)
-            elif read.is_usable:
+            if not self._owns(key, name, is_valid=wrong is None):
+                self._note_rival(key, found, wrong)
+            elif wrong is None:
                 is_repaired = self._faults.pop(name, None) is not None
                 self._never_valid.discard(name)
                 self.put(found, is_fault_new=is_repaired)
             else:
-                wrong = next(each for each in findings if each.severity == "error")
                 self._note_fault(name, found, wrong)
         self._remarks.put(key, tuple(findings))
 
@@ -149,37 +159,63 @@ class Inbox:
             return
         self._rivals.pop(key, None)
         self._remarks.put(("rival", key), ())
-        if self._owners[name] != key:
-            return
+        if self._owners.get(name) == key:
+            self._take_out(name)
+            self._promote_rival(name)
+
+    def _take_out(self, name: TypedName) -> _Version | None:
+        """Let no object count under a name; returns what counted, if anything did."""
         del self._owners[name]
-        self._faults.pop(name, None)
+        wrong = self._faults.pop(name, None)
+        is_valid = name not in self._never_valid
         self._never_valid.discard(name)
         before = self._mirror.drop(*name)
-        if before is not None:
-            self._changes.append((before, None))
-        self._promote_rival(name)
+        if before is None:
+            return None
+        self._changes.append((before, None))
+        return _Version(before, wrong, is_valid)
 
-    def _owns(self, key: ObjectKey, name: TypedName) -> bool:
-        """Return whether an object counts under its name: of several the first one by API group."""
+    def _owns(self, key: ObjectKey, name: TypedName, *, is_valid: bool) -> bool:
+        """Return whether an object counts under its name.
+
+        Of several it is the first one by API group that was ever valid; if none was, the first.
+        """
         owner = self._owners.setdefault(name, key)
         if owner == key:
             return True
-        if _rank(owner) <= _rank(key):
+        has_valid = self._mirror.get(*name) is not None and name not in self._never_valid
+        is_valid = is_valid or (key in self._rivals and self._rivals[key].is_valid)
+        if (not has_valid, _rank(owner)) <= (not is_valid, _rank(key)):
             return False
-        former = self._mirror.get(*name)
+        former = self._take_out(name)
         self._owners[name] = key
+        self._rivals.pop(key, None)
+        self._remarks.put(("rival", key), ())
         if former is not None:
-            self._note_rival(owner, former, is_usable=name not in self._never_valid)
+            self._rivals[owner] = former
+        self._tell_rivals(name)
         return True
 
-    def _note_rival(self, key: ObjectKey, found: Object, *, is_usable: bool) -> None:
+    def _note_rival(self, key: ObjectKey, found: Object, wrong: Finding | None) -> None:
         """Keep an object whose name another object has, which counts until it is gone."""
-        if is_usable:
-            self._rivals[key] = found
-        owner = self._owners[self._names[key]]
+        known = self._rivals.get(key)
+        if wrong is None:
+            self._rivals[key] = _Version(found, None, is_valid=True)
+        elif known is not None and known.is_valid:
+            self._rivals[key] = known._replace(wrong=wrong)
+        elif isinstance(found, self._shown_types):
+            self._rivals[key] = _Version(found, wrong, is_valid=False)
+        self._tell_rivals(self._names[key])
+
+    def _tell_rivals(self, name: TypedName) -> None:
+        """Tell of each object that does not count because another one has its name."""
+        for key in self._rivals_of(name):
+            self._tell_rival(key, self._owners[name])
+
+    def _tell_rival(self, key: ObjectKey, owner: ObjectKey) -> None:
         self._remarks.note(
             ("rival", key),
-            lambda findings: found.source.report(
+            lambda findings: self._rivals[key].found.source.report(
                 findings,
                 "warning",
                 "no-effect",
@@ -190,14 +226,24 @@ class Inbox:
             ),
         )
 
+    def _rivals_of(self, name: TypedName) -> list[ObjectKey]:
+        return [key for key in self._rivals if self._names[key] == name]
+
     def _promote_rival(self, name: TypedName) -> None:
         """Let another object count, if there is one, whose name was taken so far."""
-        keys = [key for key in self._rivals if self._names[key] == name]
-        if keys:
-            key = min(keys, key=_rank)
-            self._owners[name] = key
-            self._remarks.put(("rival", key), ())
-            self.put(self._rivals.pop(key))
+        keys = self._rivals_of(name)
+        if not keys:
+            return
+        key = min(keys, key=lambda each: (not self._rivals[each].is_valid, _rank(each)))
+        found, wrong, is_valid = self._rivals.pop(key)
+        self._owners[name] = key
+        self._remarks.put(("rival", key), ())
+        if wrong is not None:
+            self._faults[name] = wrong
+        if not is_valid:
+            self._never_valid.add(name)
+        self.put(found)
+        self._tell_rivals(name)
 
 
 def _rank(key: ObjectKey) -> tuple[int, str, str]:
