@@ -89,4 +89,6 @@ class KeptLines:
         workload = state.workloads[name]
         if not workload.active and workload.obstacle is None:
             self._deactivated.add(name)
-        return holder_of(state, name, self._settings, 0, is_drained=False)
+        # No holder is protected without a minimum run time, so that any moment will do.
+        started_ms = state.runs[name].started_ms() or 0
+        return holder_of(state, name, self._settings, started_ms, is_drained=False)
