@@ -178,6 +178,7 @@ class WorkloadActs:
             )
         ]
 
+    # The other rule sets write the memory to their objects.
     def write_memory(self, memory: MemoryChanged) -> list[Object]:  # noqa: ARG002
         """Write nothing: what Kueue's rules remember follows from their decisions."""
         return []

@@ -381,6 +381,7 @@ class World:
 
     # Mistakes.
 
+    # Rule sets with a tree of queues look at the values.
     def has_cycle(self, values: Iterable[Object]) -> bool:  # noqa: ARG002
         """Return whether a queue among *values* is its own ancestor; without a tree none is."""
         return False

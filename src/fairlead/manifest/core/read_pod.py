@@ -81,7 +81,7 @@ def _scheduled_ms(status: Cursor) -> int | None:
     """Return since when the pod has its node, as its condition PodScheduled says."""
     since_ms: int | None = None
     for condition in status.items("conditions"):
-        condition.ignore(*condition.keys())  # whoever writes a status may add to it
+        condition.ignore(*condition.keys())  # later versions of the API may add fields
         kind, value = condition.text("type", ""), condition.text("status", "")
         if kind == "PodScheduled" and value == "True":
             since_ms = condition.timestamp("lastTransitionTime", None)

@@ -66,7 +66,7 @@ def gangs_without_group(
 ) -> UnitContent[Gang]:
     """Return the gangs of live *pods* that name no *group* (""), or one that is not there.
 
-    A missing group is told of. Each pod then stands on its own, or all wait for the group.
+    Reports a missing group. Each pod then stands on its own, or all pods wait for the group.
     """
     live = tuple(filter(is_live, pods))
     for pod in live if group else ():

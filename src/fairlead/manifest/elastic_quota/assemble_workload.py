@@ -1,4 +1,4 @@
-"""From a gang of pods to a workload, and the events that put its running pods in their places."""
+"""From a gang of pods to its workload, with the places of the pods that run."""
 
 from fairlead.manifest.core.live_pods import is_gated, is_placed
 from fairlead.manifest.core.node_amounts import amounts_on

@@ -1,4 +1,4 @@
-"""From a job's pods to a workload, and the events that put its running pods in their places."""
+"""From the pods of a job to its workload, with the places of the pods that run."""
 
 import re
 from collections import Counter
