@@ -9,11 +9,10 @@ from itertools import count
 from typing import Any
 
 from bench.harness import Work, benchmark
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.text.documents import Document, cluster_document
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import PolicyName, make_policy
 
 WORKLOADS = 10_000
 QUEUES = 100
@@ -126,7 +125,7 @@ class Cluster:
             self.translator.changed(cluster_document(each))
         self.translator.settle()
         self.policy = make_policy(self.translator.settings)
-        self.policy.changes(self.translator.state, NOW_MS)
+        self.policy.plan(self.translator.state, NOW_MS, explain=False)
         self._work = work
 
     def comes_and_goes(self) -> Work:
@@ -137,7 +136,7 @@ class Cluster:
         def tell(fact: Callable[[Document], None], document: Document) -> None:
             fact(document)
             translator.settle()
-            policy.changes(translator.state, NOW_MS)
+            policy.plan(translator.state, NOW_MS, explain=False)
 
         def work() -> None:
             document = cluster_document(self._work(next(numbers), False))

@@ -60,8 +60,9 @@ def start_the_first() -> Work:
 
     def plan() -> None:
         policy = KaiPolicy(KaiSettings())
-        assert len(policy.changes(state, 0, at_most_starts=200)) == 200
-        assert policy.is_cut
+        made = policy.plan(state, 0, at_most_starts=200, explain=False)
+        assert len(made.decisions) == 200
+        assert made.is_cut
 
     return plan
 

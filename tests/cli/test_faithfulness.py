@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.cli.options import with_faithfulness
+from fairlead.policy.contract import Settings
 from fairlead.policy.elastic_quota.settings import (
     FAITHFUL,
     ElasticQuotaSettings,
@@ -13,7 +14,6 @@ from fairlead.policy.elastic_quota.settings import (
 )
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.names import Settings
 from tests.cli.run_cli import run_cli
 
 PACKING = ElasticQuotaSettings(

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead import __version__
 from fairlead.cli.group import COMMANDS, SUMMARIES, fairlead
-from fairlead.policy.names import POLICY_NAMES
+from fairlead.policy.contract import POLICY_NAMES
 from tests.cli.manifests import NODE, kai_queue, pod_group, write
 from tests.cli.run_cli import run_cli
 from tests.cli.simulated import write_scenario

@@ -12,7 +12,7 @@ from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.quantity import show_amount
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import make_policy
 from tests.shared_folder import ROOT
 
 NOW_MS = 1_794_819_600_000  # 2026-11-16T09:00:00Z

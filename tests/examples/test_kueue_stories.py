@@ -10,8 +10,8 @@ from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.manifest.assembled import Assembled
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadRemoved
+from fairlead.policy.contract import make_policy
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.make_policy import make_policy
 from tests.examples.kueue_world import (
     NOW_MS,
     STATUS,

@@ -9,7 +9,7 @@ from fairlead.explain.plan_report import plan_rows
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import Policy, make_policy
+from fairlead.policy.contract import Policy, make_policy
 
 HEAD = """
 apiVersion: v1

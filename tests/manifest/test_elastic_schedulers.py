@@ -10,8 +10,9 @@ from fairlead.manifest.objects import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Evict, Reserve, Start, Wait
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import make_policy
 from tests.manifest.elastic_world import GANG, MEMBER, NODE, assemble, pod, quota
+from tests.policy.changes import changes_of
 
 NOW_MS = 1_000_000
 OTHER = "schedulerName: some-other"
@@ -37,7 +38,7 @@ def told(assembled: Assembled) -> list[str]:
     for each in policy.plan(assembled.state, NOW_MS).decisions:
         code = f": {each.reason.code}" if isinstance(each, Wait) else ""
         found.append(f"{type(each).__name__.lower()} {each.workload}{code}")
-    changes = policy.changes(assembled.state, NOW_MS)
+    changes = changes_of(policy, assembled.state, NOW_MS)
     started = {each.workload for each in changes if isinstance(each, Start | Reserve)}
     assert started == {line.split()[1] for line in found if line.split()[0] in ("start", "reserve")}
     return found

@@ -18,9 +18,10 @@ from fairlead.cli.output import print_document
 from fairlead.errors import ManifestError
 from fairlead.explain.queue_answers import explain_queue, share_report
 from fairlead.explain.share_report import report_document
-from fairlead.manifest.assembled import Assembled, PolicyName
+from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.model.invariants import check_invariants
+from fairlead.policy.contract import PolicyName
 from tests.manifest.family_manifests import CORE, ELASTIC, KAI, KUEUE, PODS, objects
 from tests.scale_examples import scale_examples
 

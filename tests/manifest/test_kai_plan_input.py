@@ -8,8 +8,8 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.plan import Start
 from fairlead.model.workload import GpuShare
+from fairlead.policy.contract import make_policy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.make_policy import make_policy
 from tests.manifest.kai_world import (
     GROUP,
     NODE,

@@ -9,12 +9,12 @@ import pytest
 
 from fairlead.errors import ManifestError
 from fairlead.manifest import load as load_module
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.kinds import KINDS
 from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.manifest.text.documents import Document
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
+from fairlead.policy.contract import PolicyName
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
 

@@ -16,7 +16,8 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import make_policy
+from tests.policy.changes import changes_of
 
 FAMILIES = ("kai", "elastic-quota")
 NODE = """
@@ -122,7 +123,7 @@ def test_in_a_cluster_they_wait_together_for_their_group(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_plan_that_says_only_what_changes_starts_them(family: str) -> None:
     assembled, _ = read(family, OF_A_CLUSTER, pod("p0"), pod("p1"))
-    changes = make_policy(assembled.settings).changes(assembled.state, NOW_MS)
+    changes = changes_of(make_policy(assembled.settings), assembled.state, NOW_MS)
     assert [each for each in changes if not isinstance(each, Wait)] == []
 
 

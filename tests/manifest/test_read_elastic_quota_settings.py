@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.elastic_quota.read_options import quirk_field
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult, load
@@ -17,6 +16,7 @@ from fairlead.manifest.read_settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import REFUSED, Value
+from fairlead.policy.contract import PolicyName
 from fairlead.policy.elastic_quota.settings import (
     AS_THE_PLUGIN,
     FAITHFUL,

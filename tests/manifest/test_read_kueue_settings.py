@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.read_settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document, read_bytes
 from fairlead.manifest.text.values import REFUSED, Value
+from fairlead.policy.contract import PolicyName
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 from tests.manifest.yaml_text import cursor_of, remarks
 from tests.shared_folder import ROOT

@@ -10,9 +10,9 @@ from fairlead.model.holds import HELD_AFTER_FAILURE, NOTHING_HELD, Holds
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import Policy, make_policy
-from fairlead.policy.names import Settings
+from fairlead.policy.contract import Policy, Settings, make_policy
 from tests.model.test_state import facts
+from tests.policy.changes import changes_of
 
 
 def random_holds(chance: Random, state: ClusterState) -> Holds:
@@ -79,7 +79,7 @@ class HeldHistory:
         changes = [each for each in plan.decisions if not isinstance(each, Wait)]
         if self.chance.random() < 0.5:
             assert self.policy.plan(state, now_ms, held=held) == plan
-        assert list(self.policy.changes(state, now_ms, held=held)) == changes
+        assert changes_of(self.policy, state, now_ms, held=held) == changes
         assert facts(state) == before
         assert state.holds == NOTHING_HELD
         check_holds(plan.decisions, held, places_pods=self.places_pods)

@@ -10,10 +10,10 @@ from fairlead.model.events import Event, MemoryChanged, NodeAdded, QueueChanged,
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodConstraints, PodSet, PodSets
+from fairlead.policy.contract import Settings
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueSettings
-from fairlead.policy.names import Settings
 from tests.policy.elastic_quota import random_world as elastic
 from tests.policy.elastic_quota.plan_world import cluster as elastic_cluster
 from tests.policy.kai import random_worlds as kai

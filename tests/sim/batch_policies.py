@@ -10,7 +10,7 @@ from typing import Any
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
-from fairlead.model.plan import Decision, Plan, Reason, Start
+from fairlead.model.plan import Plan, Reason, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import numbered_pod
 from fairlead.sim.job import Job
@@ -22,11 +22,6 @@ POD = numbered_pod("main", 0)
 class FirstComeFirstServed:
     """Nobody passes anybody."""
 
-    looked_at_the_clock = False
-    is_cut = False
-    holds_until_ms = None
-    memories = ()
-
     def __init__(self, queue: str, node: str) -> None:
         self._queue = QueueName(queue)
         self._node = node
@@ -35,9 +30,6 @@ class FirstComeFirstServed:
         free = state.capacity[CPU] - state.sums[self._queue].allocated[CPU]
         started = self._pick(state, self._waiting(state), free, now_ms)
         return Plan(taken_ms=now_ms, decisions=tuple(self._start(name) for name in started))
-
-    def changes(self, state: ClusterState, now_ms: int, **_: Any) -> tuple[Decision, ...]:
-        return self.plan(state, now_ms).decisions
 
     def _pick(
         self, state: ClusterState, waiting: Iterator[WorkloadName], free: int, now_ms: int

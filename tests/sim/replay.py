@@ -12,7 +12,7 @@ from fairlead.model.events import NodeAdded, QueueChanged
 from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import Policy
+from fairlead.policy.contract import Policy
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.happenings import Finished, Happening
 from fairlead.sim.job import Job

@@ -10,11 +10,11 @@ from fairlead.errors import SimulationError
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import WorkloadChanged
 from fairlead.model.invariants import check_invariants
-from fairlead.model.plan import Decision
+from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
+from fairlead.policy.contract import Policy
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.make_policy import Policy
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.happenings import (
     CapacityChanged,
@@ -198,14 +198,19 @@ def test_at_a_fixed_period_too_it_ends_when_nothing_can_happen() -> None:
 class FromSecond100(KaiPolicy):
     """Starts nothing before that; until when its answer holds it may know."""
 
-    looked_at_the_clock = True
-
-    def __init__(self, holds_until_ms: int | None) -> None:
+    def __init__(self, valid_until_ms: int | None) -> None:
         super().__init__(KaiSettings())
-        self.holds_until_ms = holds_until_ms
+        self._valid_until_ms = valid_until_ms
 
-    def changes(self, state: ClusterState, now_ms: int, **options: Any) -> Sequence[Decision]:
-        return [] if now_ms < 100 * SECOND else super().changes(state, now_ms, **options)
+    def plan(self, state: ClusterState, now_ms: int, **options: Any) -> Plan:
+        plan = super().plan(state, now_ms, **options)
+        decisions = () if now_ms < 100 * SECOND else plan.decisions
+        return msgspec.structs.replace(
+            plan,
+            decisions=decisions,
+            time_dependent=True,
+            valid_until_ms=self._valid_until_ms,
+        )
 
 
 @pytest.mark.parametrize(
@@ -248,11 +253,11 @@ def test_a_gang_that_loses_a_node_begins_anew_elsewhere() -> None:
 class WithRaisedMinimum(KaiPolicy):
     """At second 4 the owner of the gang g says that it needs all of its three pods."""
 
-    def changes(self, state: ClusterState, now_ms: int, **options: Any) -> Sequence[Decision]:
+    def plan(self, state: ClusterState, now_ms: int, **options: Any) -> Plan:
         gang = state.workloads[WorkloadName("g")]
         if now_ms >= 4 * SECOND and gang.min_count < 3:
             state.apply(WorkloadChanged(msgspec.structs.replace(gang, min_count=3)))
-        return super().changes(state, now_ms, **options)
+        return super().plan(state, now_ms, **options)
 
 
 def test_a_gang_that_stays_incomplete_is_evicted_after_a_minute() -> None:

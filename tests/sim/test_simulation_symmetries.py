@@ -1,7 +1,7 @@
 """A simulation is its plans and nothing else: by hand, at half the speed, and under other names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import given, settings
@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
-    MemoryChanged,
     WorkloadAdded,
     WorkloadFinished,
     WorkloadLeaving,
@@ -21,7 +20,7 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.make_policy import Policy
+from fairlead.policy.contract import Policy
 from fairlead.sim.happenings import Finished, Happening, Stopped, Submitted
 from fairlead.sim.scenario.prepare import prepare
 from tests.scale_examples import scale_examples
@@ -39,29 +38,10 @@ class NotedPlans:
         self._policy = policy
         self._log = log
 
-    @property
-    def looked_at_the_clock(self) -> bool:
-        return self._policy.looked_at_the_clock
-
-    @property
-    def memories(self) -> Sequence[MemoryChanged]:
-        return self._policy.memories
-
-    @property
-    def is_cut(self) -> bool:
-        return self._policy.is_cut
-
-    @property
-    def holds_until_ms(self) -> int | None:
-        return self._policy.holds_until_ms
-
     def plan(self, state: ClusterState, now_ms: int, **options: Any) -> Plan:
-        return self._policy.plan(state, now_ms, **options)
-
-    def changes(self, state: ClusterState, now_ms: int, **options: Any) -> Sequence[Decision]:
-        changes = self._policy.changes(state, now_ms, **options)
-        self._log.append(Plan(taken_ms=now_ms, decisions=tuple(changes)))
-        return changes
+        plan = self._policy.plan(state, now_ms, **options)
+        self._log.append(Plan(taken_ms=now_ms, decisions=plan.decisions))
+        return plan
 
 
 class ByHand:

@@ -17,10 +17,10 @@ from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.manifest.load import LoadResult, load
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
+from fairlead.policy.contract import POLICY_NAMES, Settings
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.names import POLICY_NAMES, Settings
 
 NOTHING_ASKED = (
     "note: nothing in the input asks for anything, so every fair share is 0; add pods and pod "

@@ -21,7 +21,7 @@ from fairlead.explain.plan_cycles import plan_cycles
 from fairlead.explain.plan_report import PlanRow, decision_documents, plan_document, plan_rows
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import make_policy
 
 EPILOG = """\b
 Examples:

@@ -18,7 +18,7 @@ from fairlead.explain.printable import printable
 from fairlead.explain.share_diff import Change, changes_document, share_changes
 from fairlead.explain.share_report import ShareReport, capacity_text, cell_text
 from fairlead.manifest.assembled import Assembled
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import make_policy
 
 
 class Side(NamedTuple):

@@ -9,7 +9,7 @@ from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.load import LoadResult
 from fairlead.manifest.text.documents import read_documents
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 
 
 def simulation_findings(

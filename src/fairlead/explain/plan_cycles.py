@@ -6,7 +6,7 @@ from typing import Final
 from fairlead.model.after_plan import carry_out
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import Policy
+from fairlead.policy.contract import Policy
 
 CYCLE_MS: Final = 1_000
 

@@ -17,13 +17,13 @@ from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import cohort_queue
 from fairlead.model.state import ClusterState
+from fairlead.policy.contract import Settings
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares
-from fairlead.policy.names import Settings
 
 
 def share_report(state: ClusterState, settings: Settings, capacity: Amounts | None) -> ShareReport:

@@ -1,16 +1,9 @@
 """What the readers hand on: one cluster state, and the rules that apply to it."""
 
-from typing import Literal, TypeAlias
-
 import msgspec
 
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kueue.settings import KueueSettings
-
-PolicyName: TypeAlias = Literal["kai", "kueue", "elastic-quota"]
-Settings: TypeAlias = KaiSettings | KueueSettings | ElasticQuotaSettings
+from fairlead.policy.contract import PolicyName, Settings, policy_of
 
 
 class Assembled(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,10 +15,4 @@ class Assembled(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def policy(self) -> PolicyName:
         """The name of the rule set."""
-        match self.settings:
-            case KaiSettings():
-                return "kai"
-            case KueueSettings():
-                return "kueue"
-            case ElasticQuotaSettings():
-                return "elastic-quota"
+        return policy_of(self.settings)

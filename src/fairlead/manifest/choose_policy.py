@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.core.tree_checks import place
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import Identified
+from fairlead.policy.contract import PolicyName
 
 _CHOICES = "--policy kai|kueue|elastic-quota"
 

@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.core.read_budget import read_budget
 from fairlead.manifest.core.read_namespace import read_namespace
 from fairlead.manifest.core.read_node import read_node
@@ -37,6 +36,7 @@ from fairlead.manifest.objects import Object
 from fairlead.manifest.read_settings import read_settings
 from fairlead.manifest.text.cursor import Cursor
 from fairlead.manifest.text.documents import Document
+from fairlead.policy.contract import PolicyName
 
 Reader: TypeAlias = Callable[[Cursor], Object | None]
 DocumentReader: TypeAlias = Callable[[Document, Findings], Sequence[Object]]

@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, TypeAlias
 import msgspec
 
 from fairlead.errors import Finding, ManifestError
-from fairlead.manifest.assembled import Assembled, PolicyName
+from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.choose_policy import choose_policy
 from fairlead.manifest.collection import Collection
 from fairlead.manifest.elastic_quota.assemble import assemble_elastic_quota
@@ -20,6 +20,7 @@ from fairlead.manifest.read_object import read_identified
 from fairlead.manifest.read_settings import warn_of_other_sections
 from fairlead.manifest.text.collector import paused_collector
 from fairlead.manifest.text.documents import read_bytes, read_documents
+from fairlead.policy.contract import PolicyName
 
 Assembler: TypeAlias = Callable[[Collection, Findings], Assembled | None]
 

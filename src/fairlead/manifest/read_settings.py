@@ -8,7 +8,6 @@ is for.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.elastic_quota.read_options import (
     read_elastic_quota_options,
     read_plugin_schedulers,
@@ -18,6 +17,7 @@ from fairlead.manifest.kueue.read_options import read_kueue_options
 from fairlead.manifest.objects import OwnSettingsObject
 from fairlead.manifest.read_own_usage import read_own_usage
 from fairlead.manifest.text.cursor import Cursor
+from fairlead.policy.contract import PolicyName
 
 _SECTIONS: Final[Mapping[str, PolicyName]] = {
     "kueue": "kueue",

@@ -167,11 +167,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ``memories`` is what the next plan has to know although nothing is done about it now. What
     decisions leave to be remembered follows from them, and is not among it.
 
-    One that is cut has nothing but starts, and says nothing of who waits: it is the beginning of a
-    plan that goes on when the state, with these carried out, is planned again.
+    A plan that is cut has nothing but starts, and does not mention what waits: it is the beginning
+    of a plan that goes on when the state, with these starts carried out, is planned again.
+
+    A plan that is ``time_dependent`` might differ at another time although the state does not;
+    ``valid_until_ms`` is when the clock may matter next, where the rule set knows it.
     """
 
     taken_ms: int
     decisions: tuple[Decision, ...]
     memories: tuple[MemoryChanged, ...] = ()
     is_cut: bool = False
+    time_dependent: bool = False
+    valid_until_ms: int | None = None

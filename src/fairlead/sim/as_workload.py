@@ -17,7 +17,7 @@ from fairlead.model.workload import (
     Workload,
     WorkloadExtension,
 )
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.job import Job
 
 MOST_SIZES: Final = 10_000

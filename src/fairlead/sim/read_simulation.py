@@ -8,7 +8,7 @@ import msgspec
 from fairlead.errors import Finding
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.text.documents import Document, read_documents
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.kai_file.read_kai_file import is_kai_simulation, read_kai_simulation
 from fairlead.sim.scenario.read_scenario import scenario_of

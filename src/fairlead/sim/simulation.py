@@ -12,8 +12,9 @@ from typing import Final, Protocol, TypeAlias
 from fairlead.errors import SimulationError
 from fairlead.model.axes import QueueName
 from fairlead.model.events import NodeAdded, NodeRemoved
+from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import Policy
+from fairlead.policy.contract import Policy
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.event_queue import EventQueue, Rank
 from fairlead.sim.happenings import CapacityChanged
@@ -235,25 +236,25 @@ class Simulation:
         self._cycle_at_ms = None
         self._may_cycle_ms = now_ms + self._rules.at_most_every_ms
         self.cycles += 1
-        changes = self._policy.changes(self.state, now_ms, held=self._jobs.holds(now_ms))
-        self._jobs.carry_out(now_ms, changes)
-        for memory in self._policy.memories:
+        held = self._jobs.holds(now_ms)
+        plan = self._policy.plan(self.state, now_ms, held=held, explain=False)
+        self._jobs.carry_out(now_ms, plan.decisions)
+        for memory in plan.memories:
             self.state.apply(memory)
-        may_differ_later = self._policy.looked_at_the_clock and self.state.has_waiting()
-        self._is_settled = not changes and not may_differ_later
+        may_differ_later = plan.time_dependent and self.state.has_waiting()
+        self._is_settled = not plan.decisions and not may_differ_later
         if self._rules.every_ms is not None:
             self._hold_cycle_at(now_ms + self._rules.every_ms)
-        elif changes:
+        elif plan.decisions:
             self._wake(now_ms)
         elif may_differ_later:
-            self._hold_cycle_at(self._look_again_at_ms(now_ms))
+            self._hold_cycle_at(self._look_again_at_ms(plan))
         release_ms = self._jobs.next_release_ms(now_ms)
         if release_ms is not None and self._rules.every_ms is None:
             self._hold_cycle_at(max(release_ms, self._may_cycle_ms))
 
-    def _look_again_at_ms(self, now_ms: int) -> int:
-        """Return when time alone may change what was decided, or else when that is to be tried."""
-        holds_until_ms = self._policy.holds_until_ms
-        if holds_until_ms is None:
-            return now_ms + self._rules.look_again_ms
-        return max(holds_until_ms, now_ms + self._rules.at_most_every_ms)
+    def _look_again_at_ms(self, plan: Plan) -> int:
+        """Return when time alone may change the plan, or else when to plan again to find out."""
+        if plan.valid_until_ms is None:
+            return plan.taken_ms + self._rules.look_again_ms
+        return max(plan.valid_until_ms, plan.taken_ms + self._rules.at_most_every_ms)

@@ -14,7 +14,7 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.order import Order
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import make_policy
 from tests.manifest.translate.acts import Acts
 from tests.manifest.translate.api_server import ApiServer, Object
 from tests.manifest.translate.assumptions import Assumptions, uids_of

@@ -15,14 +15,13 @@ from random import Random
 from typing import Final
 
 from fairlead.cli.options import with_faithfulness
-from fairlead.manifest.assembled import PolicyName, Settings
 from fairlead.manifest.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.text.documents import cluster_document
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.events import MemoryChanged
 from fairlead.model.invariants import check_invariants
 from fairlead.model.state import ClusterState
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import PolicyName, Settings, make_policy
 from fairlead.policy.obstacles import INVALID_OBJECT
 from tests.manifest.translate.acts import Acts, PodActs, WorkloadActs
 from tests.manifest.translate.api_server import (

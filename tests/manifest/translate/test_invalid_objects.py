@@ -2,11 +2,10 @@
 
 import pytest
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.kueue import assemble_workloads
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Evict
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import PolicyName, make_policy
 from tests.manifest.translate.cluster_objects import (
     admitted,
     again,

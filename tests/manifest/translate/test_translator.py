@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.kueue.family import KueueFamily
 from fairlead.manifest.translate import families
@@ -13,6 +12,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged, Placement, WorkloadBinding, WorkloadLeaving
 from fairlead.model.memory import KueueMemory
 from fairlead.model.workload import PodId
+from fairlead.policy.contract import PolicyName
 from tests.manifest.translate.cluster_objects import (
     Value,
     again,

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 import yaml
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.assembly_rules import OF_FILES
 from fairlead.manifest.load import load
+from fairlead.policy.contract import PolicyName
 from tests.manifest.translate.history import (
     WORLDS,
     History,

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from fairlead.manifest.assembled import PolicyName
+from fairlead.policy.contract import PolicyName
 from tests.manifest.translate.history import History
 from tests.scale_examples import scale_examples
 

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.translate.translator import Translator
 from fairlead.model.axes import QueueName
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Wait
-from fairlead.policy.make_policy import make_policy
+from fairlead.policy.contract import PolicyName, make_policy
 from tests.manifest.translate.cluster_objects import (
     Value,
     cluster_queue,

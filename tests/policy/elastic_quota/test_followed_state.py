@@ -29,6 +29,7 @@ from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numb
 from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from tests.policy.changes import changes_of
 from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import (
     NOW_MS,
@@ -99,7 +100,7 @@ class Watched:
         for event in events:
             self.state.apply(event)
         self.turns = []
-        changes = self.policy.changes(self.state, NOW_MS)
+        changes = changes_of(self.policy, self.state, NOW_MS)
         turns = list(self.turns)
         plan = ElasticQuotaPolicy(OURS).plan(self.state, NOW_MS)
         assert changes == [each for each in plan.decisions if not isinstance(each, Wait)]
@@ -312,7 +313,7 @@ class Crowd:
         """Check that what is told to change is what a fresh policy plans, and carry it out."""
         self.now_ms += 1000
         plan = ElasticQuotaPolicy(self.settings).plan(self.state, self.now_ms)
-        changes = self.policy.changes(self.state, self.now_ms)
+        changes = changes_of(self.policy, self.state, self.now_ms)
         assert changes == [each for each in plan.decisions if not isinstance(each, Wait)]
         apply(self.state, Plan(taken_ms=self.now_ms, decisions=tuple(changes)))
         forget_promises(self.state, changes, self.now_ms)
@@ -368,4 +369,4 @@ def test_a_state_is_followed_to_another_one_and_back() -> None:
             state.apply(event)
         plan = ElasticQuotaPolicy(OURS).plan(state, NOW_MS)
         expected = [each for each in plan.decisions if not isinstance(each, Wait)]
-        assert policy.changes(state, NOW_MS) == expected
+        assert changes_of(policy, state, NOW_MS) == expected

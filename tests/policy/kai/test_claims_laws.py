@@ -22,6 +22,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.room_bound import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from tests.model.test_state import facts
+from tests.policy.changes import changes_of
 from tests.policy.kai.random_worlds import build, foreign_pods, gpus, queues, worlds
 from tests.scale_examples import scale_examples
 
@@ -126,8 +127,8 @@ def test_the_changes_are_the_plan_without_its_waits(
     policy = KaiPolicy(chosen)
     told = policy.plan(state, NOW_MS).decisions
     expected = [each for each in told if not isinstance(each, Wait)]
-    assert list(policy.changes(state, NOW_MS)) == expected
-    assert list(KaiPolicy(chosen).changes(state, NOW_MS)) == expected
+    assert changes_of(policy, state, NOW_MS) == expected
+    assert changes_of(KaiPolicy(chosen), state, NOW_MS) == expected
 
 
 @settings(max_examples=scale_examples(50))
@@ -164,9 +165,9 @@ def test_gangs_that_are_not_placed_one_by_one_would_not_have_fitted(
 ) -> None:
     """In our own mode it is that count which says who meets, so others may come first there."""
     faithful = replace(chosen, faithful=True)
-    changes = KaiPolicy(faithful).changes(state, NOW_MS)
+    changes = changes_of(KaiPolicy(faithful), state, NOW_MS)
     with mock.patch.object(NodeIndex, "places", return_value=None):
-        assert KaiPolicy(faithful).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(faithful), state, NOW_MS) == changes
 
 
 @settings(max_examples=scale_examples(50))

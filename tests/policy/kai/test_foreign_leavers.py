@@ -17,6 +17,7 @@ from fairlead.policy.kai.settings import KaiSettings
 from tests.model.foreign import foreign_pod
 from tests.model.test_state import facts
 from tests.model.worlds import node, queue, started, state_with, workload
+from tests.policy.changes import changes_of
 from tests.text_table import rows
 
 JOB = WorkloadName("job")
@@ -142,6 +143,6 @@ def test_a_port_that_a_foreign_pod_frees_is_seen_by_who_planned_before() -> None
     state.apply(ForeignPodChanged(replace(pod, host_ports=WEB.host_ports)))
     policy = KaiPolicy(KaiSettings())
     assert [type(each) for each in policy.plan(state, 0).decisions] == [Wait]
-    assert list(policy.changes(state, 0)) == []
+    assert changes_of(policy, state, 0) == []
     state.apply(ForeignPodRemoved(pod.id))
-    assert [type(each) for each in policy.changes(state, 0)] == [Start]
+    assert [type(each) for each in changes_of(policy, state, 0)] == [Start]

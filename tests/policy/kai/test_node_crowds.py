@@ -29,6 +29,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victim_pool import Entry
 from fairlead.policy.kai.victim_search import VictimSearch
+from tests.policy.changes import changes_of
 from tests.policy.kai.random_worlds import build
 
 A, B = QueueName("a"), QueueName("b")
@@ -185,9 +186,10 @@ def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
     policy = KaiPolicy(KaiSettings(actions=("reclaim",)))
     run = mock.create_autospec(VictimSearch.run, side_effect=VictimSearch.run)
     with mock.patch.object(VictimSearch, "run", run):
-        assert not policy.changes(state, 100_000)
+        made = policy.plan(state, 100_000, explain=False)
+        assert not made.decisions
     assert run.called
-    assert not policy.looked_at_the_clock
+    assert not made.time_dependent
 
 
 def test_who_fits_already_starts_in_a_reclaim_for_which_nobody_can_be_asked() -> None:
@@ -198,4 +200,4 @@ def test_who_fits_already_starts_in_a_reclaim_for_which_nobody_can_be_asked() ->
         comes, _ = whole_job(name, due.name, {"n1": gpus})
         state.apply(WorkloadAdded(comes.workload))
     chosen = KaiSettings(actions=("allocate", "reclaim"), queue_depth=(("allocate", 1),))
-    assert [each.workload for each in KaiPolicy(chosen).changes(state, 0)] == ["small"]
+    assert [each.workload for each in changes_of(KaiPolicy(chosen), state, 0)] == ["small"]

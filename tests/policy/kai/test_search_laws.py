@@ -47,6 +47,7 @@ from fairlead.policy.kai.victim_line import VictimLine
 from fairlead.policy.kai.victim_search import Judge, Tried, VictimSearch
 from fairlead.policy.kai.victim_steps import Group
 from tests.model.foreign import foreign_pod
+from tests.policy.changes import changes_of
 from tests.policy.kai.plain_search import PlainSearch
 from tests.policy.kai.random_worlds import build, queues
 from tests.policy.kai.test_claims_laws import (
@@ -336,9 +337,9 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
     chosen = KaiSettings(
         actions=("consolidation",), max_consolidation_victims=most, faithful=faithful
     )
-    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(MoveBound, "allows", return_value=True):
-        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 @settings(max_examples=scale_examples(200))
@@ -348,9 +349,9 @@ def test_a_consolidation_that_is_not_searched_for_would_have_failed(
 def test_a_try_that_is_left_out_for_what_may_be_lost_would_have_failed(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
-    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(LossBound, "allows", return_value=True):
-        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[Group]) -> list[int]:
@@ -363,9 +364,9 @@ def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[Group]) ->
 def test_a_try_that_is_left_out_for_want_of_places_would_have_failed(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
-    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(PlaceBalance, "short", never_short):
-        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 crowded_worlds = contended_worlds() | strewn_worlds(idle=3, due_at_most=9) | fragmented_worlds()
@@ -378,9 +379,9 @@ def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
 ) -> None:
     """Also where a search ends early because all have had their steps who may help."""
     with mock.patch.multiple(victim_search, FEW_STEPS=few, MANY_STEPS=0):
-        changes = KaiPolicy(chosen).changes(state, NOW_MS)
+        changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(HelpfulNodes, "_is_helpful", return_value=True):
-        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 @settings(max_examples=scale_examples(200))
@@ -388,9 +389,9 @@ def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
 def test_a_reclaim_that_is_not_searched_for_would_have_failed(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
-    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(ClaimRound, "_is_too_little_held", return_value=False):
-        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 @st.composite
@@ -411,9 +412,9 @@ def backlogs(draw: st.DrawFn) -> ClusterState:
 def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
-    changes = KaiPolicy(chosen).changes(state, NOW_MS)
+    changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
     with mock.patch.object(ClaimRound, "_may_pass_over", new=False):
-        assert KaiPolicy(chosen).changes(state, NOW_MS) == changes
+        assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
 @settings(max_examples=scale_examples(200))
@@ -424,7 +425,7 @@ def test_reclaims_that_are_not_even_lined_up_would_have_come_to_nothing(
     """Plan twice, so that what is kept from the first time is asked as well."""
     policy, plain = KaiPolicy(chosen), KaiPolicy(chosen)
     for now_ms in (NOW_MS, NOW_MS + 1000):
-        changes = policy.changes(state, now_ms)
+        changes = changes_of(policy, state, now_ms)
         with mock.patch.object(ClaimRound, "_may_any_reclaim_be_met", return_value=True):
-            assert plain.changes(state, now_ms) == changes
+            assert changes_of(plain, state, now_ms) == changes
         apply(state, Plan(taken_ms=now_ms, decisions=tuple(changes)))

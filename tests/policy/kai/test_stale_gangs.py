@@ -114,9 +114,9 @@ def since(state: ClusterState) -> str:
 def checked_plan(state: ClusterState, policy: KaiPolicy, now_ms: int) -> Plan:
     """The plan; a policy that has followed the state says the same, with reasons or without."""
     plan = KaiPolicy(policy.settings).plan(state, now_ms)
-    changes = policy.changes(state, now_ms)
-    assert list(changes) == [each for each in plan.decisions if not isinstance(each, Wait)]
-    assert policy.memories == plan.memories
+    changes = policy.plan(state, now_ms, explain=False)
+    assert [*changes.decisions] == [each for each in plan.decisions if not isinstance(each, Wait)]
+    assert changes.memories == plan.memories
     assert policy.plan(state, now_ms) == plan
     return plan
 
@@ -235,7 +235,7 @@ def test_a_plan_that_nobody_carries_out_counts_from_its_own_time() -> None:
     let_happen(state, "lost")
     for at_ms in (10_000, 500_000):
         plan = checked_plan(state, policy, at_ms)
-        assert policy.looked_at_the_clock
+        assert plan.time_dependent
         assert plan.memories == (MemoryChanged(GANG, KaiMemory(stale_since_ms=at_ms)),)
         assert told(plan.decisions) == "wait"
 
@@ -260,8 +260,9 @@ def test_time_matters_while_a_gang_counts_and_not_after() -> None:
     matters = []
     for at_s, happens in ((5, "-"), (10, "lost"), (40, "-"), (50, "returns"), (51, "-"), (52, "-")):
         let_happen(state, happens)
-        apply(state, policy.plan(state, at_s * SECOND_MS))
-        matters.append(policy.looked_at_the_clock)
+        plan = policy.plan(state, at_s * SECOND_MS)
+        apply(state, plan)
+        matters.append(plan.time_dependent)
     assert matters == [False, True, True, False, False, False]
 
 

@@ -104,7 +104,7 @@ def test_gangs_start_that_have_a_place_for_each_pod(
             pods = [pod(f"p{number}", 2) for number in range(count)]
             state.apply(WorkloadAdded(job(name, at, *pods)))
     assert started(plan_of(state)) == starts
-    changes = KaiPolicy(KaiSettings()).changes(state, 0)
+    changes = KaiPolicy(KaiSettings()).plan(state, 0, explain=False).decisions
     assert {each.workload for each in changes} == starts
 
 

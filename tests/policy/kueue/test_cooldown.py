@@ -11,6 +11,7 @@ from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from tests.policy.changes import changes_of
 from tests.policy.kueue.plan_world import FAIR, add, cluster, finish, plan, told, with_memory
 
 MINUTE_MS = 60_000
@@ -136,11 +137,11 @@ def test_a_policy_that_follows_a_state_wakes_who_has_cooled_down() -> None:
     state, policy = world(), KueuePolicy(FAIR)
     changed = []
     for minutes in (29, 30):
-        changes = policy.changes(state, PREEMPTED_MS + minutes * MINUTE_MS)
-        changed.append([each.workload for each in changes])
-        assert policy.looked_at_the_clock == (minutes < 30)
+        plan = policy.plan(state, PREEMPTED_MS + minutes * MINUTE_MS, explain=False)
+        changed.append([each.workload for each in plan.decisions])
+        assert plan.time_dependent == (minutes < 30)
         cold_ms = PREEMPTED_MS + 30 * MINUTE_MS
-        assert policy.holds_until_ms == (cold_ms if minutes < 30 else None)
+        assert plan.valid_until_ms == (cold_ms if minutes < 30 else None)
     assert changed == [[], ["c", "a"]]
 
 
@@ -148,8 +149,8 @@ def test_an_earlier_moment_does_not_get_the_plan_of_a_later_one() -> None:
     state, policy = world(), KueuePolicy(FAIR)
     for minutes, expected in ((30, TAKES), (29, WAITS)):
         assert told(policy.plan(state, PREEMPTED_MS + minutes * MINUTE_MS)) == expected
-    assert policy.changes(state, PREEMPTED_MS + 30 * MINUTE_MS)
-    assert not policy.changes(state, PREEMPTED_MS + 29 * MINUTE_MS)
+    assert changes_of(policy, state, PREEMPTED_MS + 30 * MINUTE_MS)
+    assert not changes_of(policy, state, PREEMPTED_MS + 29 * MINUTE_MS)
 
 
 def test_the_head_of_a_strict_queue_lets_nobody_pass_while_it_cools_down() -> None:
@@ -164,10 +165,10 @@ def test_a_policy_that_follows_a_state_wakes_who_is_owed_its_quota_again() -> No
     """Early owns 3. X of early gives them free, and others let c of late have them at once."""
     state = world(OWNED, JOBS.replace("c    late  3    0 ", "x    early 3    9 "))
     policy, now_ms = KueuePolicy(FAIR), PREEMPTED_MS + MINUTE_MS
-    assert policy.changes(state, now_ms) == []
+    assert changes_of(policy, state, now_ms) == []
     finish(state, "x")
     add(state, {"name": "c", "queue": "late", "asks": "3", "running": "5"})
-    evicted, _ = policy.changes(state, now_ms)
+    evicted, _ = changes_of(policy, state, now_ms)
     assert (evicted.workload, evicted.reason.code) == ("c", "InCohortReclamation")
 
 
@@ -175,6 +176,7 @@ def test_a_plan_holds_until_somebody_has_cooled_down() -> None:
     state, policy = world(), KueuePolicy(FAIR)
     plans = []
     for minutes in (29, 30):
-        plans.append(told(policy.plan(state, PREEMPTED_MS + minutes * MINUTE_MS)))
-        assert policy.looked_at_the_clock == (minutes < 30)
+        plan = policy.plan(state, PREEMPTED_MS + minutes * MINUTE_MS)
+        plans.append(told(plan))
+        assert plan.time_dependent == (minutes < 30)
     assert plans == [WAITS, TAKES]

@@ -26,6 +26,7 @@ from fairlead.policy.kueue.followed_state import may_be_followed
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.quick_nomination import QuickNomination, QuickNominator
 from fairlead.policy.kueue.settings import BOTH_STRATEGIES, KueueOptions, KueueSettings
+from tests.policy.changes import changes_of
 from tests.policy.kueue.plan_world import FAIR, FAITHFUL, NOW_MS, add, build, cluster, with_memory
 from tests.policy.kueue.random_plan_world import Row
 from tests.scale_examples import scale_examples
@@ -138,7 +139,7 @@ class History:
 
     def plan(self) -> int:
         """Plan, and mostly carry it out; returns how much it changes."""
-        followed = self.policy.changes(self.state, self.now_ms)
+        followed = changes_of(self.policy, self.state, self.now_ms)
         fresh = KueuePolicy(self.settings).plan(self.state, self.now_ms).decisions
         assert followed == [each for each in fresh if not isinstance(each, Wait)]
         if self.chance.random() < 0.9:
@@ -311,7 +312,7 @@ def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
         for at in range(15):
             asks = str(1 + at % 2)
             add(state, {"name": f"{queue}-{at:02}", "queue": queue, "asks": asks, "created": "2"})
-    assert policy.changes(state, now_ms) == []
+    assert changes_of(policy, state, now_ms) == []
     looked_at: list[str] = []
     nominate = QuickNominator.nominate
 
@@ -323,10 +324,10 @@ def test_who_waits_is_looked_at_again_only_if_it_is_concerned(
 
     monkeypatch.setattr(QuickNominator, "nominate", listen)
     add(state, {"name": "late", "queue": "q0", "asks": "1", "created": "3"})
-    assert policy.changes(state, now_ms) == []
+    assert changes_of(policy, state, now_ms) == []
     assert looked_at == []
     state.apply(WorkloadFinished(WorkloadName("q0-runs-0")))
-    assert [each.workload for each in policy.changes(state, now_ms)] == ["q0-00"]
+    assert [each.workload for each in changes_of(policy, state, now_ms)] == ["q0-00"]
     assert {name[:2] for name in looked_at} == {"q0"}  # whose queue uses less now
 
 
@@ -355,8 +356,8 @@ def test_who_is_asked_first_because_it_leaves_already_may_make_the_claim_of_anot
         """,
     )
     policy = KueuePolicy(FAITHFUL)
-    assert policy.changes(state, NOW_MS) == []
+    assert changes_of(policy, state, NOW_MS) == []
     leaver = WorkloadName("of4")
     state.apply(WorkloadLeaving(workload=leaver, pods=tuple(state.runs[leaver].pods)))
-    changes = policy.changes(state, NOW_MS)
+    changes = changes_of(policy, state, NOW_MS)
     assert [each.workload for each in changes if isinstance(each, Evict)] == ["new3"]

@@ -17,6 +17,7 @@ from fairlead.model.plan import Comparison, Evict, Plan, Reason, Reserve, Start,
 from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
+from tests.policy.changes import changes_of
 from tests.policy.kueue.plain_quota import PlainQuota, used_by_queue
 from tests.policy.kueue.plan_world import NOW_MS, told
 from tests.policy.kueue.random_plan_world import PlanWorld, follow, plan_worlds
@@ -48,7 +49,7 @@ def test_the_changes_are_the_plan_without_its_waits(world: PlanWorld) -> None:
     policy = KueuePolicy(world.settings)
     for number, (state, planned) in enumerate(follow(world)):
         changes = [each for each in planned.decisions if not isinstance(each, Wait)]
-        assert KueuePolicy(world.settings).changes(state, NOW_MS + number) == changes
+        assert changes_of(KueuePolicy(world.settings), state, NOW_MS + number) == changes
         assert policy.plan(state, NOW_MS + number) == planned
 
 

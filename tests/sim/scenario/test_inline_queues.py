@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.state import ClusterState
-from fairlead.policy.names import POLICY_NAMES, PolicyName
+from fairlead.policy.contract import POLICY_NAMES, PolicyName
 from fairlead.sim.scenario.load_variant import load_variant
 from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.queue_tree import QueueTree

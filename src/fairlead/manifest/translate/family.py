@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from fairlead.manifest.assembled import Settings
 from fairlead.manifest.assembly_rules import AssemblyRules
 from fairlead.manifest.core.pod_selectors import ChangedSelectors, PodSelectors
 from fairlead.manifest.finding import Findings
@@ -23,6 +22,7 @@ from fairlead.model.catalogue import Catalogue
 from fairlead.model.queue import Queue
 from fairlead.model.reconcile import ObservedWorkload
 from fairlead.model.workload import PodConstraints, PodId
+from fairlead.policy.contract import Settings
 
 UnitKey: TypeAlias = tuple[str, str]
 """What kind of unit it is, and the name of the object that it is about."""

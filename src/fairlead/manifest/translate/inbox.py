@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from fairlead.errors import Finding
-from fairlead.manifest.assembled import PolicyName
 from fairlead.manifest.finding import Findings
 from fairlead.manifest.identify import identify
 from fairlead.manifest.kinds import KINDS
@@ -31,6 +30,7 @@ from fairlead.manifest.translate.versions import (
     version_number,
     version_of,
 )
+from fairlead.policy.contract import PolicyName
 
 Change: TypeAlias = tuple[Object | None, Object | None]
 """An object before and after; None: it was not there, or is not any more."""

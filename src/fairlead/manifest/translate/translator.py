@@ -20,7 +20,6 @@ from typing import Any
 import msgspec
 
 from fairlead.errors import Finding, StateError
-from fairlead.manifest.assembled import PolicyName, Settings
 from fairlead.manifest.assembly_rules import OF_A_CLUSTER, AssemblyRules
 from fairlead.manifest.core.foreign_pods import foreign_pod
 from fairlead.manifest.core.node_amounts import model_node
@@ -43,6 +42,7 @@ from fairlead.model.foreign_pod import ForeignPod
 from fairlead.model.reconcile import ObservedWorkload, bring_in_line
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Obstacle, PodId
+from fairlead.policy.contract import PolicyName, Settings
 from fairlead.policy.obstacles import INVALID_OBJECT
 
 

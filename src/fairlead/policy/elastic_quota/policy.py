@@ -3,11 +3,12 @@
 from collections.abc import Set
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from fairlead.model.axes import WorkloadName
-from fairlead.model.events import MemoryChanged
 from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.plan import Decision, Plan, Wait
+from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.cut_plan import may_be_cut, until_cut
 from fairlead.policy.elastic_quota.cycle import Cycle
@@ -25,10 +26,6 @@ class ElasticQuotaPolicy:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
         self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
-        self.memories: tuple[MemoryChanged, ...] = ()  # decisions alone say what to remember
-        self.looked_at_the_clock = False  # whether the last answer holds at that time only
-        self.is_cut = False  # whether it stopped after so many starts, with others to come
-        self.holds_until_ms: int | None = None  # nobody knows for how long it holds then
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
 
@@ -39,6 +36,7 @@ class ElasticQuotaPolicy:
         *,
         held: Holds = NOTHING_HELD,
         at_most_starts: int | None = None,
+        explain: bool = True,
     ) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
@@ -53,27 +51,26 @@ class ElasticQuotaPolicy:
         it. Law: slices in a row, each carried out, are the whole plan without its waits, in both
         modes; the last one has the waits.
         """
+        if not explain:
+            return self._changes(state, now_ms, held, at_most_starts)
         asked = _Asked(held, at_most_starts)
         last = self._last if self._last is not None and self._last.state is state else None
         if last is not None and last.may_serve(state.moment, now_ms, asked):
-            self.spared, self.is_cut = last.spared, last.is_cut
-            self.looked_at_the_clock = last.taken_ms is not None
-            return Plan(taken_ms=now_ms, decisions=last.decisions, is_cut=last.is_cut)
+            self.spared = last.spared
+            return replace(last.plan, taken_ms=now_ms)
         knowledge, refusals = self._known(state, last)
         with holding(state, held):
-            decisions = self._try(state, now_ms, knowledge, refusals, at_most_starts)
+            plan = self._try(state, now_ms, knowledge, refusals, at_most_starts)
         self._last = _Planned(
             state=state,
             moment=state.moment,
             asked=asked,
             knowledge=knowledge,
             refusals=refusals,
-            decisions=decisions,
-            is_cut=self.is_cut,
+            plan=plan,
             spared=self.spared,
-            taken_ms=now_ms if self.looked_at_the_clock else None,
         )
-        return Plan(taken_ms=now_ms, decisions=decisions, is_cut=self.is_cut)
+        return plan
 
     def _try(
         self,
@@ -82,8 +79,8 @@ class ElasticQuotaPolicy:
         knowledge: NodeKnowledge,
         refusals: Refusals,
         at_most_starts: int | None,
-    ) -> tuple[Decision, ...]:
-        """Return the decisions of the first try that may stand."""
+    ) -> Plan:
+        """Return the first try that may stand."""
         newcomers = Newcomers(state)
         while True:
             refusals.next_plan()
@@ -92,37 +89,41 @@ class ElasticQuotaPolicy:
                 at_most_starts = None
             with state.trial():
                 cycle = Cycle(desk, refusals, newcomers.held_back)
-                decisions, self.is_cut = until_cut(cycle, cycle.decisions(), at_most_starts)
+                decisions, is_cut = until_cut(cycle, cycle.decisions(), at_most_starts)
             if self.settings.quirks.start_in_vain or newcomers.are_settled(decisions):
                 break
         self.spared = frozenset(newcomers.spared)
-        self.looked_at_the_clock = desk.looked_at_the_clock
-        return tuple(decisions)
+        return Plan(
+            taken_ms=now_ms,
+            decisions=tuple(decisions),
+            is_cut=is_cut,
+            time_dependent=desk.looked_at_the_clock,
+        )
 
-    def changes(
-        self,
-        state: ClusterState,
-        now_ms: int,
-        *,
-        held: Holds = NOTHING_HELD,
-        at_most_starts: int | None = None,
-    ) -> list[Decision]:
-        """Return the plan without its waits, for who asks again and again and reads no reasons.
+    def _changes(
+        self, state: ClusterState, now_ms: int, held: Holds, at_most_starts: int | None
+    ) -> Plan:
+        """Return the plan without its waits.
 
-        Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
-        followed through its changes, what changed and whom it concerns; else a plan.
+        Cost: where a state can be followed through its changes, what changed and whom it concerns;
+        else a plan.
         """
         followed = self._followed
         if followed is None or not followed.serves(state):
             followed = self._followed = FollowedState(state, self.settings)
         if not followed.is_possible:
             plan = self.plan(state, now_ms, held=held, at_most_starts=at_most_starts)
-            return [each for each in plan.decisions if not isinstance(each, Wait)]
+            changes = [each for each in plan.decisions if not isinstance(each, Wait)]
+            return replace(plan, decisions=tuple(changes))
         with holding(state, held):
-            changes = followed.changes(now_ms, at_most_starts)
-        self.spared, self.is_cut = followed.spared, followed.is_cut
-        self.looked_at_the_clock = followed.looked_at_the_clock
-        return changes
+            decisions = followed.changes(now_ms, at_most_starts)
+        self.spared = followed.spared
+        return Plan(
+            taken_ms=now_ms,
+            decisions=tuple(decisions),
+            is_cut=followed.is_cut,
+            time_dependent=followed.looked_at_the_clock,
+        )
 
     def _known(
         self, state: ClusterState, last: "_Planned | None"
@@ -147,12 +148,10 @@ class _Planned(NamedTuple):
     asked: _Asked
     knowledge: NodeKnowledge
     refusals: Refusals
-    decisions: tuple[Decision, ...]
-    is_cut: bool
+    plan: Plan
     spared: Set[WorkloadName]
-    taken_ms: int | None  # None: at any time they would be the same
 
     def may_serve(self, moment: int, now_ms: int, asked: _Asked) -> bool:
         """Return whether nothing changed but the time, and that makes no difference."""
-        is_same_time = self.taken_ms is None or self.taken_ms == now_ms
+        is_same_time = not self.plan.time_dependent or self.plan.taken_ms == now_ms
         return self.moment == moment and self.asked == asked and is_same_time

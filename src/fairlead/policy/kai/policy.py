@@ -1,6 +1,5 @@
 """KAI's rules as one function: from a state to what should be done about it."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairlead.model.events import MemoryChanged
@@ -20,7 +19,6 @@ class KaiPolicy:
     def __init__(self, settings: KaiSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
-        self.holds_until_ms: int | None = None  # nobody knows for how long a plan holds
         self._followed: FollowedState | None = None
         self._last: _Planned | None = None
 
@@ -31,6 +29,7 @@ class KaiPolicy:
         *,
         held: Holds = NOTHING_HELD,
         at_most_starts: int | None = None,
+        explain: bool = True,
     ) -> Plan:
         """Return what to do about *state*, which is afterwards as it was before.
 
@@ -46,26 +45,15 @@ class KaiPolicy:
         all who wait can start (see `may_be_cut`). Law: slices in a row, each carried out, are the
         whole plan without its waits, in both modes; the last one has the waits.
         """
-        asked = Asked(held, at_most_starts, tells_why=True)
+        asked = Asked(held, at_most_starts, explain)
         made = self._look_ahead(state, now_ms, asked)
         return Plan(
-            taken_ms=now_ms, decisions=made.decisions, memories=made.memories, is_cut=made.is_cut
+            taken_ms=now_ms,
+            decisions=made.decisions,
+            memories=made.memories,
+            is_cut=made.is_cut,
+            time_dependent=made.taken_ms is not None,
         )
-
-    def changes(
-        self,
-        state: ClusterState,
-        now_ms: int,
-        *,
-        held: Holds = NOTHING_HELD,
-        at_most_starts: int | None = None,
-    ) -> Sequence[Decision]:
-        """Return the plan without its waits, for who asks again and again and reads no reasons.
-
-        Law: these are the decisions of ``plan`` that are no ``Wait``.
-        """
-        asked = Asked(held, at_most_starts, tells_why=False)
-        return self._look_ahead(state, now_ms, asked).decisions
 
     def shares(self, state: ClusterState) -> list[KaiShare]:
         """Return what queues are entitled to, parents before children, siblings by name.
@@ -86,7 +74,7 @@ class KaiPolicy:
                 self.settings,
                 now_ms,
                 followed,
-                tells_why=asked.tells_why,
+                tells_why=asked.explain,
                 at_most_starts=asked.at_most_starts,
             )
             memories = self._to_remember(followed, outlook, now_ms)
@@ -119,28 +107,13 @@ class KaiPolicy:
             self._followed, self._last = FollowedState(state, self.settings), None
         return self._followed
 
-    @property
-    def memories(self) -> tuple[MemoryChanged, ...]:
-        """What the last plan leaves to be remembered."""
-        return () if self._last is None else self._last.memories
-
-    @property
-    def looked_at_the_clock(self) -> bool:
-        """Whether the last plan might have been another one at another time."""
-        return self._last is not None and self._last.taken_ms is not None
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the last plan stopped after so many starts, with others to come."""
-        return self._last is not None and self._last.is_cut
-
 
 class Asked(NamedTuple):
     """All that a caller says of a plan besides the state and the time."""
 
     held: Holds
     at_most_starts: int | None
-    tells_why: bool  # those who wait
+    explain: bool  # why jobs wait
 
 
 class _Planned(NamedTuple):

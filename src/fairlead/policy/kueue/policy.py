@@ -6,7 +6,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.events import MemoryChanged
 from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.memory import Promise
@@ -45,10 +44,6 @@ class KueuePolicy:
     def __init__(self, settings: KueueSettings) -> None:
         """Make the policy once; it may plan for any number of states."""
         self.settings = settings
-        self.memories: tuple[MemoryChanged, ...] = ()  # decisions alone say what to remember
-        self.looked_at_the_clock = False  # whether the last answer holds at that time only
-        self.holds_until_ms: int | None = None  # if nothing changes, as far as that is known
-        self.is_cut = False  # whether it stopped after so many starts, with others to come
         self._waiting_pods: tuple[ClusterState, WaitingPods] | None = None
         self._last: _Planned | None = None
         self._followed: FollowedState | None = None
@@ -61,6 +56,7 @@ class KueuePolicy:
         *,
         held: Holds = NOTHING_HELD,
         at_most_starts: int | None = None,
+        explain: bool = True,
     ) -> Plan:
         """Return what to do about *state*, which is left as it is.
 
@@ -78,43 +74,35 @@ class KueuePolicy:
         slices in a row, each carried out, are the whole plan without its waits, in both modes; the
         last one has the waits.
         """
+        if not explain:
+            return self._changes(state, now_ms, held, at_most_starts)
         asked, last = _Asked(held, at_most_starts), self._last
         if last is None or not last.may_serve(state, now_ms, asked):
-            last = self._last = self._planned(state, now_ms, asked)
-        self.is_cut = last.is_cut
-        return Plan(taken_ms=now_ms, decisions=last.decisions, is_cut=last.is_cut)
+            plan = self._explained(state, now_ms, asked)
+            last = self._last = _Planned(state=state, moment=state.moment, asked=asked, plan=plan)
+        return replace(last.plan, taken_ms=now_ms)
 
-    def _planned(self, state: ClusterState, now_ms: int, asked: "_Asked") -> "_Planned":
+    def _explained(self, state: ClusterState, now_ms: int, asked: "_Asked") -> Plan:
         with holding(state, _without_nodes(asked.held)):
             planning = _Planning(state, self.settings, now_ms, self._lines(state))
             starts = self._starts(state, asked.at_most_starts)
             changes = planning.changes(starts)
             is_cut = _is_cut(changes, starts)
             decisions = (*changes, *(() if is_cut else planning.waits()))
-        self.looked_at_the_clock = planning.looked_at_the_clock()
-        self.holds_until_ms = None
-        return _Planned(
-            state=state,
-            moment=state.moment,
-            asked=asked,
+        return Plan(
+            taken_ms=now_ms,
             decisions=decisions,
             is_cut=is_cut,
-            taken_ms=now_ms,
-            is_for_later=not self.looked_at_the_clock,
+            time_dependent=planning.looked_at_the_clock(),
         )
 
-    def changes(
-        self,
-        state: ClusterState,
-        now_ms: int,
-        *,
-        held: Holds = NOTHING_HELD,
-        at_most_starts: int | None = None,
-    ) -> list[Decision]:
-        """Return the plan without its waits, for who asks again and again and reads no reasons.
+    def _changes(
+        self, state: ClusterState, now_ms: int, held: Holds, at_most_starts: int | None
+    ) -> Plan:
+        """Return the plan without its waits.
 
-        Law: these are the decisions of ``plan`` that are no ``Wait``. Cost: where a state can be
-        followed through its changes, what changed and whom it concerns; else about half of a plan.
+        Cost: where a state can be followed through its changes, what changed and whom it concerns;
+        else about half of a plan.
         """
         followed = self._followed
         if followed is None or not followed.serves(state, now_ms):
@@ -123,16 +111,21 @@ class KueuePolicy:
             starts = self._starts(state, at_most_starts)
             found = followed.changes(now_ms, starts) if followed.is_possible else None
             if found is not None:
-                self.looked_at_the_clock = followed.looked_at_the_clock
-                self.holds_until_ms = followed.holds_until_ms
-                self.is_cut = _is_cut(found, starts)
-                return found
+                return Plan(
+                    taken_ms=now_ms,
+                    decisions=tuple(found),
+                    is_cut=_is_cut(found, starts),
+                    time_dependent=followed.looked_at_the_clock,
+                    valid_until_ms=followed.holds_until_ms,
+                )
             planning = _Planning(state, self.settings, now_ms, self._lines(state))
             changes = planning.changes(starts)
-            self.is_cut = _is_cut(changes, starts)
-        self.looked_at_the_clock = planning.looked_at_the_clock()
-        self.holds_until_ms = None
-        return changes
+        return Plan(
+            taken_ms=now_ms,
+            decisions=tuple(changes),
+            is_cut=_is_cut(changes, starts),
+            time_dependent=planning.looked_at_the_clock(),
+        )
 
     def _lines(self, state: ClusterState) -> Mapping[QueueName, HolderLine] | None:
         """Return the holders of each queue, if their lines can be kept."""
@@ -173,16 +166,13 @@ class _Planned(NamedTuple):
     state: ClusterState
     moment: int
     asked: _Asked
-    decisions: tuple[Decision, ...]
-    is_cut: bool
-    taken_ms: int
-    is_for_later: bool  # at any later time they would be the same
+    plan: Plan
 
     def may_serve(self, state: ClusterState, now_ms: int, asked: _Asked) -> bool:
         """Return whether the same would be decided for *state*."""
         is_same = self.state is state and self.moment == state.moment and self.asked == asked
-        is_in_time = now_ms >= self.taken_ms if self.is_for_later else now_ms == self.taken_ms
-        return is_same and is_in_time
+        taken_ms = self.plan.taken_ms
+        return is_same and (now_ms == taken_ms if self.plan.time_dependent else now_ms >= taken_ms)
 
 
 class _Planning:

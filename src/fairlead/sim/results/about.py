@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 
 FORMAT: Final = "fairlead-simulation"
 VERSION: Final = 2

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.state import ClusterState
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.gang import Gang
 from fairlead.sim.scenario.node_groups import Tell
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fairlead.errors import SimulationError
 from fairlead.manifest.text.path import quote
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.policy.names import POLICY_NAMES, PolicyName
+from fairlead.policy.contract import POLICY_NAMES, PolicyName
 from fairlead.sim.scenario.scenario import Scenario, Variant
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from fairlead.policy.contract import Settings
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.names import Settings
 from fairlead.sim.scenario.load_variant import load_variant, settings_of
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.scenario_form import CYCLE_MS, CycleForm, SpecForm

@@ -11,8 +11,8 @@ from fairlead.manifest.core.usage_rules import is_shorter_than_a_sample
 from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
+from fairlead.policy.contract import PolicyName, Settings
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.names import PolicyName, Settings
 from fairlead.sim.scenario.elastic_quota_objects import elastic_quota_objects
 from fairlead.sim.scenario.kai_objects import kai_objects
 from fairlead.sim.scenario.kueue_objects import kueue_objects

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import msgspec
 
+from fairlead.policy.contract import Settings
 from fairlead.policy.elastic_quota.settings import (
     AS_THE_PLUGIN,
     FAITHFUL,
@@ -11,7 +12,6 @@ from fairlead.policy.elastic_quota.settings import (
 )
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
-from fairlead.policy.names import Settings
 from fairlead.usage.queue_use import Charge
 from fairlead.usage.settings import UsageSettings
 from fairlead.usage.window import Sliding

@@ -3,9 +3,8 @@
 from fairlead.errors import ManifestError
 from fairlead.model.after_plan import let_foreign_pods_leave
 from fairlead.model.state import ClusterState
+from fairlead.policy.contract import Policy, Settings, make_policy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.make_policy import Policy, make_policy
-from fairlead.policy.names import Settings
 from fairlead.sim.as_workload import WorkloadMaker
 from fairlead.sim.faults import Faults, OrderFaults
 from fairlead.sim.job_progress import Delays

@@ -5,7 +5,7 @@ from typing import Final
 
 from fairlead.manifest.text.path import Path
 from fairlead.model.quantity import is_gpu
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.queue_tree import QueueTree
 from fairlead.sim.scenario.resource_names import full_names
 from fairlead.sim.scenario.scenario_form import QueueForm

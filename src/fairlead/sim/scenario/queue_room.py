@@ -10,8 +10,8 @@ from fairlead.manifest.text.path import quote
 from fairlead.model.axes import QueueName
 from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
+from fairlead.policy.contract import PolicyName
 from fairlead.policy.kueue.shares import KueueShares
-from fairlead.policy.names import PolicyName
 from fairlead.sim.scenario.gang import Gang, amounts_text
 
 

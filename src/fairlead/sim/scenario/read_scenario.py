@@ -16,7 +16,7 @@ from fairlead.model.after_plan import let_foreign_pods_leave
 from fairlead.model.duration import format_duration
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.check_resources import pods_of_nothing, quotas_of_nothing
 from fairlead.sim.scenario.check_size import too_large
 from fairlead.sim.scenario.check_spec import check_spec, policy_forms

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.gang import Gang
 from fairlead.sim.scenario.pod_room import WAITS, PodRoom
 from fairlead.sim.scenario.queue_room import QueueRoom

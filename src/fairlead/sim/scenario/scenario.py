@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.scenario_form import PolicyForm, SpecForm
 from fairlead.sim.scenario.work_part import WorkPart

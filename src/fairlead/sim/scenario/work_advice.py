@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fairlead.manifest.text.path import Path
-from fairlead.policy.names import PolicyName
+from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.doubt import Doubt
 from fairlead.sim.scenario.work_form import WorkForm
 from fairlead.sim.scenario.written_jobs import written_jobs

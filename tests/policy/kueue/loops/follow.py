@@ -14,6 +14,7 @@ from fairlead.model.plan import Decision, Evict, Plan, Reason, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
+from tests.policy.changes import changes_of
 from tests.policy.kueue.loops.small_world import SmallWorld
 from tests.policy.kueue.plan_world import NOW_MS, add, memory_of
 
@@ -88,7 +89,7 @@ def follow(world: SmallWorld, mode: Mode) -> Course:
         if number >= last_arrival:
             seen[standing] = number
         now_ms = NOW_MS + number
-        decisions = policy.changes(state, now_ms)
+        decisions = changes_of(policy, state, now_ms)
         plans.append(decisions)
         if not decisions and not stays and number >= last_arrival:
             return Course(plans, None, state, anybody_left)

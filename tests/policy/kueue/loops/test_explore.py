@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from fairlead.model.plan import Decision, Plan, Start, Wait
 from fairlead.policy.kueue.policy import KueuePolicy
 from fairlead.policy.kueue.settings import KueueSettings
+from tests.policy.changes import changes_of
 from tests.policy.kueue.loops import __main__ as command
 from tests.policy.kueue.loops import explore as exploring
 from tests.policy.kueue.loops.complete_world import COMPLETE, complete_world
@@ -36,7 +37,7 @@ def test_plans_without_waits_are_the_plans(mode: Mode) -> None:
         whole = [
             each for each in policy.plan(state, NOW_MS).decisions if not isinstance(each, Wait)
         ]
-        assert policy.changes(state, NOW_MS) == whole
+        assert changes_of(policy, state, NOW_MS) == whole
 
 
 def test_no_two_worlds_of_the_complete_ones_are_the_same() -> None:

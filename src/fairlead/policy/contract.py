@@ -1,0 +1,70 @@
+"""What every rule set promises, which rule sets there are, and how one is made from its settings.
+
+A further rule set is one package beside the others and one line in each of the three tables here.
+"""
+
+from typing import Final, Literal, Protocol, TypeAlias, get_args
+
+from fairlead.model.holds import NOTHING_HELD, Holds
+from fairlead.model.plan import Plan
+from fairlead.model.state import ClusterState
+from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kueue.policy import KueuePolicy
+from fairlead.policy.kueue.settings import KueueSettings
+
+PolicyName: TypeAlias = Literal["kai", "kueue", "elastic-quota"]
+Settings: TypeAlias = KaiSettings | KueueSettings | ElasticQuotaSettings
+
+
+class Policy(Protocol):
+    """A rule set: the same state gives the same plan, and the state is left as it was."""
+
+    def plan(
+        self,
+        state: ClusterState,
+        now_ms: int,
+        *,
+        held: Holds = NOTHING_HELD,
+        at_most_starts: int | None = None,
+        explain: bool = True,
+    ) -> Plan:
+        """Return what to do about *state*.
+
+        What is *held* after a failure is not tried. Law: this too depends on this call alone.
+
+        The plan may stop after *at_most_starts* pods (1 or more), so that the first pods are bound
+        while the rest is still being planned. It stops only where that changes nothing. Law:
+        slices, each carried out and the state planned again at the same time until one is not cut,
+        have the decisions of the whole plan without its waits, in the same order.
+
+        Without *explain* the plan has no ``Wait``: a simulator, which asks a hundred thousand
+        times, needs no reason for each of ten thousand waiting jobs. Law: all other decisions,
+        ``memories`` and ``is_cut`` are the same with and without it.
+        """
+
+
+_NAMES: Final[dict[type[Settings], PolicyName]] = {
+    KaiSettings: "kai",
+    KueueSettings: "kueue",
+    ElasticQuotaSettings: "elastic-quota",
+}
+POLICY_NAMES: Final[tuple[PolicyName, ...]] = get_args(PolicyName)
+
+
+def policy_of(settings: Settings) -> PolicyName:
+    """Return the name of the rule set that *settings* configure."""
+    return _NAMES[type(settings)]
+
+
+def make_policy(settings: Settings) -> Policy:
+    """Return the policy that plans under *settings*."""
+    match settings:
+        case KaiSettings():
+            return KaiPolicy(settings)
+        case KueueSettings():
+            return KueuePolicy(settings)
+        case ElasticQuotaSettings():
+            return ElasticQuotaPolicy(settings)
