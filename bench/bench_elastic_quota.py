@@ -7,10 +7,10 @@ from bench.harness import Work, benchmark
 from fairlead.model.events import WorkloadAdded
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.preemption.node_outcome import NodeOutcome
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 
 OURS = ElasticQuotaSettings()

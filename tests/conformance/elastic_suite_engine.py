@@ -10,11 +10,11 @@ from fairlead.model.events import Placement, WorkloadRemoved, WorkloadStarted, W
 from fairlead.model.executor import apply
 from fairlead.model.plan import Evict
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.admission import Refusal, Standing
-from fairlead.policy.elastic_quota.asker import Asker
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.quota.admission import Refusal, Standing
+from fairlead.policy.elastic_quota.quota.asker import Asker
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import ByResource
 from tests.conformance.elastic_arithmetic import Step

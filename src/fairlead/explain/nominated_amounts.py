@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 

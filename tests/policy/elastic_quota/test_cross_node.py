@@ -7,7 +7,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Evict
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.workload import PodConstraints, PodSets
-from fairlead.policy.elastic_quota.node_search import EXACT
+from fairlead.policy.elastic_quota.preemption.node_search import EXACT
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.plan_world import (
     HOST,

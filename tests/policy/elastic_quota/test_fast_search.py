@@ -8,9 +8,9 @@ from hypothesis import settings as hypothesis_settings
 
 from fairlead.model.events import Event
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.asker import Asker
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
+from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.quota.asker import Asker
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import (
     NOW_MS,

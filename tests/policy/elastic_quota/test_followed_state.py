@@ -26,8 +26,8 @@ from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.elastic_quota.cycle import Cycle
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.scheduling.cycle import Cycle
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.changes import changes_of
 from tests.policy.elastic_quota.quota_event import quota

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
-from fairlead.policy.elastic_quota import joint_places
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.joint_claim import JointOutcome, least_harm
-from fairlead.policy.elastic_quota.joint_places import JointPlaces
+from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.preemption import joint_places
+from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.preemption.joint_claim import JointOutcome, least_harm
+from fairlead.policy.elastic_quota.preemption.joint_places import JointPlaces
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster

@@ -19,9 +19,9 @@ from fairlead.model.node import Node
 from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.elastic_quota import pod_turn
-from fairlead.policy.elastic_quota.claims import Claim
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
+from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.scheduling import pod_turn
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import NOW_MS, OURS, build

@@ -17,8 +17,8 @@ from fairlead.model.events import (
 from fairlead.model.queue import ElasticQuota
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
+from fairlead.policy.elastic_quota.quota.shares import ElasticShares, lent_by_each
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
-from fairlead.policy.elastic_quota.shares import ElasticShares, lent_by_each
 from tests.model.worlds import queue
 
 OURS = ElasticQuotaSettings()

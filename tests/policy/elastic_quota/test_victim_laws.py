@@ -12,17 +12,22 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Event
 from fairlead.model.plan import Decision, Evict
-from fairlead.policy.elastic_quota import gang_turn, joint_claim, node_search, pod_turn
-from fairlead.policy.elastic_quota.asker import Asker
-from fairlead.policy.elastic_quota.claims import Claim
-from fairlead.policy.elastic_quota.desk import Desk
-from fairlead.policy.elastic_quota.gang_turn import GangPromised, GangTurns
-from fairlead.policy.elastic_quota.holders import Holder
-from fairlead.policy.elastic_quota.joint_claim import JointClaim, JointOutcome, least_harm
-from fairlead.policy.elastic_quota.node_claim import Asked
-from fairlead.policy.elastic_quota.pod_turn import PodTurns, Promised
+from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.refusals import Refusals
+from fairlead.policy.elastic_quota.preemption import joint_claim, node_search
+from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.preemption.joint_claim import (
+    JointClaim,
+    JointOutcome,
+    least_harm,
+)
+from fairlead.policy.elastic_quota.preemption.node_claim import Asked
+from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.scheduling import gang_turn, pod_turn
+from fairlead.policy.elastic_quota.scheduling.gang_turn import GangPromised, GangTurns
+from fairlead.policy.elastic_quota.scheduling.pod_turn import PodTurns, Promised
+from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 from tests.policy.elastic_quota.random_world import (
     FAITHFUL_ACROSS,

@@ -10,12 +10,12 @@ from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.cut_plan import may_be_cut, until_cut
-from fairlead.policy.elastic_quota.cycle import Cycle
-from fairlead.policy.elastic_quota.desk import Desk, NodeKnowledge
-from fairlead.policy.elastic_quota.followed_state import FollowedState
-from fairlead.policy.elastic_quota.newcomers import Newcomers
-from fairlead.policy.elastic_quota.refusals import Refusals
+from fairlead.policy.elastic_quota.incremental.followed_state import FollowedState
+from fairlead.policy.elastic_quota.planning_context import Desk, NodeKnowledge
+from fairlead.policy.elastic_quota.scheduling.cut_plan import may_be_cut, until_cut
+from fairlead.policy.elastic_quota.scheduling.cycle import Cycle
+from fairlead.policy.elastic_quota.scheduling.newcomers import Newcomers
+from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
