@@ -9,8 +9,8 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.preemption.claims import Claim
-from fairlead.policy.elastic_quota.preemption.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.preemption.node_search import Claim
+from fairlead.policy.elastic_quota.preemption.victims import NodeOutcome
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 
 OURS = ElasticQuotaSettings()

@@ -11,10 +11,10 @@ from fairlead.model.quantity import is_gpu
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import NEVER_PREEMPTS, Claim
+from fairlead.policy.elastic_quota.preemption.node_search import NEVER_PREEMPTS, Claim
 from fairlead.policy.elastic_quota.quota.admission import Rule
-from fairlead.policy.elastic_quota.quota.asker import Asker, pod_title
-from fairlead.policy.elastic_quota.quota.quota_books import QuotaBooks
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker, pod_title
+from fairlead.policy.elastic_quota.quota.usage import QuotaBooks
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.conformance.elastic_answers import ByResource, CaseAnswer, ClaimAnswer, NodeAnswer
 from tests.conformance.elastic_world import ELSEWHERE, state_of

@@ -12,9 +12,9 @@ from fairlead.model.plan import Evict
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.preemption.claims import Claim
+from fairlead.policy.elastic_quota.preemption.node_search import Claim
 from fairlead.policy.elastic_quota.quota.admission import Refusal, Standing
-from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.conformance.elastic_answers import ByResource
 from tests.conformance.elastic_arithmetic import Step

@@ -13,7 +13,7 @@ from fairlead.explain.first_few import first_few
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import format_amount
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.node_claim import keeps_min
+from fairlead.policy.elastic_quota.preemption.victims import keeps_min
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 Protection: TypeAlias = Literal["none", "others first", "never asked"]

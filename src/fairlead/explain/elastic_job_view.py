@@ -13,14 +13,14 @@ from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.reasons.wait_reasons import UNSUPPORTED_CONSTRAINT
+from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT
 from fairlead.policy.elastic_quota.scheduling.cycle import (
     NOT_READY,
     SCHEDULING_GATED,
     WOULD_BE_EVICTED,
     Cycle,
 )
-from fairlead.policy.elastic_quota.scheduling.gang_turn import SCHEDULE_TIMED_OUT
+from fairlead.policy.elastic_quota.scheduling.gangs import SCHEDULE_TIMED_OUT
 from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.obstacles import INVALID_OBJECT, OTHER_SCHEDULER, POD_GROUP_NOT_FOUND

@@ -16,13 +16,10 @@ from fairlead.model.axes import Amounts, Axis, Limits, QueueName
 from fairlead.model.plan import Reserve, Start, Tally
 from fairlead.model.workload import PodId
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import Claim, asked_for
-from fairlead.policy.elastic_quota.preemption.node_claim import Asked
-from fairlead.policy.elastic_quota.preemption.node_outcome import NodeOutcome
-from fairlead.policy.elastic_quota.quota.asker import Asker
-from fairlead.policy.elastic_quota.quota.gang_asker import as_one
-from fairlead.policy.elastic_quota.quota.readiness import readiness
-from fairlead.policy.elastic_quota.reasons.wait_reasons import defects
+from fairlead.policy.elastic_quota.preemption.node_search import Claim, asked_for
+from fairlead.policy.elastic_quota.preemption.victims import Asked, NodeOutcome
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker, as_one, readiness
+from fairlead.policy.elastic_quota.reasons.wait import defects
 
 Rule: TypeAlias = Literal["max", "pool", "min"]
 

@@ -15,7 +15,7 @@ from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.quota.charges import Charges
+from fairlead.policy.elastic_quota.quota.usage import Charges
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import AXES, NOW_MS
 

@@ -9,8 +9,8 @@ from hypothesis import settings as hypothesis_settings
 from fairlead.model.events import Event
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import Claim
-from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.preemption.node_search import Claim
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import (
     NOW_MS,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption import joint_places
-from fairlead.policy.elastic_quota.preemption.claims import Claim
-from fairlead.policy.elastic_quota.preemption.joint_claim import JointOutcome, least_harm
-from fairlead.policy.elastic_quota.preemption.joint_places import JointPlaces
+from fairlead.policy.elastic_quota.preemption import joint_placement
+from fairlead.policy.elastic_quota.preemption.cross_node import JointOutcome, least_harm
+from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlaces
+from fairlead.policy.elastic_quota.preemption.node_search import Claim
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
@@ -133,6 +133,6 @@ def test_no_places_are_looked_for_where_one_pod_fits_no_node() -> None:
     desk = Desk(state, ElasticQuotaSettings(), NOW_MS)
     gang = desk.state.workloads[WorkloadName("g")]
     places = JointPlaces(desk, [desk.asker(gang, pod) for pod in gang.pods()], later=True)
-    with patch.object(joint_places, "PlaceSearch", side_effect=AssertionError):
+    with patch.object(joint_placement, "PlaceSearch", side_effect=AssertionError):
         assert places.is_hopeless
         assert places.find(()) is None

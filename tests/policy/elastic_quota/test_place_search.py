@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.policy.elastic_quota.preemption.place_search import (
+from fairlead.policy.elastic_quota.preemption.joint_placement import (
     LOOKS,
     Guests,
     PlaceSearch,

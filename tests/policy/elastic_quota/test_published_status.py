@@ -12,7 +12,7 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadReserved
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.elastic_quota.quota.published_status import published_used
+from fairlead.policy.elastic_quota.quota.shares import published_used
 
 TEAM = QueueName("team")
 QUOTA = """

@@ -20,8 +20,8 @@ from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.preemption.claims import Claim
-from fairlead.policy.elastic_quota.scheduling import pod_turn
+from fairlead.policy.elastic_quota.preemption.node_search import Claim
+from fairlead.policy.elastic_quota.scheduling import pods
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.quota_event import quota
 from tests.policy.elastic_quota.random_world import NOW_MS, OURS, build
@@ -71,7 +71,7 @@ class Watched:
             self.claims += 1
             return Claim(*arguments)
 
-        monkeypatch.setattr(pod_turn, "Claim", counted)
+        monkeypatch.setattr(pods, "Claim", counted)
 
     def after(self, *events: Event) -> tuple[Plan, int]:
         """Return the plan after *events*, and how many claims were tried for it."""

@@ -12,21 +12,21 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Event
 from fairlead.model.plan import Decision, Evict
-from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.policy.elastic_quota.nodes.running_pods import Holder
 from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.preemption import joint_claim, node_search
-from fairlead.policy.elastic_quota.preemption.claims import Claim
-from fairlead.policy.elastic_quota.preemption.joint_claim import (
+from fairlead.policy.elastic_quota.preemption import cross_node, node_search
+from fairlead.policy.elastic_quota.preemption.cross_node import (
     JointClaim,
     JointOutcome,
     least_harm,
 )
-from fairlead.policy.elastic_quota.preemption.node_claim import Asked
-from fairlead.policy.elastic_quota.quota.asker import Asker
-from fairlead.policy.elastic_quota.scheduling import gang_turn, pod_turn
-from fairlead.policy.elastic_quota.scheduling.gang_turn import GangPromised, GangTurns
-from fairlead.policy.elastic_quota.scheduling.pod_turn import PodTurns, Promised
+from fairlead.policy.elastic_quota.preemption.node_search import Claim
+from fairlead.policy.elastic_quota.preemption.victims import Asked
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.scheduling import gangs, pods
+from fairlead.policy.elastic_quota.scheduling.gangs import GangPromised, GangTurns
+from fairlead.policy.elastic_quota.scheduling.pods import PodTurns, Promised
 from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 from tests.policy.elastic_quota.random_world import (
@@ -181,7 +181,7 @@ def test_where_other_nodes_are_not_looked_at_they_would_not_help(
     events: list[Event], settings: ElasticQuotaSettings, exact: int
 ) -> None:
     """Whether other nodes can help is told without looking for victims there."""
-    with patch.object(joint_claim, "EXACT", exact), patch.object(node_search, "EXACT", exact):
+    with patch.object(cross_node, "EXACT", exact), patch.object(node_search, "EXACT", exact):
         for desk, asker, claim in claims(events, settings):
             mark = desk.mark()
             promised = PodTurns(desk, Refusals())._claim(claim)
@@ -224,8 +224,8 @@ def test_what_one_node_serves_is_decided_as_if_there_were_no_other_way(
 
     both = ElasticQuotaSettings(quirks=quirks, protect_min=protect_min)
     with (
-        patch.object(pod_turn, "least_harm", noted),
-        patch.object(gang_turn, "least_harm", noted),
+        patch.object(pods, "least_harm", noted),
+        patch.object(gangs, "least_harm", noted),
     ):
         with_more = ElasticQuotaPolicy(both).plan(build(events), NOW_MS).decisions
     alone = replace(both, cross_node_preemption=False)

@@ -15,15 +15,12 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.placement.waiting_pods import WaitingPods
-from fairlead.policy.elastic_quota.nodes.budgets import Budgets
-from fairlead.policy.elastic_quota.nodes.holders import Holder, HolderIndex
-from fairlead.policy.elastic_quota.nodes.places import Places
-from fairlead.policy.elastic_quota.nodes.surroundings import Surroundings
+from fairlead.policy.elastic_quota.nodes.node_fit import Places, Surroundings
+from fairlead.policy.elastic_quota.nodes.running_pods import Budgets, Holder, HolderIndex
 from fairlead.policy.elastic_quota.quota.admission import Admission
-from fairlead.policy.elastic_quota.quota.asker import Asker, asker_of
-from fairlead.policy.elastic_quota.quota.charges import Charges
 from fairlead.policy.elastic_quota.quota.nominations import Nominations
-from fairlead.policy.elastic_quota.quota.quota_books import QuotaBooks
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker, asker_of
+from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaBooks
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 

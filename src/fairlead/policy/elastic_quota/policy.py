@@ -10,11 +10,10 @@ from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.incremental.followed_state import FollowedState
+from fairlead.policy.elastic_quota.incremental.state import FollowedState
 from fairlead.policy.elastic_quota.planning_context import Desk, NodeKnowledge
-from fairlead.policy.elastic_quota.scheduling.cut_plan import may_be_cut, until_cut
-from fairlead.policy.elastic_quota.scheduling.cycle import Cycle
-from fairlead.policy.elastic_quota.scheduling.newcomers import Newcomers
+from fairlead.policy.elastic_quota.scheduling.cycle import Cycle, may_be_cut, until_cut
+from fairlead.policy.elastic_quota.scheduling.immediate_eviction import Newcomers
 from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 

@@ -10,10 +10,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from fairlead.fairness.elastic_pool import Excess, exceeds, excesses, first_excess
 from fairlead.model.axes import Amounts
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.quota.asker import Asker
-from fairlead.policy.elastic_quota.quota.charges import CORE
 from fairlead.policy.elastic_quota.quota.nominations import Nominated, Nominations
-from fairlead.policy.elastic_quota.quota.quota_books import QuotaBooks, QuotaUse
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.quota.usage import CORE, QuotaBooks, QuotaUse
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 
 Rule: TypeAlias = Literal["OverMax", "PoolExhausted"]

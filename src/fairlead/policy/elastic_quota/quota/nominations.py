@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.node_books import PodKey
-from fairlead.policy.elastic_quota.quota.asker import Asker
-from fairlead.policy.elastic_quota.quota.quota_books import QuotaUse
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.quota.usage import QuotaUse
 
 
 class Nominated(NamedTuple):

@@ -8,10 +8,10 @@ import msgspec
 
 from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, borrowed, pool_sums
 from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.quota.charges import Charges
-from fairlead.policy.elastic_quota.quota.quota_books import QuotaBooks
+from fairlead.model.workload import ElasticPods, Workload
+from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaBooks
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
@@ -120,3 +120,34 @@ def lent_by_each(lent: int, unused: Sequence[int]) -> list[int]:
 
 def _unused(quota: NamespaceQuota) -> Amounts:
     return tuple([max(0, left) for left in map(sub, quota.guaranteed, quota.used)])
+
+
+def published_used(state: ClusterState) -> dict[QueueName, dict[str, int]]:
+    """Return ``status.used`` of every quota, in base units by resource.
+
+    Pods count whose phase is Running, also those that are being deleted. A resource that min or max
+    has is there even if nobody uses it; so is one that a pod names. Cost: one look at each pod.
+    """
+    resources = [axis.resource for axis in state.axes.axes]
+    used = {name: _nothing_used(state.queues[name], resources) for name in state.tree_order()}
+    charges = Charges(state, as_plugin=True)
+    for name, run in state.runs.items():
+        workload = state.workloads[name]
+        own = used.get(workload.queue)
+        if own is None:
+            continue
+        extension = workload.extension
+        starting = extension.not_running if isinstance(extension, ElasticPods) else frozenset()
+        for pod, placed in run.pods.items():
+            if pod not in starting and placed.phase != "reserved":
+                charge = charges.of(workload, workload.pod_sets.set_index[pod])
+                for at in charge.named:
+                    own[resources[at]] = own.get(resources[at], 0) + charge.amounts[at]
+    return {name: dict(sorted(own.items())) for name, own in used.items()}
+
+
+def _nothing_used(queue: Queue, resources: list[str]) -> dict[str, int]:
+    own = queue.extension
+    listed = (own.max_listed if isinstance(own, ElasticQuota) else None) or frozenset()
+    pairs = zip(resources, queue.guaranteed, strict=True)
+    return {resource: 0 for resource, least in pairs if least or resource in listed}

@@ -1,7 +1,10 @@
-"""One plan: every workload that waits has its turn, the most important first.
+"""Whether a plan may stop before everybody has had its turn, and go on in the next one.
 
-That is the order of Kubernetes' default scheduler: by priority, then by age. Changes are made on
-the desk as they are decided, so that each turn finds what the turns before it left.
+That must come to the same as one plan. The plugin never takes back what it decided before in a
+plan, so that a plan may stop wherever nothing but starts came before: nobody was refused who might
+be tried again, nobody waits for others to leave. In our own mode somebody may be held back for one
+whose turn comes much later (see `newcomers`). So a plan is cut only where it is plain that all who
+wait can start.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,13 +16,14 @@ from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
 from fairlead.model.workload import ElasticPods, PodId, Workload
-from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.placement.node_room import GpuResources, node_room
+from fairlead.placement.room_for_all import is_room_for_all
+from fairlead.policy.elastic_quota.nodes.running_pods import Holder
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.quota.asker import turn_of
-from fairlead.policy.elastic_quota.quota.readiness import Readiness, readiness
-from fairlead.policy.elastic_quota.reasons.wait_reasons import UNSUPPORTED_CONSTRAINT
-from fairlead.policy.elastic_quota.scheduling.gang_turn import GangPromised, GangStarted, GangTurns
-from fairlead.policy.elastic_quota.scheduling.pod_turn import (
+from fairlead.policy.elastic_quota.quota.pending_pod import Readiness, readiness, turn_of
+from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT
+from fairlead.policy.elastic_quota.scheduling.gangs import GangPromised, GangStarted, GangTurns
+from fairlead.policy.elastic_quota.scheduling.pods import (
     Loss,
     PodTurns,
     Promised,
@@ -27,6 +31,7 @@ from fairlead.policy.elastic_quota.scheduling.pod_turn import (
     Started,
 )
 from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.settings import PluginQuirks
 from fairlead.policy.obstacles import obstacle_reason
 
 NOT_READY: Final = "NotReady"
@@ -223,3 +228,67 @@ def _names(holders: Iterable[Holder]) -> tuple[WorkloadName, ...]:
 
 def _charged(queue: QueueName | None) -> tuple[QueueName, ...]:
     return () if queue is None else (queue,)
+
+
+def may_be_cut(desk: Desk, starts: int) -> bool:
+    """Return whether more than *starts* pods wait, and the plan may stop after so many.
+
+    Not so where nodes are promised to somebody, of whom a plan that is cut would say nothing. Cost:
+    the workloads that changed; in our own mode also the quotas, and a look at each node (see
+    `is_room_for_all`).
+    """
+    state, quirks, waiting = desk.state, desk.settings.quirks, desk.waiting_pods
+    if sum(waiting.by_shape().values()) <= starts or state.promised:
+        return False
+    if quirks.start_in_vain:
+        return True
+    if quirks != PluginQuirks() or waiting.marked_queues() or state.repelling:
+        return False
+    if not _are_quotas_enough(desk):
+        return False
+    books = state.books
+    gpus = GpuResources(kinds=(), shared=books.shared_gpu)
+    idle = {
+        name: node_room(
+            node, books.offered(node), books.occupied(name).leaving, books.use(name), gpus
+        ).idle
+        for name, node in state.nodes.items()
+        if node.ready
+    }
+    return is_room_for_all(state.books, idle, waiting.by_shape())
+
+
+def until_cut(
+    cycle: Cycle, decisions: Iterator[Decision], at_most_starts: int | None
+) -> tuple[list[Decision], bool]:
+    """Return the *decisions* of *cycle*, and whether they are cut after so many pods started.
+
+    None: all of them. So are they where anything but starts comes before.
+    """
+    made: list[Decision] = []
+    started = 0
+    for each in decisions:
+        made.append(each)
+        if at_most_starts is None or not isinstance(each, Start):
+            continue
+        started += len(each.placements)
+        if started >= at_most_starts and cycle.has_only_started and cycle.has_waiting():
+            return [each for each in made if isinstance(each, Start)], True
+    return made, False
+
+
+def _are_quotas_enough(desk: Desk) -> bool:
+    """Return whether no max, and not the pool, is in the way of all that waits."""
+    state, books = desk.state, desk.books
+    axes = range(len(books.pool))
+    asked = list(books.now.pool)
+    for name, used in books.now.used.items():
+        waiting = state.axes.charge(state.resources, tuple(state.sums[name].pending))
+        ceiling = books.ceiling[name]
+        for at in axes:
+            asked[at] += waiting[at]
+            most = ceiling[at]
+            if waiting[at] and most is not None and used[at] + waiting[at] > most:
+                return False
+    more = [asked[at] - books.now.pool[at] for at in axes]
+    return all(asked[at] <= books.pool[at] for at in axes if more[at])

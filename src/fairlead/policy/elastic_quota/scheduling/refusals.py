@@ -15,7 +15,7 @@ from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import ElasticPods
 from fairlead.policy.elastic_quota.planning_context import Desk
 from fairlead.policy.elastic_quota.quota.admission import OVER_MAX, Refusal, Standing
-from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
 
 Answer: TypeAlias = tuple[Reason, tuple[FailedClaim, ...]]
 

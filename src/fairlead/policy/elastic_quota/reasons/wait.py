@@ -8,10 +8,10 @@ from fairlead.fairness.elastic_pool import Excess
 from fairlead.model.axes import QueueName
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Tally, Term
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import NEVER_PREEMPTS, Claim
-from fairlead.policy.elastic_quota.preemption.node_outcome import Outcome
+from fairlead.policy.elastic_quota.preemption.node_search import NEVER_PREEMPTS, Claim
+from fairlead.policy.elastic_quota.preemption.victims import Outcome
 from fairlead.policy.elastic_quota.quota.admission import OVER_MAX, Refusal, Standing
-from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
 
 NO_NODE_FITS: Final = "NoNodeFits"
 UNSUPPORTED_CONSTRAINT: Final = "UnsupportedConstraint"

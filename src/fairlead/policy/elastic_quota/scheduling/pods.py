@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
-from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.policy.elastic_quota.nodes.running_pods import Holder
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import STILL_LEAVING, Claim
-from fairlead.policy.elastic_quota.preemption.joint_claim import least_harm
-from fairlead.policy.elastic_quota.preemption.node_claim import Asked
-from fairlead.policy.elastic_quota.quota.asker import Asker
-from fairlead.policy.elastic_quota.reasons.gain_reasons import (
+from fairlead.policy.elastic_quota.preemption.cross_node import least_harm
+from fairlead.policy.elastic_quota.preemption.node_search import STILL_LEAVING, Claim
+from fairlead.policy.elastic_quota.preemption.victims import Asked
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.reasons.start_and_evict import (
     WAITS_FOR_LEAVING,
     reason_to_claim,
     reason_to_leave,
     reason_to_start,
 )
-from fairlead.policy.elastic_quota.reasons.wait_reasons import failed_claim, refusal_reason
+from fairlead.policy.elastic_quota.reasons.wait import failed_claim, refusal_reason
 from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 
 

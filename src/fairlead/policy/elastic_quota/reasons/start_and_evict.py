@@ -4,10 +4,10 @@ from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.plan import Comparison, Reason, Relation, Term
-from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.policy.elastic_quota.nodes.running_pods import Holder
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.node_claim import Asked
-from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.preemption.victims import Asked
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
 
 WITHIN_MIN: Final = "WithinMin"
 BORROWS: Final = "Borrows"

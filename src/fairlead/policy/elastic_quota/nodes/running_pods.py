@@ -1,21 +1,17 @@
-"""The pods that hold nodes, by node and by importance, kept up to date as they come and go.
-
-Who has to give way is looked for among the least important first. So nodes are also kept in the
-order of their least important pod with a quota: a search for the cheapest node mostly ends at the
-first of them.
-"""
+"""Which pods a disruption budget protects from giving way."""
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.catalogue import DisruptionBudget
 from fairlead.model.node import Node
 from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.quota.asker import pod_title
-from fairlead.policy.elastic_quota.quota.charges import Charges
+from fairlead.policy.elastic_quota.quota.pending_pod import pod_title
+from fairlead.policy.elastic_quota.quota.usage import Charges
 
 Cheapest: TypeAlias = tuple[int, int, str]  # priority, start (negative), and the node
 
@@ -169,3 +165,72 @@ class HolderIndex:
             charge=self._charges.of(workload, at).amounts,
             is_leaving=placed.phase == "leaving",
         )
+
+
+class Budgets:
+    """The disruption budgets of one state."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Read the budgets that can protect anybody: an empty selector selects nobody here."""
+        self._state = state
+        self._by_namespace: dict[str, list[DisruptionBudget]] = {}
+        self._used_up: dict[tuple[str, str], int] = {}  # by those who were told to leave
+        self._selected: dict[tuple[WorkloadName, int], list[DisruptionBudget]] = {}
+        for budget in state.catalogue.budgets.values():
+            if budget.selector.requirements:
+                self._by_namespace.setdefault(budget.namespace, []).append(budget)
+
+    def protected(self, by_importance: Iterable[Holder]) -> set[Holder]:
+        """Return those who are past what a budget allows, the more important using it up first.
+
+        Whoever is listed as disrupted already uses up nothing. Cost: nothing without budgets.
+        """
+        found: set[Holder] = set()
+        if not self._by_namespace:
+            return found
+        left: dict[tuple[str, str], int] = {}
+        for holder in by_importance:
+            for budget in self._matching(holder):
+                key = (budget.namespace, budget.name)
+                allowed = budget.disruptions_allowed - self._used_up.get(key, 0)
+                left[key] = left.get(key, allowed) - 1
+                if left[key] < 0:
+                    found.add(holder)
+        return found
+
+    def are_none(self) -> bool:
+        """Return whether there is no budget at all."""
+        return not self._by_namespace
+
+    def has_none_left(self, holder: Holder) -> bool:
+        """Return whether a budget protects *holder* whoever else is asked."""
+        return any(
+            budget.disruptions_allowed <= self._used_up.get((budget.namespace, budget.name), 0)
+            for budget in self._matching(holder)
+        )
+
+    def used_up(self) -> frozenset[tuple[tuple[str, str], int]]:
+        """Return how much of which budget was used up so far."""
+        return frozenset(self._used_up.items())
+
+    def disturb(self, holder: Holder, by: int = 1) -> None:
+        """Count that *holder* was told to leave, or with -1 that it was not."""
+        for budget in self._matching(holder):
+            key = (budget.namespace, budget.name)
+            self._used_up[key] = self._used_up.get(key, 0) + by
+
+    def _matching(self, holder: Holder) -> list[DisruptionBudget]:
+        if not self._by_namespace:
+            return []
+        name, pod = holder.key
+        workload = self._state.workloads[name]
+        at = workload.pod_sets.set_index[pod]
+        selected = self._selected.get((name, at))
+        if selected is None:
+            labels = dict(workload.pod_sets[at].labels)
+            budgets = self._by_namespace.get(workload.namespace, ()) if labels else ()
+            selected = [each for each in budgets if each.selector.matches(labels)]
+            self._selected[name, at] = selected
+        if not any(each.disrupted_pods for each in selected):
+            return selected
+        return [each for each in selected if workload.pod_name(pod) not in each.disrupted_pods]

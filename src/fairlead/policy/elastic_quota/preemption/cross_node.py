@@ -22,15 +22,17 @@ from operator import sub
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.policy.elastic_quota.nodes.running_pods import Holder
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import asked_for
-from fairlead.policy.elastic_quota.preemption.joint_places import JointPlaces
-from fairlead.policy.elastic_quota.preemption.node_claim import Asked, NodeClaim
-from fairlead.policy.elastic_quota.preemption.node_outcome import PRIORITY_OFFSET
-from fairlead.policy.elastic_quota.preemption.node_search import EXACT
-from fairlead.policy.elastic_quota.preemption.rules_left import RulesLeft
-from fairlead.policy.elastic_quota.quota.asker import Asker
+from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlaces
+from fairlead.policy.elastic_quota.preemption.node_search import EXACT, asked_for
+from fairlead.policy.elastic_quota.preemption.victims import (
+    PRIORITY_OFFSET,
+    Asked,
+    NodeClaim,
+    RulesLeft,
+)
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
 
 NODES: Final = 64
 """Beyond the exact search, on how many nodes those in the way of one pod are asked first."""

@@ -1,25 +1,54 @@
-"""What it takes to make room for a pod on one node: who of those there has to give way.
+"""How a pod stands to the rules of its quota while some holders, on whichever node, are gone."""
 
-Everybody on the node who may be asked is taken off, the least important first. If the pod then fits
-and breaks no rule, they are put back one by one, those first that a disruption budget protects,
-then the most important. Whoever cannot be put back is a victim.
-"""
-
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from operator import add, sub
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
-from fairlead.policy.elastic_quota.nodes.budgets import Budgets
-from fairlead.policy.elastic_quota.nodes.holders import Holder
-from fairlead.policy.elastic_quota.preemption.node_outcome import NodeOutcome
+from fairlead.policy.elastic_quota.nodes.running_pods import Budgets, Holder
 from fairlead.policy.elastic_quota.quota.admission import Standing
-from fairlead.policy.elastic_quota.quota.asker import Asker
 from fairlead.policy.elastic_quota.quota.nominations import Nominations
-from fairlead.policy.elastic_quota.quota.quota_books import QuotaBooks
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.quota.usage import QuotaBooks
 from fairlead.policy.elastic_quota.settings import PluginQuirks
+
+Outcome: TypeAlias = Literal[
+    "victims", "no-victim-needed", "no-victims", "does-not-fit", "quota", "error"
+]
+HarmKey: TypeAlias = tuple[int, int, int, int, int, str]
+
+PRIORITY_OFFSET: Final = 2**31  # makes every priority positive, so that fewer victims weigh less
+
+
+class NodeOutcome(NamedTuple):
+    """What came of one node; victims are listed the most important first."""
+
+    node: str
+    outcome: Outcome
+    victims: tuple[Holder, ...] = ()
+    violations: int = 0
+
+    def is_choice(self, looks_later: bool) -> bool:
+        """Return whether the pod may wait here; with nobody to leave only for who *looks_later*."""
+        return self.outcome == "victims" or (looks_later and self.outcome == "no-victim-needed")
+
+    @property
+    def key(self) -> HarmKey:
+        """By what nodes are compared, the least harm first."""
+        if not self.victims:
+            return (0, -PRIORITY_OFFSET, 0, 0, 0, self.node)
+        top = self.victims[0].priority
+        return (
+            self.violations,
+            top,
+            sum([each.priority + PRIORITY_OFFSET for each in self.victims]),
+            len(self.victims),
+            -min([each.started_ms for each in self.victims if each.priority == top]),
+            self.node,
+        )
+
 
 Asked: TypeAlias = Literal["own namespace", "borrowers", "without quota"]
 """Among whom victims are looked for."""
@@ -258,3 +287,43 @@ def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) 
     """
     rows = zip(used, charge, least, strict=True)
     return not any(using - amount < bound <= using for using, amount, bound in rows)
+
+
+class RulesLeft:
+    """How a pod stands to the rules of its quota while some holders, wherever, are gone."""
+
+    def __init__(self, claim: NodeClaim, off: Iterable[Holder]) -> None:
+        """Let *off* be gone."""
+        self._claim = claim
+        self._queue = claim.asker.queue
+        use = claim.standing.use
+        self._pool = list(use.pool)
+        self._used = list(use.used[self._queue]) if self._queue is not None else []
+        for holder in off:
+            self._pool, self._used = self._changed(holder, sub)
+
+    def is_broken(self) -> bool:
+        """Return whether the pod breaks a rule."""
+        return self._breaks(self._pool, self._used)
+
+    def breaks_with(self, holder: Holder) -> bool:
+        """Return whether it does if *holder* is there again; if not, it is from now on."""
+        pool, used = self._changed(holder, add)
+        if self._breaks(pool, used):
+            return True
+        self._pool, self._used = pool, used
+        return False
+
+    def _breaks(self, pool: list[int], used: list[int]) -> bool:
+        standing = self._claim.standing
+        return self._claim.breaks_rule(used, pool, standing.in_quota, standing.everywhere)
+
+    def _changed(
+        self, holder: Holder, by: Callable[[int, int], int]
+    ) -> tuple[list[int], list[int]]:
+        pool, used = self._pool, self._used
+        if holder.queue is not None:
+            pool = list(map(by, pool, holder.charge))
+            if holder.queue == self._queue:
+                used = list(map(by, used, holder.charge))
+        return pool, used

@@ -13,7 +13,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Evict, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.quota.asker import turn_of
+from fairlead.policy.elastic_quota.quota.pending_pod import turn_of
 
 
 class Newcomers:

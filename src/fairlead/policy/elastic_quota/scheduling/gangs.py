@@ -11,21 +11,20 @@ from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason, Tally
 from fairlead.model.workload import ElasticPods, PodId, Workload
-from fairlead.policy.elastic_quota.nodes.holders import Holder
+from fairlead.policy.elastic_quota.nodes.running_pods import Holder
 from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.claims import NEVER_PREEMPTS, Claim, asked_for
-from fairlead.policy.elastic_quota.preemption.joint_claim import (
+from fairlead.policy.elastic_quota.preemption.cross_node import (
     JointClaim,
     JointOutcome,
     least_harm,
 )
-from fairlead.policy.elastic_quota.preemption.joint_places import JointPlaces
-from fairlead.policy.elastic_quota.preemption.node_claim import Asked
+from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlaces
+from fairlead.policy.elastic_quota.preemption.node_search import NEVER_PREEMPTS, Claim, asked_for
+from fairlead.policy.elastic_quota.preemption.victims import Asked
 from fairlead.policy.elastic_quota.quota.admission import Refusal
-from fairlead.policy.elastic_quota.quota.asker import Asker
-from fairlead.policy.elastic_quota.quota.gang_asker import as_one
-from fairlead.policy.elastic_quota.reasons.gain_reasons import reason_to_start
-from fairlead.policy.elastic_quota.reasons.wait_reasons import (
+from fairlead.policy.elastic_quota.quota.pending_pod import Asker, as_one
+from fairlead.policy.elastic_quota.reasons.start_and_evict import reason_to_start
+from fairlead.policy.elastic_quota.reasons.wait import (
     NO_NODE_FITS,
     NO_ROOM_WITH_VICTIMS,
     NOBODY_BORROWS,
@@ -35,7 +34,7 @@ from fairlead.policy.elastic_quota.reasons.wait_reasons import (
     defects,
     refusal_reason,
 )
-from fairlead.policy.elastic_quota.scheduling.pod_turn import PodTurns, Promised, Refused, Started
+from fairlead.policy.elastic_quota.scheduling.pods import PodTurns, Promised, Refused, Started
 from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
 
 SCHEDULE_TIMED_OUT: Final = "ScheduleTimedOut"
