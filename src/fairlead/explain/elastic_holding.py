@@ -12,7 +12,7 @@ from fairlead.explain.explanation import Section
 from fairlead.explain.first_few import first_few
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import format_amount
-from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.preemption.victims import keeps_min
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
@@ -52,7 +52,7 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
     pods = [pod for pod, placed in run.pods.items() if placed.is_running()] if run else []
     if not pods:
         return None
-    desk = Desk(view.state, view.settings, view.now_ms)
+    desk = PlanningContext(view.state, view.settings, view.now_ms)
     set_index = view.workload.pod_sets.set_index
     charges = [desk.charges.of(view.workload, set_index[pod]).amounts for pod in pods]
     queue = view.workload.queue
@@ -65,8 +65,8 @@ def elastic_holding(view: ElasticJobView) -> Holding | None:
             protection="none",
             claimants=(),
         )
-    use = desk.books.later if desk.looks_later else desk.books.now
-    used, least = use.used[queue], desk.books.guaranteed[queue]
+    use = desk.quotas.after_termination if desk.expects_termination else desk.quotas.now
+    used, least = use.used[queue], desk.quotas.guaranteed[queue]
     held = [sum(amounts) for amounts in zip(*charges, strict=True)]
     axes = view.state.axes.axes
     is_over = use.is_over_min[queue]
@@ -90,13 +90,13 @@ def _protection(settings: ElasticQuotaSettings) -> Protection:
     return "never asked" if settings.protect_min else "others first"
 
 
-def _claimants(desk: Desk, own: QueueName) -> list[Claimant]:
+def _claimants(desk: PlanningContext, own: QueueName) -> list[Claimant]:
     """Return who else has room below its min; who is over it in anything may take nothing back."""
-    use = desk.books.later if desk.looks_later else desk.books.now
+    use = desk.quotas.after_termination if desk.expects_termination else desk.quotas.now
     axes = desk.state.axes.axes
     found = []
     for queue in sorted(use.used):
-        pairs = zip(axes, use.used[queue], desk.books.guaranteed[queue], strict=True)
+        pairs = zip(axes, use.used[queue], desk.quotas.guaranteed[queue], strict=True)
         below = {axis: least - used for axis, used, least in pairs if used < least}
         if queue != own and below and not use.is_over_min[queue]:
             ordered = tuple((axis, below[axis]) for axis in by_interest(below))

@@ -11,7 +11,7 @@ from typing import Final
 from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT
 from fairlead.policy.elastic_quota.scheduling.cycle import (
@@ -21,7 +21,7 @@ from fairlead.policy.elastic_quota.scheduling.cycle import (
     Cycle,
 )
 from fairlead.policy.elastic_quota.scheduling.gangs import SCHEDULE_TIMED_OUT
-from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.obstacles import INVALID_OBJECT, OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
 
@@ -50,7 +50,7 @@ class ElasticJobView:
         self.workload: Final = state.workloads[job]
         policy = ElasticQuotaPolicy(settings)
         self.plan = policy.plan(state, now_ms)
-        self._spared = policy.spared
+        self._spared = policy.exempt
         self.decisions: Final = [each for each in self.plan.decisions if each.workload == job]
         self.victims: Final = [
             each
@@ -80,7 +80,7 @@ class ElasticJobView:
         return None if is_barred else last
 
     @contextmanager
-    def desk_at_turn(self) -> Iterator[Desk]:
+    def desk_at_turn(self) -> Iterator[PlanningContext]:
         """Give the desk as it was just before its last turn, which it must have had.
 
         It may be changed: everything is undone at the end.
@@ -88,8 +88,8 @@ class ElasticJobView:
         last = self.seeks()
         assert last is not None, "who is asked about had a turn"
         with self.state.trial():
-            desk = Desk(self.state, self.settings, self.now_ms, spared=self._spared)
-            decisions = Cycle(desk, Refusals(), self._held_back()).decisions()
+            desk = PlanningContext(self.state, self.settings, self.now_ms, exempt=self._spared)
+            decisions = Cycle(desk, UnschedulableCache(), self._held_back()).decisions()
             for _ in range(self._first_of_turn(last)):
                 next(decisions)
             # What is nominated is known from the first turn on: so one more is had, and undone.

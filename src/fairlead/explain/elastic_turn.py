@@ -15,11 +15,11 @@ from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, Axis, Limits, QueueName
 from fairlead.model.plan import Reserve, Start, Tally
 from fairlead.model.workload import PodId
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.node_search import Claim, asked_for
-from fairlead.policy.elastic_quota.preemption.victims import Asked, NodeOutcome
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker, as_one, readiness
-from fairlead.policy.elastic_quota.reasons.wait import defects
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption, candidate_scope
+from fairlead.policy.elastic_quota.preemption.victims import CandidateScope, NodeOutcome
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod, readiness, whole_gang
+from fairlead.policy.elastic_quota.reasons.wait import node_defects
 
 Rule: TypeAlias = Literal["max", "pool", "min"]
 
@@ -43,7 +43,7 @@ class ElasticTurn(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleLine, ...]  # none without a quota
     nodes: tuple[Tally, ...]  # what they are to the first of those pods
     standings: tuple[NodeStanding, ...]  # the same, node by node
-    asked: Asked  # who may be asked to give way
+    asked: CandidateScope  # who may be asked to give way
     over_min: tuple[QueueName, ...]  # other namespaces that use more than their min
     tries: tuple[NodeOutcome, ...]  # what came of nodes for the first pod; none if none was tried
     looks_later: bool  # whether who is leaving counts as gone for who claims
@@ -56,28 +56,28 @@ def elastic_turn(view: ElasticJobView) -> ElasticTurn | None:
         return None
     with view.desk_at_turn() as desk:
         pods, is_gang = _pods(view, desk)
-        askers = [desk.asker(view.workload, pod) for pod in pods]
+        askers = [desk.pending_pod(view.workload, pod) for pod in pods]
         for asker in askers if is_gang else ():
             desk.withdraw(asker)  # what its own pods wait for is not in their way
-        whole = as_one(desk.state, desk.charges, askers) if is_gang else askers[0]
-        later = desk.admission.standing(whole, later=desk.looks_later)
-        asked = asked_for(desk, whole, later)
+        whole = whole_gang(desk.state, desk.charges, askers) if is_gang else askers[0]
+        later = desk.admission.check(whole, after_termination=desk.expects_termination)
+        asked = candidate_scope(desk, whole, later)
         over = later.use.is_over_min.items()
         return ElasticTurn(
             pods=tuple(view.workload.pod_name(pod) for pod in pods),
             rules=tuple(_rules(desk, whole)),
-            nodes=defects(desk, askers[0]),
+            nodes=node_defects(desk, askers[0]),
             standings=_standings(desk, askers[0]),
             asked=asked,
             over_min=tuple(
                 sorted(name for name, is_over in over if is_over and name != whole.queue)
             ),
             tries=() if isinstance(seeks, Start) else _tries(desk, askers[0], asked),
-            looks_later=desk.looks_later,
+            looks_later=desk.expects_termination,
         )
 
 
-def _pods(view: ElasticJobView, desk: Desk) -> tuple[list[PodId], bool]:
+def _pods(view: ElasticJobView, desk: PlanningContext) -> tuple[list[PodId], bool]:
     """Return the pods that were tried together: all that a gang needs, else one; and which."""
     seeks = view.seeks()
     ready = readiness(desk.state, view.workload)
@@ -87,19 +87,19 @@ def _pods(view: ElasticJobView, desk: Desk) -> tuple[list[PodId], bool]:
     return pods[: ready.needed or 1], ready.needed > 0
 
 
-def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:
+def _rules(desk: PlanningContext, asker: PendingPod) -> Iterator[RuleLine]:
     """Yield the two rules of admission, then the min, which decides who may be asked."""
-    queue, books = asker.queue, desk.books
+    queue, books = asker.queue, desk.quotas
     if queue is None:
         return
-    now = desk.admission.standing(asker, later=False)
-    later = desk.admission.standing(asker, later=desk.looks_later)
+    now = desk.admission.check(asker, after_termination=False)
+    later = desk.admission.check(asker, after_termination=desk.expects_termination)
     own, request = now.nominated.in_quota, asker.charge
     used = now.use.used[queue]
     yield from _lines(desk, "max", (used, own, request), books.ceiling[queue], now.own_axes)
-    refusal = desk.admission.refusal(asker)
-    pool = later if refusal is not None and refusal.later else now
-    sums = (pool.use.pool, pool.nominated.everywhere, request)
+    refusal = desk.admission.violation(asker)
+    pool = later if refusal is not None and refusal.after_termination else now
+    sums = (pool.use.pool, pool.nominated.in_pool, request)
     yield from _lines(desk, "pool", sums, books.pool, pool.pool_axes)
     least, waiting = books.guaranteed[queue], later.nominated.in_quota
     numbers = (later.use.used[queue], waiting, request)
@@ -107,7 +107,7 @@ def _rules(desk: Desk, asker: Asker) -> Iterator[RuleLine]:
 
 
 def _lines(
-    desk: Desk,
+    desk: PlanningContext,
     rule: Rule,
     numbers: tuple[Sequence[int], Amounts, Amounts],
     bounds: Limits,
@@ -129,7 +129,7 @@ def _lines(
         )
 
 
-def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
+def _standings(desk: PlanningContext, asker: PendingPod) -> tuple[NodeStanding, ...]:
     resources = desk.state.resources
     places = {
         Axis(resource): at
@@ -139,7 +139,7 @@ def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
     axes = by_interest(places)
     found = []
     for name, node in sorted(desk.state.nodes.items()):
-        now, later = desk.places.free(asker, name), desk.places.free(asker, name, later=True)
+        now, later = desk.fit.free(asker, name), desk.fit.free(asker, name, after_termination=True)
         # What nominated pods wait for is not free, and may be more than what is free as yet.
         free = [
             Free(axis=axis, now=(max(0, now[at]),), later=(max(0, later[at]),))
@@ -148,15 +148,17 @@ def _standings(desk: Desk, asker: Asker) -> tuple[NodeStanding, ...]:
         found.append(
             NodeStanding(
                 node=name,
-                what=desk.places.defect(asker, name) or "have room",
+                what=desk.fit.defect(asker, name) or "have room",
                 free=tuple(free) if node.ready else (),
             )
         )
     return tuple(found)
 
 
-def _tries(desk: Desk, asker: Asker, asked: Asked) -> tuple[NodeOutcome, ...]:
+def _tries(
+    desk: PlanningContext, asker: PendingPod, asked: CandidateScope
+) -> tuple[NodeOutcome, ...]:
     """Return what comes of each node if those leave who may be asked; none if it may not try."""
-    refusal = desk.admission.refusal(asker)
-    claim = Claim(desk, asker, refusal, asked)
-    return () if claim.why_not() is not None else tuple(claim.outcomes().values())
+    refusal = desk.admission.violation(asker)
+    claim = PodPreemption(desk, asker, refusal, asked)
+    return () if claim.ineligible_reason() is not None else tuple(claim.outcomes().values())

@@ -140,7 +140,7 @@ def _asked_remark(view: ElasticJobView, turn: ElasticTurn) -> str:
 
 def _tries_section(view: ElasticJobView, turn: ElasticTurn) -> Section:
     choices = [each for each in turn.tries if each.is_choice(turn.looks_later)]
-    choices.sort(key=lambda each: (each.node != _taken(view), each.key))
+    choices.sort(key=lambda each: (each.node != _taken(view), each.cost))
     left_out = len(choices[SHOWN_CHOICES:])
     more = [(f"({left_out} more)", "at more harm")] if left_out else []
     others = [each for each in turn.tries if not each.is_choice(turn.looks_later)]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
@@ -22,13 +22,13 @@ def nominated_amounts(
 
     Cost: the workloads that wait.
     """
-    desk = Desk(state, settings, now_ms=0)
+    desk = PlanningContext(state, settings, now_ms=0)
     for waited_for in state.waited_for():
         for name in state.waiting(waited_for):
-            desk.nominate_all(state.workloads[name])
+            desk.restore_nominations(state.workloads[name])
     others = [name for name in state.queues if name != queue]
-    elsewhere = [desk.nominations.rightful(name, desk.books.now) for name in others]
+    elsewhere = [desk.nominations.within_min(name, desk.quotas.now) for name in others]
     return NominatedAmounts(
-        here=desk.nominations.promised_to(queue),
+        here=desk.nominations.nominated_in(queue),
         elsewhere=tuple(map(sum, zip(desk.state.axes.zero, *elsewhere, strict=True))),
     )

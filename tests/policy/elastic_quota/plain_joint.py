@@ -1,6 +1,6 @@
 """The least harmful way to make room for a gang, by trying every set of victims and all places.
 
-One resource, no constraints. Shares nothing with the engine but the order in which harm counts.
+One resource, no constraints. Shares nothing with the engine but the order in which cost counts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from tests.policy.elastic_quota.plan_world import NOW_MS
 
-Harm: TypeAlias = tuple[int, int, int, int, int]
+Cost: TypeAlias = tuple[int, int, int, int, int]
 
 
 class Pod(NamedTuple):
@@ -74,8 +74,8 @@ class PlainJoint:
         self.takes_back = self.used["a"] + self.total <= world.least["a"]
         self.asked = [pod for pod in world.pods if self._may_be_asked(pod)]
 
-    def best(self, *, protect_min: bool) -> Harm | None:
-        """Return the least harm by which the gang gets its places; None: there is no way.
+    def best(self, *, protect_min: bool) -> Cost | None:
+        """Return the least cost by which the gang gets its places; None: there is no way.
 
         Nobody falls below its min if that can be avoided; else each namespace gives while it is
         over its min.
@@ -83,7 +83,7 @@ class PlainJoint:
         found = [each for each in self._ways() if self.keeps_mins(each)]
         if not found and not protect_min:
             found = [each for each in self._ways() if self._may_give(each)]
-        return min(map(self.harm, found), default=None)
+        return min(map(self.cost, found), default=None)
 
     def is_enough(self, victims: Sequence[Pod]) -> bool:
         """Return whether no rule is broken and all find room once *victims* are gone."""
@@ -108,7 +108,7 @@ class PlainJoint:
             free[node] -= size
         return all(free[node] >= 0 for node in nodes)
 
-    def harm(self, victims: Sequence[Pod]) -> Harm:
+    def cost(self, victims: Sequence[Pod]) -> Cost:
         """Return violations, top priority, sum of priorities, count, and lost work."""
         if not victims:
             return (0, -(2**31), 0, 0, 0)

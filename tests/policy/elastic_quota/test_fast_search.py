@@ -8,9 +8,9 @@ from hypothesis import settings as hypothesis_settings
 
 from fairlead.model.events import Event
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.node_search import Claim
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import (
     NOW_MS,
@@ -41,20 +41,20 @@ def test_the_best_node_is_the_least_harmful_in_a_crowd(
 
 
 def check_every_claim(state: ClusterState, settings: ElasticQuotaSettings) -> None:
-    desk = Desk(state, settings, NOW_MS)
+    context = PlanningContext(state, settings, NOW_MS)
     for workload in state.workloads.values():
-        desk.nominate_all(workload)
-    for asker in waiting(desk):
-        claim = Claim(desk, asker, desk.admission.refusal(asker))
-        outcomes = claim.outcomes().values()
-        choices = [each for each in outcomes if each.is_choice(desk.looks_later)]
-        assert claim.best() == min(choices, key=lambda each: each.key, default=None)
+        context.restore_nominations(workload)
+    for pending in waiting(context):
+        preemption = PodPreemption(context, pending, context.admission.violation(pending))
+        outcomes = preemption.outcomes().values()
+        choices = [each for each in outcomes if each.is_choice(context.expects_termination)]
+        assert preemption.best() == min(choices, key=lambda each: each.cost, default=None)
 
 
-def waiting(desk: Desk) -> Iterator[Asker]:
+def waiting(context: PlanningContext) -> Iterator[PendingPod]:
     """Yield every pod of a workload that has no place."""
-    for name, workload in desk.state.workloads.items():
-        run = desk.state.runs.get(name)
+    for name, workload in context.state.workloads.items():
+        run = context.state.runs.get(name)
         for pod in workload.pods():
             if run is None or pod not in run.pods:
-                yield desk.asker(workload, pod)
+                yield context.pending_pod(workload, pod)

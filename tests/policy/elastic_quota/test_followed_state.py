@@ -87,13 +87,13 @@ class Watched:
         self.state = build(world)
         self.policy = ElasticQuotaPolicy(OURS)
         self.turns: list[str] = []
-        plain = Cycle.turn
+        plain = Cycle.attempt
 
         def noted(cycle: Cycle, workload: Workload) -> Iterator[Decision]:
             self.turns.append(workload.name)
             return plain(cycle, workload)
 
-        monkeypatch.setattr(Cycle, "turn", noted)
+        monkeypatch.setattr(Cycle, "attempt", noted)
 
     def after(self, *events: Event) -> tuple[list[str], list[str]]:
         """Return who had a turn after *events*, and what was changed for whom."""
@@ -286,7 +286,7 @@ class Crowd:
             ]
         )
         self.grace = pick([0, 0, 2])  # in steps
-        self.leaving: list[tuple[int, Evict]] = []
+        self.terminating: list[tuple[int, Evict]] = []
         self.priorities = pick([[0], [0, 0, 1], [0, 1, 2]])
 
     def submit(self) -> None:
@@ -317,18 +317,18 @@ class Crowd:
         assert changes == [each for each in plan.decisions if not isinstance(each, Wait)]
         apply(self.state, Plan(taken_ms=self.now_ms, decisions=tuple(changes)))
         forget_promises(self.state, changes, self.now_ms)
-        self.leaving += [(at + self.grace, each) for each in changes if isinstance(each, Evict)]
+        self.terminating += [(at + self.grace, each) for each in changes if isinstance(each, Evict)]
         return changes
 
     def stop(self, at: int) -> None:
         """Let those stop whose time is up, unless they did before."""
-        for due, told in self.leaving:
+        for due, told in self.terminating:
             run = self.state.runs.get(told.workload) if due <= at else None
             placed = run.pods if run else {}
             pods = [pod for pod in told.pods if pod in placed and placed[pod].phase == "leaving"]
             if pods:
                 self.state.apply(WorkloadStopped(workload=told.workload, pods=tuple(pods)))
-        self.leaving = [each for each in self.leaving if each[0] > at]
+        self.terminating = [each for each in self.terminating if each[0] > at]
 
     def live(self, steps: int) -> list[Decision]:
         """Return all that was changed in so many steps."""

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import WorkloadName
-from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.preemption import joint_placement
-from fairlead.policy.elastic_quota.preemption.cross_node import JointOutcome, least_harm
-from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlaces
-from fairlead.policy.elastic_quota.preemption.node_search import Claim
+from fairlead.policy.elastic_quota.preemption.cross_node import CrossNodeOutcome, least_disruptive
+from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlacement
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
@@ -54,26 +54,26 @@ def worlds(draw: st.DrawFn, most_pods: int = MOST_CANDIDATES) -> World:
     )
 
 
-def desk_of(world: World, *, protect_min: bool) -> Desk:
+def desk_of(world: World, *, protect_min: bool) -> PlanningContext:
     nodes = "\n".join(["name has", *[f"{name} {has}" for name, has in world.nodes.items()]])
     state = cluster(world.quotas, nodes, world.table, world.budgets)
-    return Desk(state, ElasticQuotaSettings(protect_min=protect_min), NOW_MS)
+    return PlanningContext(state, ElasticQuotaSettings(protect_min=protect_min), NOW_MS)
 
 
-def found_by(desk: Desk) -> JointOutcome | None:
-    gang = desk.state.workloads[WorkloadName("g")]
-    askers = [desk.asker(gang, pod) for pod in gang.pods()]
-    total = sum(asker.charge[0] for asker in askers)
-    return least_harm(desk, askers, (total,))
+def found_by(context: PlanningContext) -> CrossNodeOutcome | None:
+    gang = context.state.workloads[WorkloadName("g")]
+    pending_pods = [context.pending_pod(gang, pod) for pod in gang.pods()]
+    total = sum(pending.charge[0] for pending in pending_pods)
+    return least_disruptive(context, pending_pods, (total,))
 
 
 @given(world=worlds(), protect_min=st.booleans())
 @settings(max_examples=scale_examples(400))
 def test_who_is_refused_is_so_at_any_time(world: World, protect_min: bool) -> None:
     """Lost work decides only between ways that there are."""
-    desk = desk_of(world, protect_min=protect_min)
-    found = found_by(desk)
-    assert not desk.looked_at_the_clock or (found is not None and found.victims)
+    context = desk_of(world, protect_min=protect_min)
+    found = found_by(context)
+    assert not context.time_dependent or (found is not None and found.victims)
 
 
 @given(world=worlds(), protect_min=st.booleans())
@@ -88,7 +88,7 @@ def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> No
     victims = [pod for pod in world.pods if pod.name in names]
     assert plain.is_enough(victims)
     assert plain.have_room(found.nodes, victims)
-    assert plain.harm(victims) == plain.best(protect_min=protect_min)
+    assert plain.cost(victims) == plain.best(protect_min=protect_min)
 
 
 @given(world=worlds(), protect_min=st.booleans())
@@ -97,19 +97,19 @@ def test_what_one_node_can_do_all_can_do_with_no_more_harm(world: World, protect
     """Where both find a way for one pod, the joint search does no more harm."""
     world = world._replace(gang=world.gang[:1])
     plain = PlainJoint(world)
-    desk = desk_of(world, protect_min=protect_min)
-    gang = desk.state.workloads[WorkloadName("g")]
-    asker = desk.asker(gang, gang.pods()[0])
-    refusal = desk.admission.refusal(asker)
-    single = Claim(desk, asker, refusal).best()
-    joint = found_by(desk)
-    if single is None or joint is None:
+    context = desk_of(world, protect_min=protect_min)
+    gang = context.state.workloads[WorkloadName("g")]
+    pending = context.pending_pod(gang, gang.pods()[0])
+    violation = context.admission.violation(pending)
+    single = PodPreemption(context, pending, violation).best()
+    cross_node = found_by(context)
+    if single is None or cross_node is None:
         return
     sets = []
-    for outcome in (joint, single):
+    for outcome in (cross_node, single):
         names = {str(each.key[0]) for each in outcome.victims}
         sets.append([pod for pod in world.pods if pod.name in names])
-    ranks = [(not plain.keeps_mins(each), plain.harm(each)) for each in sets]
+    ranks = [(not plain.keeps_mins(each), plain.cost(each)) for each in sets]
     assert ranks[0] <= ranks[1]
 
 
@@ -121,8 +121,8 @@ def test_a_gang_of_1500_finds_its_places(apart: str) -> None:
         "name has\nn1 1000\nn2 500",
         f"name of asks needs on apart\nb1 b 500 1 n2 -\ng a 1500x1 1500 - {apart}",
     )
-    desk = Desk(state, ElasticQuotaSettings(), NOW_MS)
-    found = found_by(desk)
+    context = PlanningContext(state, ElasticQuotaSettings(), NOW_MS)
+    found = found_by(context)
     assert found is not None
     assert Counter(found.nodes) == {"n1": 1000, "n2": 500}
     assert [str(each.key[0]) for each in found.victims] == ["b1"]
@@ -130,9 +130,11 @@ def test_a_gang_of_1500_finds_its_places(apart: str) -> None:
 
 def test_no_places_are_looked_for_where_one_pod_fits_no_node() -> None:
     state = cluster("of min\na 9", "name has\nn1 4\nn2 4", "name of asks needs\ng a 3x1+1x5 4")
-    desk = Desk(state, ElasticQuotaSettings(), NOW_MS)
-    gang = desk.state.workloads[WorkloadName("g")]
-    places = JointPlaces(desk, [desk.asker(gang, pod) for pod in gang.pods()], later=True)
-    with patch.object(joint_placement, "PlaceSearch", side_effect=AssertionError):
-        assert places.is_hopeless
+    context = PlanningContext(state, ElasticQuotaSettings(), NOW_MS)
+    gang = context.state.workloads[WorkloadName("g")]
+    places = JointPlacement(
+        context, [context.pending_pod(gang, pod) for pod in gang.pods()], after_termination=True
+    )
+    with patch.object(joint_placement, "PlacementSearch", side_effect=AssertionError):
+        assert places.can_never_fit
         assert places.find(()) is None

@@ -20,7 +20,7 @@ from fairlead.model.plan import Decision, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.preemption.node_search import Claim
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
 from fairlead.policy.elastic_quota.scheduling import pods
 from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
 from tests.policy.elastic_quota.quota_event import quota
@@ -67,11 +67,11 @@ class Watched:
         self.policy = ElasticQuotaPolicy(settings)
         self.claims = 0
 
-        def counted(*arguments: Any) -> Claim:
+        def counted(*arguments: Any) -> PodPreemption:
             self.claims += 1
-            return Claim(*arguments)
+            return PodPreemption(*arguments)
 
-        monkeypatch.setattr(pods, "Claim", counted)
+        monkeypatch.setattr(pods, "PodPreemption", counted)
 
     def after(self, *events: Event) -> tuple[Plan, int]:
         """Return the plan after *events*, and how many claims were tried for it."""

@@ -12,22 +12,22 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Event
 from fairlead.model.plan import Decision, Evict
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder
-from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.preemption import cross_node, node_search
 from fairlead.policy.elastic_quota.preemption.cross_node import (
-    JointClaim,
-    JointOutcome,
-    least_harm,
+    CrossNodeOutcome,
+    CrossNodePreemption,
+    least_disruptive,
 )
-from fairlead.policy.elastic_quota.preemption.node_search import Claim
-from fairlead.policy.elastic_quota.preemption.victims import Asked
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
+from fairlead.policy.elastic_quota.preemption.victims import CandidateScope
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 from fairlead.policy.elastic_quota.scheduling import gangs, pods
-from fairlead.policy.elastic_quota.scheduling.gangs import GangPromised, GangTurns
-from fairlead.policy.elastic_quota.scheduling.pods import PodTurns, Promised
-from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.scheduling.gangs import GangNominated, GangScheduling
+from fairlead.policy.elastic_quota.scheduling.pods import Nominated, PodScheduling
+from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 from tests.policy.elastic_quota.random_world import (
     FAITHFUL_ACROSS,
@@ -41,35 +41,42 @@ from tests.policy.elastic_quota.random_world import (
 from tests.policy.elastic_quota.test_fast_search import waiting
 from tests.scale_examples import scale_examples
 
-Askers = Sequence[Asker]
+Askers = Sequence[PendingPod]
 across = st.sampled_from([OURS, PROTECTS_MIN, FAITHFUL_ACROSS])
 
 
-def is_enough(
-    desk: Desk, askers: Askers, charge: Amounts, nodes: Sequence[str], off: Sequence[Holder]
+def fits(
+    context: PlanningContext,
+    pending_pods: Askers,
+    charge: Amounts,
+    nodes: Sequence[str],
+    off: Sequence[RunningPod],
 ) -> bool:
     """Return whether *askers* break no rule and have room on *nodes* once *off* have left."""
-    whole = askers[0]._replace(
-        charge=charge, named=frozenset(at for each in askers for at in each.named)
+    whole = pending_pods[0]._replace(
+        charge=charge, named=frozenset(at for each in pending_pods for at in each.named)
     )
-    queue, standing = whole.queue, desk.admission.standing(whole, later=desk.looks_later)
+    queue, check = (
+        whole.queue,
+        context.admission.check(whole, after_termination=context.expects_termination),
+    )
     if queue is not None:
         given_back = [each.charge for each in off if each.queue == queue]
-        used = _less(standing.use.used[queue], given_back)
-        pool = _less(standing.use.pool, [each.charge for each in off if each.queue is not None])
-        most = desk.books.ceiling[queue]
-        for at in standing.own_axes:
+        used = _less(check.use.used[queue], given_back)
+        pool = _less(check.use.pool, [each.charge for each in off if each.queue is not None])
+        most = context.quotas.ceiling[queue]
+        for at in check.own_axes:
             bound = most[at]
-            if bound is not None and used[at] + standing.in_quota[at] > bound:
+            if bound is not None and used[at] + check.in_quota[at] > bound:
                 return False
-        for at in standing.pool_axes:
-            if pool[at] + standing.everywhere[at] > desk.books.pool[at]:
+        for at in check.pool_axes:
+            if pool[at] + check.in_pool[at] > context.quotas.pool[at]:
                 return False
     for node in set(nodes):
-        own = [asker for asker, place in zip(askers, nodes, strict=True) if place == node]
+        own = [pending for pending, place in zip(pending_pods, nodes, strict=True) if place == node]
         free = _less(
-            _free(desk, own, node),
-            [[-amount for amount in h.requests] for h in off if _on(desk, h, node)],
+            _free(context, own, node),
+            [[-amount for amount in h.requests] for h in off if _on(context, h, node)],
         )
         for at in range(len(free)):
             asked = sum(each.requests[at] for each in own)
@@ -78,13 +85,15 @@ def is_enough(
     return True
 
 
-def _free(desk: Desk, own: Askers, node: str) -> list[int]:
+def _free(context: PlanningContext, own: Askers, node: str) -> list[int]:
     """Return what is free for pods that are to be on *node*, and not for any of the gang.
 
     Whoever goes before one of them is in the way of all, unless another one displaces it.
     """
-    frees = [desk.places.free(each, node, later=desk.looks_later) for each in own]
-    firsts = [{o.key: o for o in desk.nominations.before(each, node)} for each in own]
+    frees = [
+        context.fit.free(each, node, after_termination=context.expects_termination) for each in own
+    ]
+    firsts = [{o.key: o for o in context.nominations.ahead_of(each, node)} for each in own]
     there = {key: other for first in firsts for key, other in first.items()}
     in_the_way = [
         other
@@ -99,58 +108,70 @@ def _less(amounts: Sequence[int], parts: Sequence[Sequence[int]]) -> list[int]:
     return [amount - sum(part[at] for part in parts) for at, amount in enumerate(amounts)]
 
 
-def _on(desk: Desk, holder: Holder, node: str) -> bool:
-    name, pod = holder.key
-    return desk.state.runs[name].pods[pod].node == node
+def _on(context: PlanningContext, running_pod: RunningPod, node: str) -> bool:
+    name, pod = running_pod.key
+    return context.state.runs[name].pods[pod].node == node
 
 
 @hypothesis_settings(max_examples=scale_examples(80))
 @given(events=worlds(plain=True), settings=modes)
 def test_nobody_leaves_in_vain(events: list[Event], settings: ElasticQuotaSettings) -> None:
     """Whoever stays after all makes the claim impossible on the places that it got."""
-    promise, promise_gang, try_gang = PodTurns.promise, GangTurns._promised, GangTurns._one
-    trials: list[Asker] = []  # what a gang only tries is judged for the whole of it afterwards
+    nominate_for, promise_gang, try_gang = (
+        PodScheduling.nominate_for,
+        GangScheduling._nominated,
+        GangScheduling._preempt_one,
+    )
+    trials: list[PendingPod] = []  # what a gang only tries is judged for the whole of it afterwards
 
-    def tried(turns: GangTurns, asker: Asker, own: str | None, asked: Asked) -> Promised | None:
-        trials.append(asker)
-        found = try_gang(turns, asker, own, asked)
+    def tried(
+        turns: GangScheduling, pending: PendingPod, own: str | None, asked: CandidateScope
+    ) -> Nominated | None:
+        trials.append(pending)
+        found = try_gang(turns, pending, own, asked)
         trials.pop()
         return found
 
     def checked(
-        turns: PodTurns,
-        asker: Asker,
+        turns: PodScheduling,
+        pending: PendingPod,
         node: str,
-        asked: Asked,
-        victims: Sequence[Holder],
-        whole: Asker | None = None,
-    ) -> Promised:
+        asked: CandidateScope,
+        victims: Sequence[RunningPod],
+        whole: PendingPod | None = None,
+    ) -> Nominated:
         if whole is None and not trials:
-            check_minimal(turns._desk, [asker], asker.charge, [node], victims)
-        return promise(turns, asker, node, asked, victims, whole)
+            check_minimal(turns._context, [pending], pending.charge, [node], victims)
+        return nominate_for(turns, pending, node, asked, victims, whole)
 
     def checked_gang(
-        turns: GangTurns, askers: Askers, whole: Asker, joint: JointOutcome
-    ) -> GangPromised:
-        check_minimal(turns._desk, askers, whole.charge, joint.nodes, joint.victims)
-        return promise_gang(turns, askers, whole, joint)
+        turns: GangScheduling, pending_pods: Askers, whole: PendingPod, cross_node: CrossNodeOutcome
+    ) -> GangNominated:
+        check_minimal(
+            turns._context, pending_pods, whole.charge, cross_node.nodes, cross_node.victims
+        )
+        return promise_gang(turns, pending_pods, whole, cross_node)
 
     with (
-        patch.object(PodTurns, "promise", checked),
-        patch.object(GangTurns, "_promised", checked_gang),
-        patch.object(GangTurns, "_one", tried),
+        patch.object(PodScheduling, "nominate_for", checked),
+        patch.object(GangScheduling, "_nominated", checked_gang),
+        patch.object(GangScheduling, "_preempt_one", tried),
     ):
         ElasticQuotaPolicy(settings).plan(build(events), NOW_MS)
 
 
 def check_minimal(
-    desk: Desk, askers: Askers, charge: Amounts, nodes: Sequence[str], victims: Sequence[Holder]
+    context: PlanningContext,
+    pending_pods: Askers,
+    charge: Amounts,
+    nodes: Sequence[str],
+    victims: Sequence[RunningPod],
 ) -> None:
-    if desk.looks_later:  # the plugin may forget who is nominated
-        assert is_enough(desk, askers, charge, nodes, victims)
+    if context.expects_termination:  # the plugin may forget who is nominated
+        assert fits(context, pending_pods, charge, nodes, victims)
     for each in victims:
         rest = [other for other in victims if other != each]
-        assert not is_enough(desk, askers, charge, nodes, rest), f"{each.title} leaves in vain"
+        assert not fits(context, pending_pods, charge, nodes, rest), f"{each.title} leaves in vain"
 
 
 @hypothesis_settings(max_examples=scale_examples(80))
@@ -158,20 +179,22 @@ def check_minimal(
 def test_several_nodes_are_no_worse_than_one(
     events: list[Event], settings: ElasticQuotaSettings
 ) -> None:
-    for desk, asker, claim in claims(events, settings):
+    for context, pending, preemption in claims(events, settings):
         for protects_min in (True, False):
-            alone = claim._search(protects_min=protects_min).best()
-            joint = JointClaim(desk, [asker], asker.charge, protects_min=protects_min)
-            if alone is None or not alone.victims or not joint.is_exact:
+            alone = preemption._search(protects_min=protects_min).best()
+            cross_node = CrossNodePreemption(
+                context, [pending], pending.charge, protects_min=protects_min
+            )
+            if alone is None or not alone.victims or not cross_node.is_exhaustive:
                 continue
-            if joint.asked != "borrowers":
+            if cross_node.scope != "borrowers":
                 continue  # who is over its min leaves to others what they wait for
-            together = joint.solve()
+            together = cross_node.solve()
             if together is None:  # who may fall below its min gives in the order of all nodes
                 assert not protects_min
                 continue
-            assert joint.harm(together.victims) <= joint.harm(alone.victims)
-            assert is_enough(desk, [asker], asker.charge, together.nodes, together.victims)
+            assert cross_node.cost(together.victims) <= cross_node.cost(alone.victims)
+            assert fits(context, [pending], pending.charge, together.nodes, together.victims)
 
 
 @pytest.mark.exhaustive
@@ -181,27 +204,30 @@ def test_where_other_nodes_are_not_looked_at_they_would_not_help(
     events: list[Event], settings: ElasticQuotaSettings, exact: int
 ) -> None:
     """Whether other nodes can help is told without looking for victims there."""
-    with patch.object(cross_node, "EXACT", exact), patch.object(node_search, "EXACT", exact):
-        for desk, asker, claim in claims(events, settings):
-            mark = desk.mark()
-            promised = PodTurns(desk, Refusals())._claim(claim)
-            desk.roll_back(mark)
-            if promised is None and claim.why_not() is None:
-                assert least_harm(desk, [asker], asker.charge) is None
+    with (
+        patch.object(cross_node, "EXHAUSTIVE_LIMIT", exact),
+        patch.object(node_search, "EXHAUSTIVE_LIMIT", exact),
+    ):
+        for context, pending, preemption in claims(events, settings):
+            mark = context.mark()
+            nominated = PodScheduling(context, UnschedulableCache())._preempt(preemption)
+            context.roll_back(mark)
+            if nominated is None and preemption.ineligible_reason() is None:
+                assert least_disruptive(context, [pending], pending.charge) is None
 
 
 def claims(
     events: list[Event], settings: ElasticQuotaSettings
-) -> Iterator[tuple[Desk, Asker, Claim]]:
+) -> Iterator[tuple[PlanningContext, PendingPod, PodPreemption]]:
     """Yield the claim of each pod that cannot start, as if it were the first to have its turn."""
     state = build(events)
-    desk = Desk(state, settings, NOW_MS)
+    context = PlanningContext(state, settings, NOW_MS)
     for workload in state.workloads.values():
-        desk.nominate_all(workload)
-    for asker in waiting(desk):
-        refusal = desk.admission.refusal(asker)
-        if refusal is not None or desk.places.find(asker) is None:
-            yield desk, asker, Claim(desk, asker, refusal)
+        context.restore_nominations(workload)
+    for pending in waiting(context):
+        violation = context.admission.violation(pending)
+        if violation is not None or context.fit.find(pending) is None:
+            yield context, pending, PodPreemption(context, pending, violation)
 
 
 @hypothesis_settings(max_examples=scale_examples(80))
@@ -216,16 +242,18 @@ def test_what_one_node_serves_is_decided_as_if_there_were_no_other_way(
     quirks = PluginQuirks(start_in_vain=True)
     helped: list[str] = []
 
-    def noted(desk: Desk, askers: Askers, charge: Amounts) -> JointOutcome | None:
-        found = least_harm(desk, askers, charge)
+    def noted(
+        context: PlanningContext, pending_pods: Askers, charge: Amounts
+    ) -> CrossNodeOutcome | None:
+        found = least_disruptive(context, pending_pods, charge)
         if found is not None:
-            helped.append(askers[0].workload.name)
+            helped.append(pending_pods[0].workload.name)
         return found
 
     both = ElasticQuotaSettings(quirks=quirks, protect_min=protect_min)
     with (
-        patch.object(pods, "least_harm", noted),
-        patch.object(gangs, "least_harm", noted),
+        patch.object(pods, "least_disruptive", noted),
+        patch.object(gangs, "least_disruptive", noted),
     ):
         with_more = ElasticQuotaPolicy(both).plan(build(events), NOW_MS).decisions
     alone = replace(both, cross_node_preemption=False)

@@ -1,6 +1,6 @@
-"""Everything that one plan under ElasticQuotas works with, and the changes it tries on the state.
+"""Everything that one ElasticQuota plan works with, and the changes that it tries on the state.
 
-Each change is made on the state and in the books together, and can be taken back.
+Each change is made on the state and on the quota usage together, and can be rolled back.
 """
 
 from collections.abc import Callable, Set
@@ -15,183 +15,192 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.placement.scored_nodes import ScoredNodes
 from fairlead.placement.waiting_pods import WaitingPods
-from fairlead.policy.elastic_quota.nodes.node_fit import Places, Surroundings
-from fairlead.policy.elastic_quota.nodes.running_pods import Budgets, Holder, HolderIndex
+from fairlead.policy.elastic_quota.nodes.node_fit import NodeFilters, NodeFit
+from fairlead.policy.elastic_quota.nodes.running_pods import (
+    DisruptionBudgets,
+    RunningPod,
+    RunningPods,
+)
 from fairlead.policy.elastic_quota.quota.admission import Admission
 from fairlead.policy.elastic_quota.quota.nominations import Nominations
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker, asker_of
-from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaBooks
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod, pending_pod_of
+from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaUsage
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
-class NodeKnowledge:
-    """What is kept from plan to plan: indexes that follow one state through its changes."""
+class ClusterIndexes:
+    """Indexes that follow one state through its changes; a policy may keep them between plans."""
 
     def __init__(self, state: ClusterState, settings: ElasticQuotaSettings) -> None:
-        """Index *state*. Cost: each pod with a node, at the first question."""
+        """Index *state*. Cost: all pods with a node, at the first question."""
         quirks = settings.quirks
         self.queues: Final = frozenset(state.queues)
         self.charges: Final = Charges(state, as_plugin=quirks.own_charge)
-        self.holders: Final = HolderIndex(state, self.charges, with_leaving=quirks.leaving_counts)
-        self.surroundings: Final = Surroundings(state)
+        self.running: Final = RunningPods(state, self.charges, with_leaving=quirks.leaving_counts)
+        self.node_filters: Final = NodeFilters(state)
         self.scored: Final = ScoredNodes(state, settings.scoring)
         self.waiting_pods: Final = WaitingPods(state, needs_more_quota)
 
     def serves(self, state: ClusterState) -> bool:
-        """Return whether it is still good: who has a quota at all is part of what is indexed."""
+        """Return whether the indexes still hold: the queues with a quota must be the same."""
         return self.queues == state.queues.keys()
 
 
-class Desk:
-    """The state, its quotas and what is nominated, through one plan."""
+class PlanningContext:
+    """The state, its quotas and its nominations during one plan."""
 
     def __init__(
         self,
         state: ClusterState,
         settings: ElasticQuotaSettings,
         now_ms: int,
-        knowledge: NodeKnowledge | None = None,
-        spared: Set[WorkloadName] = frozenset(),
-        books: QuotaBooks | None = None,
+        indexes: ClusterIndexes | None = None,
+        exempt: Set[WorkloadName] = frozenset(),
+        quotas: QuotaUsage | None = None,
     ) -> None:
-        """Open the books of *state* at *now_ms*. Cost: the quotas, unless there are *books*.
+        """Start a plan for *state* at *now_ms*. Cost: the quotas, unless their usage is given.
 
-        Workloads in *spared* give way to nobody.
+        Workloads in *exempt* are no candidates for preemption.
         """
-        known = knowledge or NodeKnowledge(state, settings)
+        known = indexes or ClusterIndexes(state, settings)
         self.state: Final = state
         self.settings: Final = settings
         self.now_ms: Final = now_ms
-        self.spared: Final = spared
-        self.looks_later: Final = not settings.quirks.leaving_counts
+        self.exempt: Final = exempt
+        self.expects_termination: Final = not settings.quirks.leaving_counts
         self.charges: Final = known.charges
-        self.holders: Final = known.holders
-        self.surroundings: Final = known.surroundings
+        self.running: Final = known.running
+        self.node_filters: Final = known.node_filters
         self.waiting_pods: Final = known.waiting_pods
-        self.books: Final = books or QuotaBooks(state, known.charges, settings.quirks)
-        self.budgets: Final = Budgets(state)
+        self.quotas: Final = quotas or QuotaUsage(state, known.charges, settings.quirks)
+        self.budgets: Final = DisruptionBudgets(state)
         self.nominations: Final = Nominations(
-            state.nodes.keys(), len(state.axes), keeps_promises=not settings.quirks.promise_taken
+            state.nodes.keys(),
+            len(state.axes),
+            honors_nominations=not settings.quirks.promise_taken,
         )
-        self.admission: Final = Admission(state, self.books, self.nominations, settings.quirks)
-        self.places: Final = Places(state, self.nominations, known.surroundings, known.scored)
-        self.looked_at_the_clock = False  # whether another moment might give another plan
-        if self.looks_later and not self.budgets.are_none():
+        self.admission: Final = Admission(state, self.quotas, self.nominations, settings.quirks)
+        self.fit: Final = NodeFit(state, self.nominations, known.node_filters, known.scored)
+        self.time_dependent = False  # whether the plan could differ at another time
+        if self.expects_termination and not self.budgets.is_empty():
             for name in state.nodes:
-                for holder in self.holders.leaving(name):
-                    self.budgets.disturb(holder)  # told to leave before, and not gone yet
+                for running_pod in self.running.terminating(name):
+                    self.budgets.count_disruption(running_pod)  # evicted by an earlier plan
         self._undo: list[Callable[[], None]] = []
         self._quota_facts: tuple[int, object] | None = None
-        self.changes = 0  # how often anything was started, evicted or nominated so far
+        self.changes = 0  # how many times a pod was started, evicted or nominated
 
-    def asker(self, workload: Workload, pod: PodId) -> Asker:
-        """Return a pod that wants a place."""
-        return asker_of(self.state, self.charges, workload, pod)
+    def pending_pod(self, workload: Workload, pod: PodId) -> PendingPod:
+        """Return a pending pod of *workload* with its requests and charge."""
+        return pending_pod_of(self.state, self.charges, workload, pod)
 
-    def nominate_all(self, workload: Workload) -> None:
-        """Take in to which nodes earlier plans nominated pods of *workload*, but for held nodes."""
+    def restore_nominations(self, workload: Workload) -> None:
+        """Restore the nominations of *workload* from earlier plans, but not to held nodes."""
         memory = self.state.memories.get(workload.name)
         if isinstance(memory, ElasticMemory):
             for pod, node in memory.nominated.items():
                 if node not in workload.pod_sets.of(pod).constraints.held_nodes:
-                    self.nominations.begin(self.asker(workload, pod), node)
+                    self.nominations.restore(self.pending_pod(workload, pod), node)
 
-    def is_hopeless(self, asker: Asker, name: str) -> bool:
-        """Return whether *asker* could not be on a node even if that were empty."""
+    def can_never_fit(self, pending: PendingPod, name: str) -> bool:
+        """Return whether *pending* could not run on a node even if the node were empty."""
         node = self.state.nodes[name]
         return (
-            not self.places.could_ever_hold(asker, node)
-            or self.surroundings.node_defect(asker, node) is not None
+            not self.fit.fits_empty_node(pending, node)
+            or self.node_filters.node_defect(pending, node) is not None
         )
 
     def quota_facts(self, queue: QueueName) -> object:
-        """Return all that is known of one quota, and who waits for it."""
-        books = self.books
-        used = (tuple(books.now.used[queue]), tuple(books.later.used[queue]))
-        return (self.state.queues[queue], used, self.nominations.of_queue(queue))
+        """Return all that decisions about one quota depend on, as a value to compare."""
+        quotas = self.quotas
+        used = (tuple(quotas.now.used[queue]), tuple(quotas.after_termination.used[queue]))
+        return (self.state.queues[queue], used, self.nominations.facts_of(queue))
 
     def all_quota_facts(self) -> object:
-        """Return all that is known of the quotas, and who waits; worked out once a change."""
+        """Return all that decisions about the quotas depend on; computed once per change."""
         if self._quota_facts is None or self._quota_facts[0] != self.changes:
-            books = self.books
+            quotas = self.quotas
             facts = (
                 tuple(self.state.queues.values()),
-                *[tuple(map(tuple, use.used.values())) for use in (books.now, books.later)],
-                self.nominations.who_waits_where(),
+                *[
+                    tuple(map(tuple, use.used.values()))
+                    for use in (quotas.now, quotas.after_termination)
+                ],
+                self.nominations.all_facts(),
             )
             self._quota_facts = (self.changes, facts)
         return self._quota_facts[1]
 
     def node_facts(self) -> object:
-        """Return what tells whether anything happened on a node, or to what protects pods."""
-        protected = (self.state.catalogue, self.budgets.used_up(), frozenset(self.spared))
-        return (self.holders.fingerprint(), protected, self.state.holds.victims)
+        """Return what shows whether anything changed on a node, or for a protected pod."""
+        protected = (self.state.catalogue, self.budgets.disruptions(), frozenset(self.exempt))
+        return (self.running.fingerprint(), protected, self.state.holds.victims)
 
-    def mark(self) -> "DeskMark":
-        """Remember this moment, to roll back to."""
-        return DeskMark(self.state.mark(), len(self._undo))
+    def mark(self) -> "ContextMark":
+        """Remember this moment, to roll back to it."""
+        return ContextMark(self.state.mark(), len(self._undo))
 
-    def roll_back(self, mark: "DeskMark") -> None:
+    def roll_back(self, mark: "ContextMark") -> None:
         """Undo everything since *mark*."""
         while len(self._undo) > mark.done:
             self._undo.pop()()
         self.state.roll_back(mark.state)
         self.changes += 1
 
-    def keep(self, mark: "DeskMark") -> None:
-        """Let everything since *mark* stand."""
+    def keep(self, mark: "ContextMark") -> None:
+        """Keep everything since *mark*."""
         self.state.keep(mark.state)
 
-    def start(self, asker: Asker, node: str) -> None:
-        """Let a pod start."""
+    def start(self, pending: PendingPod, node: str) -> None:
+        """Start a pod on *node*."""
         self.state.apply(
             WorkloadStarted(
-                workload=asker.workload.name,
-                placements=(Placement(asker.pod, node),),
+                workload=pending.workload.name,
+                placements=(Placement(pending.pod, node),),
                 at_ms=self.now_ms,
             )
         )
-        self.books.start(asker.queue, asker.charge)
-        self._undo.append(partial(self.books.undo_start, asker.queue, asker.charge))
-        self.withdraw(asker)
+        self.quotas.start(pending.queue, pending.charge)
+        self._undo.append(partial(self.quotas.undo_start, pending.queue, pending.charge))
+        self.withdraw(pending)
 
-    def evict(self, holder: Holder) -> None:
-        """Tell a pod to leave."""
-        name, pod = holder.key
+    def evict(self, running_pod: RunningPod) -> None:
+        """Evict a running pod."""
+        name, pod = running_pod.key
         self.state.apply(WorkloadLeaving(workload=name, pods=(pod,)))
-        self.books.leave(holder.queue, holder.charge)
-        self.budgets.disturb(holder)
-        self._undo.append(partial(self.budgets.disturb, holder, -1))
-        self._undo.append(partial(self.books.undo_leave, holder.queue, holder.charge))
+        self.quotas.evict(running_pod.queue, running_pod.charge)
+        self.budgets.count_disruption(running_pod)
+        self._undo.append(partial(self.budgets.count_disruption, running_pod, -1))
+        self._undo.append(partial(self.quotas.undo_evict, running_pod.queue, running_pod.charge))
         self.changes += 1
 
-    def nominate(self, asker: Asker, node: str) -> list[Asker]:
-        """Let a pod wait on *node*; returns those less important who may wait there no more."""
-        displaced = self.nominations.behind(asker, node)
-        for other in (*displaced, asker):
+    def nominate(self, pending: PendingPod, node: str) -> list[PendingPod]:
+        """Nominate a pod to *node*; returns the pods that lose their nomination to it."""
+        displaced = self.nominations.displaced_by(pending, node)
+        for other in (*displaced, pending):
             self.withdraw(other)
-        self.nominations.put(asker, node)
-        self._undo.append(partial(self.nominations.drop, asker.key))
+        self.nominations.nominate(pending, node)
+        self._undo.append(partial(self.nominations.clear, pending.key))
         self.changes += 1
         return displaced
 
-    def withdraw(self, asker: Asker) -> None:
-        """Let a pod wait on no node any more."""
-        before = self.nominations.node_of(asker.key)
+    def withdraw(self, pending: PendingPod) -> None:
+        """Remove the nomination of a pod."""
+        before = self.nominations.node_of(pending.key)
         if before is not None:
-            self.nominations.drop(asker.key)
-            self._undo.append(partial(self.nominations.put, asker, before))
+            self.nominations.clear(pending.key)
+            self._undo.append(partial(self.nominations.nominate, pending, before))
         self.changes += 1
 
 
-class DeskMark(NamedTuple):
-    """A moment of a desk."""
+class ContextMark(NamedTuple):
+    """A moment of a planning context, to roll back to."""
 
     state: Mark
     done: int
 
 
 def needs_more_quota(workload: Workload) -> bool:
-    """Return whether a workload may need more of its quota than its pods ask for."""
+    """Return whether a workload may need more quota than its pods request."""
     own = workload.extension
     return isinstance(own, ElasticPods) and own.min_resources is not None

@@ -10,11 +10,11 @@ from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Plan, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.incremental.state import FollowedState
-from fairlead.policy.elastic_quota.planning_context import Desk, NodeKnowledge
+from fairlead.policy.elastic_quota.incremental.state import IncrementalState
+from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, PlanningContext
 from fairlead.policy.elastic_quota.scheduling.cycle import Cycle, may_be_cut, until_cut
-from fairlead.policy.elastic_quota.scheduling.immediate_eviction import Newcomers
-from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.scheduling.immediate_eviction import ImmediateEvictions
+from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
@@ -24,9 +24,9 @@ class ElasticQuotaPolicy:
     def __init__(self, settings: ElasticQuotaSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
-        self.spared: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
+        self.exempt: Set[WorkloadName] = frozenset()  # newcomers of the last plan, from all claims
         self._last: _Planned | None = None
-        self._followed: FollowedState | None = None
+        self._incremental: IncrementalState | None = None
 
     def plan(
         self,
@@ -55,19 +55,19 @@ class ElasticQuotaPolicy:
         asked = _Asked(held, at_most_starts)
         last = self._last if self._last is not None and self._last.state is state else None
         if last is not None and last.may_serve(state.moment, now_ms, asked):
-            self.spared = last.spared
+            self.exempt = last.exempt
             return replace(last.plan, taken_ms=now_ms)
-        knowledge, refusals = self._known(state, last)
+        indexes, unschedulable_cache = self._known(state, last)
         with holding(state, held):
-            plan = self._try(state, now_ms, knowledge, refusals, at_most_starts)
+            plan = self._try(state, now_ms, indexes, unschedulable_cache, at_most_starts)
         self._last = _Planned(
             state=state,
             moment=state.moment,
             asked=asked,
-            knowledge=knowledge,
-            refusals=refusals,
+            indexes=indexes,
+            unschedulable_cache=unschedulable_cache,
             plan=plan,
-            spared=self.spared,
+            exempt=self.exempt,
         )
         return plan
 
@@ -75,28 +75,30 @@ class ElasticQuotaPolicy:
         self,
         state: ClusterState,
         now_ms: int,
-        knowledge: NodeKnowledge,
-        refusals: Refusals,
+        indexes: ClusterIndexes,
+        unschedulable_cache: UnschedulableCache,
         at_most_starts: int | None,
     ) -> Plan:
         """Return the first try that may stand."""
-        newcomers = Newcomers(state)
+        immediate_evictions = ImmediateEvictions(state)
         while True:
-            refusals.next_plan()
-            desk = Desk(state, self.settings, now_ms, knowledge, newcomers.spared)
-            if at_most_starts is not None and not may_be_cut(desk, at_most_starts):
+            unschedulable_cache.next_plan()
+            context = PlanningContext(
+                state, self.settings, now_ms, indexes, immediate_evictions.exempt
+            )
+            if at_most_starts is not None and not may_be_cut(context, at_most_starts):
                 at_most_starts = None
             with state.trial():
-                cycle = Cycle(desk, refusals, newcomers.held_back)
+                cycle = Cycle(context, unschedulable_cache, immediate_evictions.held_back)
                 decisions, is_cut = until_cut(cycle, cycle.decisions(), at_most_starts)
-            if self.settings.quirks.start_in_vain or newcomers.are_settled(decisions):
+            if self.settings.quirks.start_in_vain or immediate_evictions.is_settled(decisions):
                 break
-        self.spared = frozenset(newcomers.spared)
+        self.exempt = frozenset(immediate_evictions.exempt)
         return Plan(
             taken_ms=now_ms,
             decisions=tuple(decisions),
             is_cut=is_cut,
-            time_dependent=desk.looked_at_the_clock,
+            time_dependent=context.time_dependent,
         )
 
     def _changes(
@@ -107,29 +109,29 @@ class ElasticQuotaPolicy:
         Cost: where a state can be followed through its changes, what changed and whom it concerns;
         else a plan.
         """
-        followed = self._followed
-        if followed is None or not followed.serves(state):
-            followed = self._followed = FollowedState(state, self.settings)
-        if not followed.is_possible:
+        incremental = self._incremental
+        if incremental is None or not incremental.serves(state):
+            incremental = self._incremental = IncrementalState(state, self.settings)
+        if not incremental.is_possible:
             plan = self.plan(state, now_ms, held=held, at_most_starts=at_most_starts)
             changes = [each for each in plan.decisions if not isinstance(each, Wait)]
             return replace(plan, decisions=tuple(changes))
         with holding(state, held):
-            decisions = followed.changes(now_ms, at_most_starts)
-        self.spared = followed.spared
+            decisions = incremental.changes(now_ms, at_most_starts)
+        self.exempt = incremental.exempt
         return Plan(
             taken_ms=now_ms,
             decisions=tuple(decisions),
-            is_cut=followed.is_cut,
-            time_dependent=followed.looked_at_the_clock,
+            is_cut=incremental.is_cut,
+            time_dependent=incremental.time_dependent,
         )
 
     def _known(
         self, state: ClusterState, last: "_Planned | None"
-    ) -> tuple[NodeKnowledge, Refusals]:
-        if last is not None and last.knowledge.serves(state):
-            return last.knowledge, last.refusals
-        return NodeKnowledge(state, self.settings), Refusals()
+    ) -> tuple[ClusterIndexes, UnschedulableCache]:
+        if last is not None and last.indexes.serves(state):
+            return last.indexes, last.unschedulable_cache
+        return ClusterIndexes(state, self.settings), UnschedulableCache()
 
 
 class _Asked(NamedTuple):
@@ -145,10 +147,10 @@ class _Planned(NamedTuple):
     state: ClusterState
     moment: int
     asked: _Asked
-    knowledge: NodeKnowledge
-    refusals: Refusals
+    indexes: ClusterIndexes
+    unschedulable_cache: UnschedulableCache
     plan: Plan
-    spared: Set[WorkloadName]
+    exempt: Set[WorkloadName]
 
     def may_serve(self, moment: int, now_ms: int, asked: _Asked) -> bool:
         """Return whether nothing changed but the time, and that makes no difference."""

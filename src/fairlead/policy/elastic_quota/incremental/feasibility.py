@@ -1,15 +1,15 @@
-"""Who of those who wait may have a turn of which something comes, as the desk stands.
+"""Which pending workloads may get anything if attempted now; the others can be skipped.
 
-Most who wait are over their min, and nobody in their namespace is less important: they can take
-from nobody. Whoever of them finds the pool exhausted, its max reached or too little room even once
-all have left who are leaving, goes on waiting, and need not be asked. Pool and room are the same
-for all who want the same, so they are looked at once for all of these.
+Most pending workloads are over their min, and no pod of their namespace has a lower priority: they
+may not preempt. If the pool is exhausted, their max is reached or the nodes lack room even after
+all terminating pods are gone, they go on waiting and need no attempt. Pool and nodes are the same
+for all workloads of equal demands, so these are checked once for all of them.
 
-Of those who may take from others, it is looked at whether these have enough at all: less important
-pods of the same namespace, and for who is within its min the pods of all who borrow.
+For workloads that may preempt, it is checked whether the evictable pods hold enough at all: pods of
+lower priority in the same namespace, and for a workload within its min the pods of all borrowers.
 
-Who is nominated counts for nothing here. That can only make less room, so nobody is passed over of
-whose turn something would come.
+Nominated pods are ignored here. They can only take room away, so no workload is skipped that an
+attempt would help.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,88 +19,88 @@ from typing import Final, NamedTuple
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.incremental.pending_groups import (
-    Hope,
-    Kind,
-    KindLine,
-    SameWants,
-    WaitingLine,
-    Want,
+    Demand,
+    DemandGroup,
+    PendingGroups,
+    Prospect,
+    ShapeGroup,
+    WorkloadShape,
 )
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder, HolderIndex
-from fairlead.policy.elastic_quota.quota.usage import QuotaBooks
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod, RunningPods
+from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
 
 
-class Relief(NamedTuple):
-    """What holders have, those that may be asked all together."""
+class Evictable(NamedTuple):
+    """The sums of what evictable pods hold."""
 
-    charge: list[int]  # to their quotas
+    charge: list[int]  # of their quotas
     on_node: dict[str, list[int]]
 
 
-class Reliefs:
-    """Follows the books and the holders of one state; what was asked for is kept."""
+class EvictableIndex:
+    """Sums over evictable pods of one state, cached until they change."""
 
-    def __init__(self, books: QuotaBooks, holders: HolderIndex) -> None:
-        """Begin with nothing known."""
-        self._books: Final = books
-        self._holders: Final = holders
-        self._in_queue: dict[QueueName | None, dict[int, Relief]] = {}
-        self._of_borrowers: Relief | None = None
+    def __init__(self, quotas: QuotaUsage, running_pods: RunningPods) -> None:
+        """Start with an empty cache."""
+        self._quotas: Final = quotas
+        self._running: Final = running_pods
+        self._in_queue: dict[QueueName | None, dict[int, Evictable]] = {}
+        self._of_borrowers: Evictable | None = None
 
     def forget(self, queue: QueueName | None) -> None:
-        """Look again at *queue*, because pods of it came or went; None: at those without quota."""
+        """Forget the sums of *queue*, because its pods changed; None: of pods without a quota."""
         self._in_queue.pop(queue, None)
         if queue is not None:
             self._of_borrowers = None
 
-    def less_important(self, queue: QueueName | None, priority: int) -> Relief:
-        """Return what pods of *queue* have that are less important than *priority*.
+    def of_lower_priority(self, queue: QueueName | None, priority: int) -> Evictable:
+        """Return what pods of *queue* with a priority below *priority* hold.
 
-        Cost: the nodes where it has pods, once until it is to be forgotten.
+        Cost: the nodes with pods of the queue, once until it is forgotten.
         """
         known = self._in_queue.setdefault(queue, {})
         found = known.get(priority)
         if found is None:
             found = known[priority] = self._sum(
-                self._holders.nodes_of(queue),
+                self._running.nodes_of(queue),
                 lambda each: each.queue == queue and each.priority < priority,
             )
         return found
 
-    def of_borrowers(self) -> Relief:
-        """Return what pods of all quotas have that are over their min in anything.
+    def of_borrowers(self) -> Evictable:
+        """Return what pods of all quotas hold that are over their min on any axis.
 
-        Cost: every holder, once until pods came or went.
+        Cost: all running pods, once until any pod changed.
         """
         if self._of_borrowers is None:
-            is_over = self._books.later.is_over_min
-            nodes = [node for _, _, node in self._holders.cheapest_first()]
+            is_over = self._quotas.after_termination.is_over_min
+            nodes = [node for _, _, node in self._running.by_lowest_priority()]
             self._of_borrowers = self._sum(
                 nodes, lambda each: each.queue is not None and is_over[each.queue]
             )
         return self._of_borrowers
 
-    def _sum(self, nodes: Sequence[str], may_give: Callable[[Holder], bool]) -> Relief:
-        charge = [0] * len(self._books.pool)
+    def _sum(self, nodes: Sequence[str], may_evict: Callable[[RunningPod], bool]) -> Evictable:
+        charge = [0] * len(self._quotas.pool)
         on_node: dict[str, list[int]] = {}
         for node in nodes:
-            for holder in self._holders.on(node):
-                if may_give(holder):
-                    charge = list(map(add, charge, holder.charge))
+            for running_pod in self._running.on(node):
+                if may_evict(running_pod):
+                    charge = list(map(add, charge, running_pod.charge))
                     before = on_node.get(node)
                     on_node[node] = (
-                        list(holder.requests)
+                        list(running_pod.requests)
                         if before is None
-                        else list(map(add, before, holder.requests))
+                        else list(map(add, before, running_pod.requests))
                     )
-        return Relief(charge, on_node)
+        return Evictable(charge, on_node)
 
 
-SIZES_REMEMBERED: Final = 256
+SIZES_KEPT: Final = 256
 
 
 class _Count:
-    """The pods of one size that nodes have room for, as of one moment of the change log."""
+    """How many pods of one size fit, per node and in all, as of one moment of the change log."""
 
     def __init__(self, requests: Amounts) -> None:
         self.needed = [(at, need) for at, need in enumerate(requests) if need > 0]
@@ -109,27 +109,30 @@ class _Count:
         self.read_at = 0
 
 
-class RoomCount:
-    """Counts on the nodes of one state, through all its changes."""
+class FittingPods:
+    """Counts how many pods of a size fit on the nodes of one state, through all its changes.
+
+    Only capacity after termination is counted, so that the count is an upper bound: constraints and
+    nominated pods can make it less and never more.
+    """
 
     def __init__(self, state: ClusterState) -> None:
         """Follow *state*."""
         self._state = state
         self._counts: dict[Amounts, _Count] = {}
 
-    def is_enough(
-        self, requests: Amounts, pods: int, *reliefs: Mapping[str, Sequence[int]]
+    def may_fit(
+        self, requests: Amounts, pods: int, *evictable: Mapping[str, Sequence[int]]
     ) -> bool:
-        """Return whether there may be room for so many pods that ask for *requests* each.
+        """Return whether so many pods with *requests* each may fit once *evictable* are gone.
 
-        That is with what *reliefs* have, by node, left to them too; what is in two, counts twice.
-
-        Law: False means that there is none, whoever has been nominated and whatever they demand of
-        nodes. Cost: the nodes that changed since the last such question, and those in *reliefs*.
+        A pod that is in two of the given sums counts twice. Law: False means that they do not fit,
+        whatever is nominated and whatever their constraints are. Cost: the nodes that changed since
+        the last such question, and those in *evictable*.
         """
         count = self._counts.get(requests)
         if count is None:
-            if len(self._counts) >= SIZES_REMEMBERED:
+            if len(self._counts) >= SIZES_KEPT:
                 self._counts.clear()
             count = self._counts[requests] = _Count(requests)
         changes = self._state.books.changes
@@ -139,13 +142,13 @@ class RoomCount:
             count.read_at = changes.moment
         if not count.needed or count.total >= pods:
             return True
-        return bool(reliefs) and count.total + self._more(count, reliefs) >= pods
+        return bool(evictable) and count.total + self._freed(count, evictable) >= pods
 
-    def _more(self, count: _Count, reliefs: Sequence[Mapping[str, Sequence[int]]]) -> int:
+    def _freed(self, count: _Count, evictable: Sequence[Mapping[str, Sequence[int]]]) -> int:
         more = 0
-        for name in {name for each in reliefs for name in each}:
-            given = [each[name] for each in reliefs if name in each]
-            more += self._pods_on(count, name, given) - count.on_node.get(name, 0)
+        for name in {name for each in evictable for name in each}:
+            freed = [each[name] for each in evictable if name in each]
+            more += self._pods_on(count, name, freed) - count.on_node.get(name, 0)
         return more
 
     def _read(self, count: _Count, name: str) -> None:
@@ -155,7 +158,7 @@ class RoomCount:
             count.on_node[name] = now
         count.total += now - before
 
-    def _pods_on(self, count: _Count, name: str, given: Sequence[Sequence[int]] = ()) -> int:
+    def _pods_on(self, count: _Count, name: str, freed: Sequence[Sequence[int]] = ()) -> int:
         node = self._state.nodes.get(name)
         if node is None or not count.needed:
             return 0
@@ -165,7 +168,7 @@ class RoomCount:
         found = None
         for at, need in count.needed:
             free = sizes[at] - taken[at] - held[at] + leaving[at] + released[at]
-            for each in given:
+            for each in freed:
                 free += each[at]
             fitting = free // need
             if found is None or fitting < found:
@@ -173,113 +176,122 @@ class RoomCount:
         return found if found is not None and found > 0 else 0
 
 
-class Outlook:
-    """Follows the books and the holders of one state, for all kinds that wait there."""
+class Feasibility:
+    """Follows quotas and running pods of one state, and classifies its pending groups."""
 
     def __init__(
-        self, line: WaitingLine, books: QuotaBooks, holders: HolderIndex, room: RoomCount
+        self,
+        groups: PendingGroups,
+        quotas: QuotaUsage,
+        running_pods: RunningPods,
+        room: FittingPods,
     ) -> None:
-        """Look at those in *line*."""
-        self._line: Final = line
-        self._books: Final = books
-        self._holders: Final = holders
+        """Classify the given groups."""
+        self._groups: Final = groups
+        self._quotas: Final = quotas
+        self._running: Final = running_pods
         self._room: Final = room
-        self._reliefs: Final = Reliefs(books, holders)
+        self._evictable: Final = EvictableIndex(quotas, running_pods)
         self._nodes_at = -1
 
-    def catch_up(self) -> None:
-        """Judge the kinds that are new, and anew those of quotas whose use changed."""
-        line, stirred = self._line, self._books.later.stirred
-        queues: list[QueueName | None] = [*stirred, None]
-        stirred.clear()
-        if self._nodes_at != self._holders.nodes_moment():
-            self._nodes_at = self._holders.nodes_moment()
-            queues = [*self._books.guaranteed, None]  # pods may be on nodes that came
+    def update(self) -> None:
+        """Classify new groups, and again those of quotas whose usage changed."""
+        groups, changed = self._groups, self._quotas.after_termination.changed
+        queues: list[QueueName | None] = [*changed, None]
+        changed.clear()
+        if self._nodes_at != self._running.nodes_version():
+            self._nodes_at = self._running.nodes_version()
+            queues = [*self._quotas.guaranteed, None]  # pods may be on nodes that were added
         for queue in queues:
-            self._reliefs.forget(queue)
-            for each in line.of_queue.get(queue, {}).values():
-                self._judge(each)
-        for each in line.unjudged:
-            self._judge(each)
-        line.unjudged.clear()
+            self._evictable.forget(queue)
+            for each in groups.by_queue.get(queue, {}).values():
+                self._classify(each)
+        for each in groups.unclassified:
+            self._classify(each)
+        groups.unclassified.clear()
 
-    def open_lines(self, group: SameWants) -> Iterable[KindLine]:
-        """Return the lines of which somebody may have a turn that is not in vain."""
-        if any(map(self._may_fit, group.wants)):
-            return [each for each in group.lines.values() if each.hope != "over max"]
-        return [each for each in group.claiming if self._may_gain(each.kind)]
+    def feasible_groups(self, demand_group: DemandGroup) -> Iterable[ShapeGroup]:
+        """Return the groups of equal demands of which some workload may get something."""
+        if any(map(self._may_fit, demand_group.demands)):
+            return [each for each in demand_group.groups.values() if each.prospect != "over max"]
+        return [each for each in demand_group.may_preempt if self._may_preempt_enough(each.shape)]
 
-    def _may_fit(self, want: Want) -> bool:
-        """Return whether the pool and the nodes may have room for all that is wanted together."""
-        return self._is_in_pool(want) and self._has_room(want)
+    def _may_fit(self, demand: Demand) -> bool:
+        """Return whether the pool and the nodes may have room for all pods of a demand together."""
+        return self._is_in_pool(demand) and self._has_room(demand)
 
-    def _may_gain(self, kind: Kind) -> bool:
-        """Return whether others may have enough that could be taken from them.
+    def _may_preempt_enough(self, shape: WorkloadShape) -> bool:
+        """Return whether the evictable pods may hold enough.
 
-        Who must be near others is not judged: it may have a place only if not all of them leave.
+        A workload with affinity is always feasible here: it may fit only if not all of them are
+        evicted.
         """
-        return kind.needs_others or any(self._may_be_given(kind, want) for want in kind.wants)
-
-    def _may_be_given(self, kind: Kind, want: Want) -> bool:
-        queue = kind.queue
-        own = self._reliefs.less_important(queue, kind.priority)
-        if queue is None:
-            return self._has_room(want, own.on_node)
-        if not self._is_over(queue, want, self._books.guaranteed[queue]):
-            return self._has_room(want, own.on_node, self._reliefs.of_borrowers().on_node)
-        return (
-            self._is_in_pool(want, own.charge)
-            and not self._is_over(queue, want, self._books.ceiling[queue], own.charge)
-            and self._has_room(want, own.on_node)
+        return shape.needs_others or any(
+            self._may_free_enough(shape, demand) for demand in shape.demands
         )
 
-    def _is_in_pool(self, want: Want, given: Sequence[int] | None = None) -> bool:
-        used, bounds = self._books.later.pool, self._books.pool
-        return not _exceeds(used, want, bounds, given)
+    def _may_free_enough(self, shape: WorkloadShape, demand: Demand) -> bool:
+        queue = shape.queue
+        own = self._evictable.of_lower_priority(queue, shape.priority)
+        if queue is None:
+            return self._has_room(demand, own.on_node)
+        if not self._is_over(queue, demand, self._quotas.guaranteed[queue]):
+            return self._has_room(demand, own.on_node, self._evictable.of_borrowers().on_node)
+        return (
+            self._is_in_pool(demand, own.charge)
+            and not self._is_over(queue, demand, self._quotas.ceiling[queue], own.charge)
+            and self._has_room(demand, own.on_node)
+        )
 
-    def _has_room(self, want: Want, *reliefs: Mapping[str, Sequence[int]]) -> bool:
-        return all(self._room.is_enough(asked, pods, *reliefs) for asked, pods in want.pods)
+    def _is_in_pool(self, demand: Demand, freed: Sequence[int] | None = None) -> bool:
+        used, bounds = self._quotas.after_termination.pool, self._quotas.pool
+        return not _exceeds(used, demand, bounds, freed)
 
-    def _judge(self, line: KindLine) -> None:
-        line.hope = self._hope(line.kind)
-        claiming = self._line.groups[line.kind.wants].claiming
-        if line.hope == "may claim":
-            claiming[line] = None
+    def _has_room(self, demand: Demand, *evictable: Mapping[str, Sequence[int]]) -> bool:
+        return all(self._room.may_fit(requests, pods, *evictable) for requests, pods in demand.pods)
+
+    def _classify(self, group: ShapeGroup) -> None:
+        group.prospect = self._prospect(group.shape)
+        may_preempt = self._groups.by_demands[group.shape.demands].may_preempt
+        if group.prospect == "may preempt":
+            may_preempt[group] = None
         else:
-            claiming.pop(line, None)
+            may_preempt.pop(group, None)
 
-    def _hope(self, kind: Kind) -> Hope:
-        if self._may_claim(kind):
-            return "may claim"
-        if kind.queue is None:
+    def _prospect(self, shape: WorkloadShape) -> Prospect:
+        if self._may_preempt(shape):
+            return "may preempt"
+        if shape.queue is None:
             return "may fit"
-        ceiling = self._books.ceiling[kind.queue]
-        is_over = [self._is_over(kind.queue, want, ceiling) for want in kind.wants]
+        ceiling = self._quotas.ceiling[shape.queue]
+        is_over = [self._is_over(shape.queue, demand, ceiling) for demand in shape.demands]
         return "over max" if all(is_over) else "may fit"
 
-    def _may_claim(self, kind: Kind) -> bool:
-        """Return whether there may be somebody to take from: by importance, or back from others."""
-        if kind.never_preempts:
+    def _may_preempt(self, shape: WorkloadShape) -> bool:
+        """Return whether there may be a candidate: of lower priority, or a borrower."""
+        if shape.never_preempts:
             return False
-        lowest = self._holders.lowest_priority(kind.queue)
-        if lowest is not None and lowest < kind.priority:
+        lowest = self._running.lowest_priority(shape.queue)
+        if lowest is not None and lowest < shape.priority:
             return True
-        if kind.queue is None:
+        if shape.queue is None:
             return False
-        least = self._books.guaranteed[kind.queue]
-        return not all(self._is_over(kind.queue, want, least) for want in kind.wants)
+        least = self._quotas.guaranteed[shape.queue]
+        return not all(self._is_over(shape.queue, demand, least) for demand in shape.demands)
 
     def _is_over(
-        self, queue: QueueName, want: Want, bounds: Limits, given: Sequence[int] | None = None
+        self, queue: QueueName, demand: Demand, bounds: Limits, freed: Sequence[int] | None = None
     ) -> bool:
-        return _exceeds(self._books.later.used[queue], want, bounds, given)
+        return _exceeds(self._quotas.after_termination.used[queue], demand, bounds, freed)
 
 
-def _exceeds(used: Sequence[int], want: Want, bounds: Limits, given: Sequence[int] | None) -> bool:
-    """Return whether what is used and wanted is above a bound, even if so much is *given* back."""
-    for axis, amount in want.charge:
+def _exceeds(
+    used: Sequence[int], demand: Demand, bounds: Limits, freed: Sequence[int] | None
+) -> bool:
+    """Return whether usage and demand exceed a bound, even if so much is *freed*."""
+    for axis, amount in demand.charge:
         bound = bounds[axis]
-        back = 0 if given is None else given[axis]
+        back = 0 if freed is None else freed[axis]
         if bound is not None and used[axis] + amount - back > bound:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Who waits, by what they want and of which kind they are, each kind in the order of turns."""
+"""Pending workloads grouped by demand and shape, each group in scheduling order."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
@@ -10,143 +10,147 @@ from fairlead.model.pod_sums import count_by_set
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
 from fairlead.policy.elastic_quota.quota.pending_pod import (
-    Asker,
+    PendingPod,
     Readiness,
-    as_one,
-    asker_of,
-    turn_of,
+    pending_pod_of,
+    scheduling_order,
+    whole_gang,
 )
 from fairlead.policy.elastic_quota.quota.usage import Charges
 
 
-class Want(NamedTuple):
-    """What some pods of a workload ask for together."""
+class Demand(NamedTuple):
+    """What some pods of a workload need together."""
 
-    charge: tuple[tuple[int, int], ...]  # to their quota, by axis: what is asked for at all
-    pods: tuple[tuple[Amounts, int], ...]  # what a pod asks of its node, and how many such
-
-
-Wants: TypeAlias = tuple[Want, ...]
-"""Of whoever gets none of these its turn changes nothing."""
+    charge: tuple[tuple[int, int], ...]  # to their quota, by axis, without zeros
+    pods: tuple[tuple[Amounts, int], ...]  # requests of a pod, and how many such pods
 
 
-def wants_of(state: ClusterState, charges: Charges, workload: Workload, ready: Readiness) -> Wants:
-    """Return what *workload* wants: all that it needs together, or any of its pods alone.
+Demands: TypeAlias = tuple[Demand, ...]
+"""An attempt changes nothing if none of these can be met."""
 
-    A gang that does not get what it needs gets nothing beyond that either.
+
+def demands_of(
+    state: ClusterState, charges: Charges, workload: Workload, ready: Readiness
+) -> Demands:
+    """Return the demands of *workload*: of all pods that it needs together, or of any pod alone.
+
+    A gang that does not get what it needs gets nothing else either.
     """
-    askers = [asker_of(state, charges, workload, pod) for pod in ready.pods]
+    pending_pods = [pending_pod_of(state, charges, workload, pod) for pod in ready.pods]
     if ready.needed > 0:
-        needed = askers[: ready.needed]
-        return (_want(needed, as_one(state, charges, needed)),)
-    alone = {each.set_index: each for each in askers}
-    return tuple([_want([each], each) for each in alone.values()])
+        needed = pending_pods[: ready.needed]
+        return (_demand(needed, whole_gang(state, charges, needed)),)
+    alone = {each.set_index: each for each in pending_pods}
+    return tuple([_demand([each], each) for each in alone.values()])
 
 
-def _want(askers: list[Asker], whole: Asker) -> Want:
+def _demand(pending_pods: list[PendingPod], whole: PendingPod) -> Demand:
     charge = () if whole.queue is None else whole.charge
-    sizes = [each.requests for each in askers]
-    return Want(
+    sizes = [each.requests for each in pending_pods]
+    return Demand(
         charge=tuple([(axis, amount) for axis, amount in enumerate(charge) if amount > 0]),
         pods=((sizes[0], 1),) if len(sizes) == 1 else tuple(Counter(sizes).items()),
     )
 
 
-Turn: TypeAlias = tuple[int, int, str]  # ends with the name
-Hope: TypeAlias = Literal["may claim", "may fit", "over max"]
-"""May take from others; may start where pool and nodes have room; neither, whatever they have."""
+SchedulingOrder: TypeAlias = tuple[int, int, str]  # ends with the workload's name
+Prospect: TypeAlias = Literal["may preempt", "may fit", "over max"]
+"""May evict others; may start if pool and nodes have room; or neither, because of its max."""
 
 
-class Kind(NamedTuple):
-    """All about a workload that decides what comes of its turn, but for when that is."""
+class WorkloadShape(NamedTuple):
+    """Everything that decides the result of an attempt, except for its place in the order."""
 
     queue: QueueName | None
     namespace: str
     priority: int
     never_preempts: bool
-    needs_others: bool  # some pod must be near pods that are there
-    wants: Wants
+    needs_others: bool  # some pod has affinity to other pods
+    demands: Demands
     details: Hashable
 
 
-class KindLine:
-    """Workloads of one kind that wait."""
+class ShapeGroup:
+    """Pending workloads of one shape."""
 
-    def __init__(self, kind: Kind) -> None:
-        """Begin with nobody of *kind*."""
-        self.kind: Final = kind
-        self.turns: Final[list[Turn]] = []
-        self.hope: Hope = "may claim"
+    def __init__(self, shape: WorkloadShape) -> None:
+        """Start without workloads."""
+        self.shape: Final = shape
+        self.orders: Final[list[SchedulingOrder]] = []
+        self.prospect: Prospect = "may preempt"
 
-    def after(self, turn: Turn | None) -> Turn | None:
-        """Return who has its turn next after *turn*; None: at first."""
-        at = 0 if turn is None else bisect_right(self.turns, turn)
-        return self.turns[at] if at < len(self.turns) else None
-
-
-class SameWants:
-    """Lines of those who want the same, of whatever queue they are."""
-
-    def __init__(self, wants: Wants) -> None:
-        """Begin with nobody who wants *wants*."""
-        self.wants: Final = wants
-        self.lines: Final[dict[Kind, KindLine]] = {}
-        self.claiming: Final[dict[KindLine, None]] = {}  # those that may take from others
+    def after(self, order: SchedulingOrder | None) -> SchedulingOrder | None:
+        """Return the next workload after *order*; None: the first one."""
+        at = 0 if order is None else bisect_right(self.orders, order)
+        return self.orders[at] if at < len(self.orders) else None
 
 
-class WaitingLine:
-    """All who wait in one state and may be tried."""
+class DemandGroup:
+    """Groups of equal demands, of any queue."""
+
+    def __init__(self, demands: Demands) -> None:
+        """Start without groups."""
+        self.demands: Final = demands
+        self.groups: Final[dict[WorkloadShape, ShapeGroup]] = {}
+        self.may_preempt: Final[dict[ShapeGroup, None]] = {}  # groups that may preempt
+
+
+class PendingGroups:
+    """All pending workloads of one state that are to be attempted."""
 
     def __init__(self) -> None:
-        """Begin with nobody."""
-        self.groups: Final[dict[Wants, SameWants]] = {}
-        self.of_queue: Final[dict[QueueName | None, dict[Kind, KindLine]]] = {}
-        self.promised: Final[list[Turn]] = []  # who waits for a node, by an earlier plan
-        self.unjudged: Final[dict[KindLine, None]] = {}  # new kinds, of unknown hopes
-        self._seen: dict[WorkloadName, tuple[Turn, KindLine | None]] = {}
+        """Start without workloads."""
+        self.by_demands: Final[dict[Demands, DemandGroup]] = {}
+        self.by_queue: Final[dict[QueueName | None, dict[WorkloadShape, ShapeGroup]]] = {}
+        self.nominated: Final[list[SchedulingOrder]] = []  # nominated by an earlier plan
+        self.unclassified: Final[dict[ShapeGroup, None]] = {}  # new groups
+        self._seen: dict[WorkloadName, tuple[SchedulingOrder, ShapeGroup | None]] = {}
 
-    def put(self, workload: Workload, kind: Kind | None) -> None:
-        """Let *workload* wait; None: it was promised nodes, and is like nobody else."""
-        turn = turn_of(workload)
-        line = None if kind is None else self._line_of(kind)
-        insort(self.promised if line is None else line.turns, turn)
-        self._seen[workload.name] = (turn, line)
+    def add(self, workload: Workload, shape: WorkloadShape | None) -> None:
+        """Add a pending workload; without a shape it is nominated, and like no other."""
+        order = scheduling_order(workload)
+        group = None if shape is None else self._group_of(shape)
+        insort(self.nominated if group is None else group.orders, order)
+        self._seen[workload.name] = (order, group)
 
-    def drop(self, name: WorkloadName) -> None:
-        """Let a workload wait no more, if it did."""
+    def remove(self, name: WorkloadName) -> None:
+        """Remove a workload, if it is there."""
         seen = self._seen.pop(name, None)
         if seen is None:
             return
-        turn, line = seen
-        turns = self.promised if line is None else line.turns
-        del turns[bisect_left(turns, turn)]
-        if line is not None and not turns:
-            self._forget(line)
+        order, group = seen
+        orders = self.nominated if group is None else group.orders
+        del orders[bisect_left(orders, order)]
+        if group is not None and not orders:
+            self._forget(group)
 
-    def _line_of(self, kind: Kind) -> KindLine:
-        group = self.groups.get(kind.wants)
+    def _group_of(self, shape: WorkloadShape) -> ShapeGroup:
+        demand_group = self.by_demands.get(shape.demands)
+        if demand_group is None:
+            demand_group = self.by_demands[shape.demands] = DemandGroup(shape.demands)
+        group = demand_group.groups.get(shape)
         if group is None:
-            group = self.groups[kind.wants] = SameWants(kind.wants)
-        line = group.lines.get(kind)
-        if line is None:
-            line = group.lines[kind] = KindLine(kind)
-            self.of_queue.setdefault(kind.queue, {})[kind] = line
-            self.unjudged[line] = None
-        return line
+            group = demand_group.groups[shape] = ShapeGroup(shape)
+            self.by_queue.setdefault(shape.queue, {})[shape] = group
+            self.unclassified[group] = None
+        return group
 
-    def _forget(self, line: KindLine) -> None:
-        kind = line.kind
-        group = self.groups[kind.wants]
-        del group.lines[kind]
-        del self.of_queue[kind.queue][kind]
-        group.claiming.pop(line, None)
-        self.unjudged.pop(line, None)
-        if not group.lines:
-            del self.groups[kind.wants]
+    def _forget(self, group: ShapeGroup) -> None:
+        shape = group.shape
+        demand_group = self.by_demands[shape.demands]
+        del demand_group.groups[shape]
+        del self.by_queue[shape.queue][shape]
+        demand_group.may_preempt.pop(group, None)
+        self.unclassified.pop(group, None)
+        if not demand_group.groups:
+            del self.by_demands[shape.demands]
 
 
-def kind_of(workload: Workload, queue: QueueName | None, ready: Readiness, wants: Wants) -> Kind:
-    """Return of which kind *workload*, which is nominated to no node, is."""
+def shape_of(
+    workload: Workload, queue: QueueName | None, ready: Readiness, demands: Demands
+) -> WorkloadShape:
+    """Return the shape of *workload*, which has no nomination."""
     own = workload.extension
     details: Hashable = None
     never_preempts = False
@@ -158,12 +162,12 @@ def kind_of(workload: Workload, queue: QueueName | None, ready: Readiness, wants
         (count, each.requests, each.constraints)
         for count, each in zip(counts, workload.pod_sets, strict=True)
     ]
-    return Kind(
+    return WorkloadShape(
         queue=queue,
         namespace=workload.namespace,
         priority=workload.priority,
         never_preempts=never_preempts,
         needs_others=any(each.constraints.pod_affinity for each in workload.pod_sets),
-        wants=wants,
+        demands=demands,
         details=(details, ready.needed, tuple(sets)),
     )

@@ -12,25 +12,25 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Decision, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.incremental.feasibility import Outlook, RoomCount
+from fairlead.policy.elastic_quota.incremental.feasibility import Feasibility, FittingPods
 from fairlead.policy.elastic_quota.incremental.pending_groups import (
-    KindLine,
-    Turn,
-    WaitingLine,
-    kind_of,
-    wants_of,
+    PendingGroups,
+    SchedulingOrder,
+    ShapeGroup,
+    demands_of,
+    shape_of,
 )
-from fairlead.policy.elastic_quota.planning_context import Desk, NodeKnowledge
+from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, PlanningContext
 from fairlead.policy.elastic_quota.quota.pending_pod import readiness
-from fairlead.policy.elastic_quota.quota.usage import QuotaBooks
+from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
 from fairlead.policy.elastic_quota.scheduling.cycle import (
     Cycle,
     may_be_cut,
+    not_attempted_reason,
     until_cut,
-    why_not_to_be_tried,
 )
-from fairlead.policy.elastic_quota.scheduling.immediate_eviction import Newcomers
-from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.scheduling.immediate_eviction import ImmediateEvictions
+from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 
@@ -39,86 +39,92 @@ class QuickCycle:
 
     def __init__(
         self,
-        desk: Desk,
+        context: PlanningContext,
         cycle: Cycle,
-        line: WaitingLine,
-        outlook: Outlook,
+        group: PendingGroups,
+        feasibility: Feasibility,
         held_back: Mapping[WorkloadName, WorkloadName],
     ) -> None:
         """Let *cycle* decide on *desk* about who is in *line*; who is *held_back* waits."""
-        self._desk: Final = desk
+        self._context: Final = context
         self._cycle: Final = cycle
-        self._line: Final = line
-        self._outlook: Final = outlook
+        self._groups: Final = group
+        self._feasibility: Final = feasibility
         self._held_back: Final = held_back
-        self._open: list[KindLine] = []
-        self._left: dict[KindLine, KindLine] = {}  # lines without those who are held back
+        self._open: list[ShapeGroup] = []
+        self._left: dict[ShapeGroup, ShapeGroup] = {}  # lines without those who are held back
 
     def decisions(self) -> Iterator[Decision]:
         """Yield what a `Cycle` would but its waits, in the same order.
 
         Cost: each kind of wants, and a turn for each who may get something.
         """
-        for turn in self._line.promised:
-            self._cycle.take_in(self._workload(turn))
+        for order in self._groups.nominated:
+            self._cycle.restore_nominations(self._workload(order))
         self._look_around()
-        last: Turn | None = None
+        last: SchedulingOrder | None = None
         while (found := self._next(last)) is not None:
-            last, line = found
+            last, group = found
             workload = self._workload(last)
             if workload.name in self._held_back:
                 continue
             has_changed = False
-            for each in self._cycle.turn(workload):
+            for each in self._cycle.attempt(workload):
                 if not isinstance(each, Wait):
                     has_changed = True
                     yield each
-            if has_changed or line is None:
+            if has_changed or group is None:
                 self._look_around()
             elif self._is_like_its_kind(workload):
-                self._open.remove(line)
+                self._open.remove(group)
 
-    def _workload(self, turn: Turn) -> Workload:
-        return self._desk.state.workloads[WorkloadName(turn[-1])]
+    def _workload(self, order: SchedulingOrder) -> Workload:
+        return self._context.state.workloads[WorkloadName(order[-1])]
 
     def _look_around(self) -> None:
         """Find out who may get something, after something happened."""
-        self._outlook.catch_up()
-        groups = self._line.groups.values()
-        self._open = [line for group in groups for line in self._outlook.open_lines(group)]
+        self._feasibility.update()
+        groups = self._groups.by_demands.values()
+        self._open = [
+            found for group in groups for found in self._feasibility.feasible_groups(group)
+        ]
 
-    def _next(self, last: Turn | None) -> tuple[Turn, KindLine | None] | None:
+    def _next(
+        self, last: SchedulingOrder | None
+    ) -> tuple[SchedulingOrder, ShapeGroup | None] | None:
         """Return who has its turn after *last*, and its line; None: nobody has."""
-        promised = self._line.promised
-        at = 0 if last is None else bisect_right(promised, last)
-        best: tuple[Turn, KindLine | None] | None = None
-        if at < len(promised):
-            best = (promised[at], None)
-        for line in self._open:
-            turn = self._without_held_back(line).after(last)
-            if turn is not None and (best is None or turn < best[0]):
-                best = (turn, line)
+        nominated = self._groups.nominated
+        at = 0 if last is None else bisect_right(nominated, last)
+        best: tuple[SchedulingOrder, ShapeGroup | None] | None = None
+        if at < len(nominated):
+            best = (nominated[at], None)
+        for group in self._open:
+            order = self._without_held_back(group).after(last)
+            if order is not None and (best is None or order < best[0]):
+                best = (order, group)
         return best
 
-    def _without_held_back(self, line: KindLine) -> KindLine:
+    def _without_held_back(self, group: ShapeGroup) -> ShapeGroup:
         """Return a line in which nobody is held back: of thousands who are alike, many may be."""
         if not self._held_back:
-            return line
-        left = self._left.get(line)
+            return group
+        left = self._left.get(group)
         if left is None:
-            left = self._left[line] = KindLine(line.kind)
-            left.turns.extend([turn for turn in line.turns if turn[-1] not in self._held_back])
+            left = self._left[group] = ShapeGroup(group.shape)
+            left.orders.extend(
+                [order for order in group.orders if order[-1] not in self._held_back]
+            )
         return left
 
     def _is_like_its_kind(self, workload: Workload) -> bool:
         """Return whether nobody looks at more of its pods than their kind tells."""
-        desk = self._desk
+        context = self._context
         firsts = [pods[0] for pods in workload.pod_sets.ids_by_set if pods]
-        askers = [desk.asker(workload, pod) for pod in firsts]
-        return not any(map(desk.places.neighbours_matter, askers))
+        pending_pods = [context.pending_pod(workload, pod) for pod in firsts]
+        return not any(map(context.fit.depends_on_other_pods, pending_pods))
 
 
-class FollowedState:
+class IncrementalState:
     """What a policy remembers of one state."""
 
     def __init__(self, state: ClusterState, settings: ElasticQuotaSettings) -> None:
@@ -126,21 +132,21 @@ class FollowedState:
         self.is_possible: Final = settings.quirks == PluginQuirks() and all(
             each.parent is None for each in state.queues.values()
         )
-        self.looked_at_the_clock = False
+        self.time_dependent = False
         self.is_cut = False
-        self.spared: frozenset[WorkloadName] = frozenset()
+        self.exempt: frozenset[WorkloadName] = frozenset()
         self._state = state
         self._settings = settings
         self._layout = state.layout.moment
         self._moment: int | None = None  # up to which the changes were read
         self._queue_of: dict[WorkloadName, QueueName] = {}
         if self.is_possible:
-            self._knowledge = NodeKnowledge(state, settings)
-            self._refusals = Refusals()
-            self._books = QuotaBooks(state, self._knowledge.charges, settings.quirks)
-            self._line = WaitingLine()
-            self._outlook = Outlook(
-                self._line, self._books, self._knowledge.holders, RoomCount(state)
+            self._indexes = ClusterIndexes(state, settings)
+            self._unschedulable_cache = UnschedulableCache()
+            self._quotas = QuotaUsage(state, self._indexes.charges, settings.quirks)
+            self._groups = PendingGroups()
+            self._feasibility = Feasibility(
+                self._groups, self._quotas, self._indexes.running, FittingPods(state)
             )
 
     def serves(self, state: ClusterState) -> bool:
@@ -152,30 +158,39 @@ class FollowedState:
     def changes(self, now_ms: int, at_most_starts: int | None = None) -> list[Decision]:
         """Return the decisions of a plan that are no waits; the state is left as it was."""
         self._catch_up()
-        newcomers = Newcomers(self._state)
+        immediate_evictions = ImmediateEvictions(self._state)
         while True:
-            decisions = self._try(now_ms, newcomers, at_most_starts)
-            if newcomers.are_settled(decisions):
+            decisions = self._try(now_ms, immediate_evictions, at_most_starts)
+            if immediate_evictions.is_settled(decisions):
                 break
-        self.spared = frozenset(newcomers.spared)
+        self.exempt = frozenset(immediate_evictions.exempt)
         return decisions
 
-    def _try(self, now_ms: int, newcomers: Newcomers, at_most_starts: int | None) -> list[Decision]:
-        self._refusals.next_plan()
-        desk = Desk(
-            self._state, self._settings, now_ms, self._knowledge, newcomers.spared, self._books
+    def _try(
+        self, now_ms: int, immediate_evictions: ImmediateEvictions, at_most_starts: int | None
+    ) -> list[Decision]:
+        self._unschedulable_cache.next_plan()
+        context = PlanningContext(
+            self._state,
+            self._settings,
+            now_ms,
+            self._indexes,
+            immediate_evictions.exempt,
+            self._quotas,
         )
-        cycle = Cycle(desk, self._refusals, newcomers.held_back)
-        quick = QuickCycle(desk, cycle, self._line, self._outlook, newcomers.held_back)
-        if at_most_starts is not None and not may_be_cut(desk, at_most_starts):
+        cycle = Cycle(context, self._unschedulable_cache, immediate_evictions.held_back)
+        quick = QuickCycle(
+            context, cycle, self._groups, self._feasibility, immediate_evictions.held_back
+        )
+        if at_most_starts is not None and not may_be_cut(context, at_most_starts):
             at_most_starts = None
-        mark = desk.mark()
+        mark = context.mark()
         try:
             decisions, self.is_cut = until_cut(cycle, quick.decisions(), at_most_starts)
             return decisions
         finally:
-            desk.roll_back(mark)
-            self.looked_at_the_clock = desk.looked_at_the_clock
+            context.roll_back(mark)
+            self.time_dependent = context.time_dependent
 
     def _catch_up(self) -> None:
         state = self._state
@@ -185,20 +200,20 @@ class FollowedState:
         else:
             names = state.touched.since(self._moment)
         self._moment = state.touched.moment
-        stirred: dict[QueueName, None] = {}
+        changed: dict[QueueName, None] = {}
         for name in names:
             queue = self._queue_of.pop(name, None)
             if queue is not None:
-                stirred[queue] = None
-            self._line.drop(name)
+                changed[queue] = None
+            self._groups.remove(name)
             workload = state.workloads.get(name)
             if workload is not None:
                 self._queue_of[name] = workload.queue
-                stirred[workload.queue] = None
+                changed[workload.queue] = None
                 self._read(workload)
-        for queue in stirred:
+        for queue in changed:
             if queue in state.queues:
-                self._books.read_again(queue, state.sums[queue])
+                self._quotas.refresh(queue, state.sums[queue])
 
     def _read(self, workload: Workload) -> None:
         """Let a workload wait in line, if it does and may be tried."""
@@ -210,10 +225,10 @@ class FollowedState:
             return
         ready = readiness(state, workload)
         queue = workload.queue if workload.queue in state.queues else None
-        if why_not_to_be_tried(workload, ready, queue) is not None:
+        if not_attempted_reason(workload, ready, queue) is not None:
             return
         if workload.name in state.promised:
-            self._line.put(workload, None)
+            self._groups.add(workload, None)
             return
-        wants = wants_of(state, self._knowledge.charges, workload, ready)
-        self._line.put(workload, kind_of(workload, queue, ready, wants))
+        demands = demands_of(state, self._indexes.charges, workload, ready)
+        self._groups.add(workload, shape_of(workload, queue, ready, demands))

@@ -1,4 +1,9 @@
-"""Which pods a disruption budget protects from giving way."""
+"""Pods that have a node, by node and priority, and the disruption budgets that protect them.
+
+Victims are sought among the pods of lowest priority first. So nodes are also kept in the order of
+their lowest-priority pod with a quota: a search for the cheapest node mostly ends at the first of
+them.
+"""
 
 from bisect import bisect_left, insort
 from collections import Counter
@@ -13,13 +18,13 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.elastic_quota.quota.pending_pod import pod_title
 from fairlead.policy.elastic_quota.quota.usage import Charges
 
-Cheapest: TypeAlias = tuple[int, int, str]  # priority, start (negative), and the node
+LowestPriority: TypeAlias = tuple[int, int, str]  # priority, negative start time, node
 
 
-class Holder(NamedTuple):
-    """A pod that has a node; sorted, the most important comes first.
+class RunningPod(NamedTuple):
+    """A pod that has a node; in sorted order the highest priority comes first.
 
-    That is the one with the highest priority, then the one that started first, then by name.
+    Of equal priorities the pod that started first comes first, then by name.
     """
 
     order: tuple[int, int, str]
@@ -29,72 +34,72 @@ class Holder(NamedTuple):
     started_ms: int
     requests: Amounts
     charge: Amounts
-    is_leaving: bool
+    is_terminating: bool
 
     @property
     def title(self) -> str:
-        """What people call it: ``namespace/name``."""
+        """Its name for people: ``namespace/name``."""
         return self.order[2]
 
 
-class HolderIndex:
-    """The holders of one state on each of its nodes, through all its changes."""
+class RunningPods:
+    """The pods on each node of one state, kept up to date through its changes."""
 
     def __init__(self, state: ClusterState, charges: Charges, *, with_leaving: bool) -> None:
-        """Follow *state*; who is leaving is a holder still, or not."""
+        """Follow *state*; a terminating pod is still listed as running only *with_leaving*."""
         self._state = state
         self._charges = charges
         self._with_leaving = with_leaving
-        self._on_node: dict[str, tuple[Holder, ...]] = {}
-        self._leaving: dict[str, tuple[Holder, ...]] = {}
+        self._on_node: dict[str, tuple[RunningPod, ...]] = {}
+        self._leaving: dict[str, tuple[RunningPod, ...]] = {}
         self._nodes_of: dict[QueueName | None, dict[str, None]] = {}
         self._priorities: dict[QueueName | None, Counter[int]] = {}
-        self._cheapest: list[Cheapest] = []
-        self._cheapest_of: dict[str, Cheapest] = {}
+        self._by_lowest_priority: list[LowestPriority] = []
+        self._lowest_on: dict[str, LowestPriority] = {}
         self._generations: dict[str, tuple[Node, int]] = {}
         self._marks: dict[str, int] = {}
         self._fingerprint = 0
         self._read_at = 0
-        self._nodes_moment = 0
+        self._nodes_version = 0
 
-    def nodes_moment(self) -> int:
-        """Return a number that grows whenever a node comes or goes, and with it who is there."""
+    def nodes_version(self) -> int:
+        """Return a number that grows whenever a node is added or removed."""
         self._catch_up()
-        return self._nodes_moment
+        return self._nodes_version
 
     def fingerprint(self) -> int:
-        """Return a number that is the same whenever all nodes and who holds them are the same.
+        """Return a number that is equal whenever all nodes and the pods on them are equal.
 
-        So what was true of them once is known to be true again after a trial was undone. Different
-        ones have the same number once in about 2**60 times.
+        So what was true once is known to be true again after a trial was undone. Two different
+        states have the same number about once in 2**60 times.
         """
         self._catch_up()
         return self._fingerprint
 
-    def on(self, node: str) -> tuple[Holder, ...]:
-        """Return who holds *node*, the most important first."""
+    def on(self, node: str) -> tuple[RunningPod, ...]:
+        """Return the pods on *node*, highest priority first."""
         self._catch_up()
         return self._on_node.get(node, ())
 
-    def leaving(self, node: str) -> tuple[Holder, ...]:
-        """Return who is leaving *node*."""
+    def terminating(self, node: str) -> tuple[RunningPod, ...]:
+        """Return the terminating pods on *node*."""
         self._catch_up()
         return self._leaving.get(node, ())
 
     def lowest_priority(self, queue: QueueName | None) -> int | None:
-        """Return the priority of the least important pod of a quota; None if it has no pod."""
+        """Return the lowest priority among the pods of a quota; None if it has no pod."""
         self._catch_up()
         return min(self._priorities.get(queue, ()), default=None)
 
     def nodes_of(self, queue: QueueName | None) -> Sequence[str]:
-        """Return the nodes on which pods of a quota (None: pods without one) are, by name."""
+        """Return the nodes with pods of a quota (None: of pods without one), by name."""
         self._catch_up()
         return sorted(self._nodes_of.get(queue, ()))
 
-    def cheapest_first(self) -> Sequence[Cheapest]:
-        """Return the nodes that hold pods with a quota, that of the least important pod first."""
+    def by_lowest_priority(self) -> Sequence[LowestPriority]:
+        """Return the nodes that have pods with a quota, ordered by their lowest-priority pod."""
         self._catch_up()
-        return self._cheapest
+        return self._by_lowest_priority
 
     def _catch_up(self) -> None:
         changes = self._state.books.changes
@@ -105,35 +110,35 @@ class HolderIndex:
 
     def _read(self, node: str) -> None:
         if (node in self._on_node) != (node in self._state.nodes):
-            self._nodes_moment += 1
+            self._nodes_version += 1
         self._forget(node)
         if node not in self._state.nodes:
             return
-        there = [self._holder(key) for key in self._state.books.use(node).pods]
-        holders = tuple(
-            sorted([each for each in there if self._with_leaving or not each.is_leaving])
+        there = [self._running_pod(key) for key in self._state.books.use(node).pods]
+        running_pods = tuple(
+            sorted([each for each in there if self._with_leaving or not each.is_terminating])
         )
-        self._leaving[node] = tuple([each for each in there if each.is_leaving])
-        self._on_node[node] = holders
+        self._leaving[node] = tuple([each for each in there if each.is_terminating])
+        self._on_node[node] = running_pods
         self._mark(node, there)
-        for each in holders:
+        for each in running_pods:
             self._nodes_of.setdefault(each.queue, {})[node] = None
             self._priorities.setdefault(each.queue, Counter())[each.priority] += 1
-        for each in reversed(holders):
+        for each in reversed(running_pods):
             if each.queue is not None:
                 key = (each.priority, -each.started_ms, node)
-                self._cheapest_of[node] = key
-                insort(self._cheapest, key)
+                self._lowest_on[node] = key
+                insort(self._by_lowest_priority, key)
                 break
 
-    def _mark(self, node: str, there: Sequence[Holder]) -> None:
-        """Take a node into the fingerprint: which it is, and who is there, as they are."""
+    def _mark(self, node: str, there: Sequence[RunningPod]) -> None:
+        """Add a node to the fingerprint: its version, and the pods there."""
         facts = self._state.nodes[node]
         known = self._generations.get(node)
         if known is None or known[0] is not facts:
             known = self._generations[node] = (facts, 1 if known is None else known[1] + 1)
-        workloads, serial = self._state.workloads, self._charges.serial
-        held = [(e.key, e.started_ms, e.is_leaving, serial(workloads[e.key[0]])) for e in there]
+        workloads, serial = self._state.workloads, self._charges.version
+        held = [(e.key, e.started_ms, e.is_terminating, serial(workloads[e.key[0]])) for e in there]
         mark = self._marks[node] = hash((node, known[1], tuple(sorted(held))))
         self._fingerprint += mark
 
@@ -146,16 +151,16 @@ class HolderIndex:
             priorities[each.priority] -= 1
             if not priorities[each.priority]:
                 del priorities[each.priority]
-        key = self._cheapest_of.pop(node, None)
+        key = self._lowest_on.pop(node, None)
         if key is not None:
-            del self._cheapest[bisect_left(self._cheapest, key)]
+            del self._by_lowest_priority[bisect_left(self._by_lowest_priority, key)]
 
-    def _holder(self, key: PodKey) -> Holder:
+    def _running_pod(self, key: PodKey) -> RunningPod:
         name, pod = key
         workload = self._state.workloads[name]
         placed = self._state.runs[name].pods[pod]
         at = workload.pod_sets.set_index[pod]
-        return Holder(
+        return RunningPod(
             order=(-workload.priority, placed.started_ms, pod_title(workload, pod)),
             key=key,
             queue=workload.queue if workload.queue in self._state.queues else None,
@@ -163,66 +168,67 @@ class HolderIndex:
             started_ms=placed.started_ms,
             requests=workload.pod_sets[at].requests,
             charge=self._charges.of(workload, at).amounts,
-            is_leaving=placed.phase == "leaving",
+            is_terminating=placed.phase == "leaving",
         )
 
 
-class Budgets:
-    """The disruption budgets of one state."""
+class DisruptionBudgets:
+    """The disruption budgets of one state, and how much of them evictions have used."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Read the budgets that can protect anybody: an empty selector selects nobody here."""
+        """Read the budgets; one with an empty selector protects no pod here."""
         self._state = state
         self._by_namespace: dict[str, list[DisruptionBudget]] = {}
-        self._used_up: dict[tuple[str, str], int] = {}  # by those who were told to leave
+        self._disruptions: dict[tuple[str, str], int] = {}  # by pods that were evicted
         self._selected: dict[tuple[WorkloadName, int], list[DisruptionBudget]] = {}
         for budget in state.catalogue.budgets.values():
             if budget.selector.requirements:
                 self._by_namespace.setdefault(budget.namespace, []).append(budget)
 
-    def protected(self, by_importance: Iterable[Holder]) -> set[Holder]:
-        """Return those who are past what a budget allows, the more important using it up first.
+    def protected(self, by_importance: Iterable[RunningPod]) -> set[RunningPod]:
+        """Return the pods whose eviction violates a budget; higher priorities use a budget first.
 
-        Whoever is listed as disrupted already uses up nothing. Cost: nothing without budgets.
+        A pod that the budget already lists as disrupted uses nothing. Cost: nothing without
+        budgets.
         """
-        found: set[Holder] = set()
+        found: set[RunningPod] = set()
         if not self._by_namespace:
             return found
         left: dict[tuple[str, str], int] = {}
-        for holder in by_importance:
-            for budget in self._matching(holder):
+        for running_pod in by_importance:
+            for budget in self._matching(running_pod):
                 key = (budget.namespace, budget.name)
-                allowed = budget.disruptions_allowed - self._used_up.get(key, 0)
+                allowed = budget.disruptions_allowed - self._disruptions.get(key, 0)
                 left[key] = left.get(key, allowed) - 1
                 if left[key] < 0:
-                    found.add(holder)
+                    found.add(running_pod)
         return found
 
-    def are_none(self) -> bool:
-        """Return whether there is no budget at all."""
+    def is_empty(self) -> bool:
+        """Return whether there is no budget."""
         return not self._by_namespace
 
-    def has_none_left(self, holder: Holder) -> bool:
-        """Return whether a budget protects *holder* whoever else is asked."""
+    def is_exhausted_for(self, running_pod: RunningPod) -> bool:
+        """Return whether evicting the pod violates a budget, whichever others are evicted."""
         return any(
-            budget.disruptions_allowed <= self._used_up.get((budget.namespace, budget.name), 0)
-            for budget in self._matching(holder)
+            budget.disruptions_allowed <= self._disruptions.get((budget.namespace, budget.name), 0)
+            for budget in self._matching(running_pod)
         )
 
-    def used_up(self) -> frozenset[tuple[tuple[str, str], int]]:
-        """Return how much of which budget was used up so far."""
-        return frozenset(self._used_up.items())
+    def disruptions(self) -> frozenset[tuple[tuple[str, str], int]]:
+        """Return how many evictions were counted against each budget."""
+        return frozenset(self._disruptions.items())
 
-    def disturb(self, holder: Holder, by: int = 1) -> None:
-        """Count that *holder* was told to leave, or with -1 that it was not."""
-        for budget in self._matching(holder):
+    def count_disruption(self, running_pod: RunningPod, by: int = 1) -> None:
+        """Count the eviction of a pod against its budgets, or with -1 undo that."""
+        for budget in self._matching(running_pod):
             key = (budget.namespace, budget.name)
-            self._used_up[key] = self._used_up.get(key, 0) + by
+            self._disruptions[key] = self._disruptions.get(key, 0) + by
 
-    def _matching(self, holder: Holder) -> list[DisruptionBudget]:
+    def _matching(self, running_pod: RunningPod) -> list[DisruptionBudget]:
         if not self._by_namespace:
             return []
-        name, pod = holder.key
+        name, pod = running_pod.key
         workload = self._state.workloads[name]
         at = workload.pod_sets.set_index[pod]
         selected = self._selected.get((name, at))

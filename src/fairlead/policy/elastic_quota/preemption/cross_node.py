@@ -1,18 +1,19 @@
-"""Room for one pod or a whole gang, taken on several nodes at once, with the least harm.
+"""Victims on several nodes at once, for one pod or a whole gang, with the least disruption.
 
 One node may not be enough: a guarantee that others borrowed in small pieces comes back only if
-pieces on several nodes are given up. Harm is compared in this order: budgets violated, the highest
-priority, the sum of priorities, the number of pods, the work that is lost.
+pieces on several nodes are evicted. The cost of a set of victims is compared in this order:
+disruption budgets violated, the highest priority, the sum of priorities, the number of pods, the
+work that is lost.
 
-Up to `EXACT` pods that may be asked, every set of them is looked at. Beyond that the search is
-bounded: all stand in line, the least important first, and each quota gives while it may. The
-shortest beginning of the line that is enough leaves, then everybody goes back who is not needed for
-the places found there. So nobody leaves in vain; a less harmful set may exist.
+With up to `EXHAUSTIVE_LIMIT` candidates every set of them is examined. Beyond that the search is
+bounded: candidates are ordered by priority, lowest first, and each quota loses pods while it may.
+The shortest prefix of that order that is enough is evicted, then every pod is reprieved that is not
+needed for the nodes found. So no eviction is needless, but a less disruptive set may exist.
 
-If the whole line is not enough, a quota may have given what nobody needed and kept what is in the
-way. So those who are in the way on a node go to the front of the line: for one pod node by node,
-the cheapest `NODES` of them; for a gang, on all nodes at once. Even then there may be a way that is
-not found. That is so, too, where a pod must be near one who would leave with the line.
+If even all candidates in that order are not enough, a quota may have lost pods that help nothing
+and kept those that block a node. So the blocking pods of a node are moved to the front: for one pod
+node by node, for the cheapest `NODE_LIMIT` nodes; for a gang on all nodes at once. Even then a
+solution may be missed, as it may where a pod must be near one that would be evicted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,105 +23,115 @@ from operator import sub
 from typing import Final, NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlaces
-from fairlead.policy.elastic_quota.preemption.node_search import EXACT, asked_for
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlacement
+from fairlead.policy.elastic_quota.preemption.node_search import EXHAUSTIVE_LIMIT, candidate_scope
 from fairlead.policy.elastic_quota.preemption.victims import (
     PRIORITY_OFFSET,
-    Asked,
-    NodeClaim,
-    RulesLeft,
+    CandidateScope,
+    QuotaAfterEviction,
+    VictimSelection,
 )
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 
-NODES: Final = 64
-"""Beyond the exact search, on how many nodes those in the way of one pod are asked first."""
+NODE_LIMIT: Final = 64
+"""Beyond the exhaustive search, on how many nodes the blocking pods are moved to the front."""
 
-Harm: TypeAlias = tuple[int, int, int, int, int]
-Places: TypeAlias = tuple[str, ...]
-
-
-class JointOutcome(NamedTuple):
-    """A place for each pod, in their order, and who has to leave, the most important first."""
-
-    asked: Asked
-    nodes: Places
-    victims: tuple[Holder, ...]
+DisruptionCost: TypeAlias = tuple[int, int, int, int, int]
+NodeNames: TypeAlias = tuple[str, ...]
 
 
-def least_harm(desk: Desk, askers: Sequence[Asker], charge: Amounts) -> JointOutcome | None:
-    """Return how room for all *askers* does the least harm; None if no way is found.
+class CrossNodeOutcome(NamedTuple):
+    """A node for each pod, in their order, and the victims, highest priority first."""
 
-    They are all of one workload, and their quota is charged *charge* for them together. Nobody is
-    taken below its min if that can be avoided. Law: with up to `EXACT` who may be asked, no set of
-    them does less harm, and None means that there is no way, as far as places were looked for.
+    scope: CandidateScope
+    nodes: NodeNames
+    victims: tuple[RunningPod, ...]
+
+
+def least_disruptive(
+    context: PlanningContext, pending_pods: Sequence[PendingPod], charge: Amounts
+) -> CrossNodeOutcome | None:
+    """Return the least disruptive way to place all *pending_pods*; None if none is found.
+
+    They all belong to one workload, and *charge* is what its quota is charged for them together. No
+    namespace falls below its min if that can be avoided. Law: with up to `EXHAUSTIVE_LIMIT`
+    candidates no set of them costs less, and None means that no set is enough, within the bounds of
+    the search for nodes.
     """
-    settings = desk.settings
+    settings = context.settings
     for protects_min in (True, False):
         if protects_min and settings.quirks.below_min:
             continue
         if not protects_min and settings.protect_min:
             continue
-        claim = JointClaim(desk, askers, charge, protects_min=protects_min)
-        found = claim.solve()
+        preemption = CrossNodePreemption(context, pending_pods, charge, protects_min=protects_min)
+        found = preemption.solve()
         if found is not None:
             return found
     return None
 
 
-class JointClaim:
-    """The search for all pods of one workload that want a place, by one rule."""
+class CrossNodePreemption:
+    """The search for victims for all pending pods of one workload, under one rule."""
 
     def __init__(
-        self, desk: Desk, askers: Sequence[Asker], charge: Amounts, *, protects_min: bool
+        self,
+        context: PlanningContext,
+        pending_pods: Sequence[PendingPod],
+        charge: Amounts,
+        *,
+        protects_min: bool,
     ) -> None:
-        """Look for places for *askers*; with *protects_min* nobody falls below its min."""
-        self._desk = desk
-        named = frozenset([at for each in askers for at in each.named])
-        whole = askers[0]._replace(charge=charge, named=named)
-        standing = desk.admission.standing(whole, later=desk.looks_later)
-        self.asked: Final[Asked] = asked_for(desk, whole, standing)
-        self._claim = NodeClaim(
+        """Search for *pending_pods*; with *protects_min* no namespace falls below its min."""
+        self._context = context
+        named = frozenset([at for each in pending_pods for at in each.named])
+        whole = pending_pods[0]._replace(charge=charge, named=named)
+        check = context.admission.check(whole, after_termination=context.expects_termination)
+        self.scope: Final[CandidateScope] = candidate_scope(context, whole, check)
+        self._preemption = VictimSelection(
             whole,
-            standing,
-            desk.books,
-            desk.budgets,
-            desk.nominations,
-            desk.settings.quirks,
-            asked=self.asked,
+            check,
+            context.quotas,
+            context.budgets,
+            context.nominations,
+            context.settings.quirks,
+            scope=self.scope,
             protects_min=protects_min,
-            spared=desk.spared,
-            held=desk.state.holds.victims,
+            exempt=context.exempt,
+            held=context.state.holds.victims,
         )
         self._protects_min = protects_min
-        self._is_gang = len(askers) > 1
-        self._places = JointPlaces(desk, askers, later=desk.looks_later)
+        self._is_gang = len(pending_pods) > 1
+        self._places = JointPlacement(
+            context, pending_pods, after_termination=context.expects_termination
+        )
 
     @property
-    def is_hopeless(self) -> bool:
-        """Whether some pod could be on no node, even if all were empty."""
-        return self._places.is_hopeless
+    def can_never_fit(self) -> bool:
+        """Whether some pod fits on no node, even if all were empty."""
+        return self._places.can_never_fit
 
     @property
-    def is_exact(self) -> bool:
-        """Whether so few may be asked that every set of them is looked at."""
-        return len(self._order) <= EXACT
+    def is_exhaustive(self) -> bool:
+        """Whether the candidates are so few that every set of them is examined."""
+        return len(self._order) <= EXHAUSTIVE_LIMIT
 
-    def solve(self) -> JointOutcome | None:
-        """Return the least harmful way, exact or as far as the bound goes."""
-        if self.is_hopeless:
+    def solve(self) -> CrossNodeOutcome | None:
+        """Return the least disruptive outcome within the bounds; None: none is found."""
+        if self.can_never_fit:
             return None
         nodes = self._feasible(())
         if nodes is not None:
-            return JointOutcome(self.asked, nodes, ())
-        if RulesLeft(self._claim, self._order).is_broken():
+            return CrossNodeOutcome(self.scope, nodes, ())
+        if QuotaAfterEviction(self._preemption, self._order).is_violated():
             return None
-        return self._exact() if self.is_exact else self._bounded()
+        return self._exhaustive() if self.is_exhaustive else self._bounded()
 
-    def harm(self, victims: Sequence[Holder]) -> Harm:
-        """Return by what sets of victims are compared; *victims* is not empty."""
-        protected = self._desk.budgets.protected(sorted(victims))
+    def cost(self, victims: Sequence[RunningPod]) -> DisruptionCost:
+        """Return the cost by which sets of *victims* are compared; there is at least one."""
+        protected = self._context.budgets.protected(sorted(victims))
         return (
             len(protected),
             max([each.priority for each in victims]),
@@ -129,190 +140,196 @@ class JointClaim:
             sum(map(self._lost_work, victims)),
         )
 
-    def is_better(self, one: JointOutcome, other: JointOutcome) -> bool:
-        """Return whether *one* way spares mins that the *other* does not, or does less harm."""
+    def is_better(self, one: CrossNodeOutcome, other: CrossNodeOutcome) -> bool:
+        """Return whether *one* keeps mins that the *other* does not, or costs less."""
         if not one.victims or not other.victims:
             return len(one.victims) < len(other.victims)
-        self._desk.looked_at_the_clock = True
+        self._context.time_dependent = True
         ranks = [
-            (not self._keeps_mins(each.victims), self.harm(each.victims)) for each in (one, other)
+            (not self._keeps_mins(each.victims), self.cost(each.victims)) for each in (one, other)
         ]
         return ranks[0] < ranks[1]
 
-    def _exact(self) -> JointOutcome | None:
-        # Who must be near others may have a place only if not all of them leave.
+    def _exhaustive(self) -> CrossNodeOutcome | None:
+        # A pod with affinity may fit only if not all candidates are evicted.
         if not self._places.needs_others and self._feasible(self._order) is None:
             return None
         sets = [
             tuple([each for at, each in enumerate(self._order) if mask >> at & 1])
             for mask in range(1, 1 << len(self._order))
         ]
-        by_harm = sorted([(self.harm(them), at) for at, them in enumerate(sets)])
+        by_harm = sorted([(self.cost(them), at) for at, them in enumerate(sets)])
         for _, at in by_harm:
             victims = sets[at]
-            if self._may_give_together(victims):
+            if self._may_lose_together(victims):
                 nodes = self._feasible(victims)
                 if nodes is not None:
-                    self._desk.looked_at_the_clock = True  # another set may do less harm later
-                    return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
-        return None  # in whichever order they are tried
+                    self._context.time_dependent = True  # lost work grows with time
+                    return CrossNodeOutcome(self.scope, nodes, tuple(sorted(victims)))
+        return None  # whichever set is tried first
 
-    def _bounded(self) -> JointOutcome | None:
-        for line in self._lines():
-            nodes = self._feasible(line)
+    def _bounded(self) -> CrossNodeOutcome | None:
+        for candidates in self._candidate_lists():
+            nodes = self._feasible(candidates)
             if nodes is not None:
-                found = self._shortest(line, nodes)
-                if self._may_give_together(found.victims):
+                found = self._shortest(candidates, nodes)
+                if self._may_lose_together(found.victims):
                     return found
         return None
 
-    def _shortest(self, line: Sequence[Holder], nodes: Places) -> JointOutcome:
-        """Return a way for which a beginning of *line* leaves; *nodes* are places if all do."""
-        low, high = 1, len(line)
+    def _shortest(self, candidates: Sequence[RunningPod], nodes: NodeNames) -> CrossNodeOutcome:
+        """Return an outcome for the shortest prefix; *nodes* are a solution if all are evicted."""
+        low, high = 1, len(candidates)
         while low < high:
             middle = (low + high) // 2
-            found = self._feasible(line[:middle])
+            found = self._feasible(candidates[:middle])
             if found is None:
                 low = middle + 1
             else:
                 high, nodes = middle, found
-        victims = self.spare(line[:high], nodes)
-        return JointOutcome(self.asked, nodes, tuple(sorted(victims)))
+        victims = self.reprieve(candidates[:high], nodes)
+        return CrossNodeOutcome(self.scope, nodes, tuple(sorted(victims)))
 
-    def holds(self, nodes: Places, off: Sequence[Holder]) -> bool:
-        """Return whether no rule is broken with the pods on *nodes*, where there is room.
+    def holds(self, nodes: NodeNames, removed: Sequence[RunningPod]) -> bool:
+        """Return whether quota and other pods allow the pods on *nodes* once *removed* are gone.
 
-        *off* have left.
+        Free capacity is not checked.
         """
-        is_broken = RulesLeft(self._claim, off).is_broken()
-        return not is_broken and self._places.are_allowed(nodes, off)
+        is_violated = QuotaAfterEviction(self._preemption, removed).is_violated()
+        return not is_violated and self._places.are_allowed(nodes, removed)
 
-    def spare(self, victims: Iterable[Holder], nodes: Places) -> list[Holder]:
-        """Return *victims* without those who are not needed for places on *nodes*.
+    def reprieve(self, victims: Iterable[RunningPod], nodes: NodeNames) -> list[RunningPod]:
+        """Return *victims* without those that are not needed for the pods on *nodes*.
 
-        Those are spared first whom a budget protects, then the most important.
+        Pods that a budget protects are reprieved first, then by priority, highest first.
         """
         least_important_first = sorted(victims, reverse=True)
-        protected = self._desk.budgets.protected(reversed(least_important_first))
+        protected = self._context.budgets.protected(reversed(least_important_first))
         order = sorted(least_important_first, key=lambda each: each in protected)
-        left = RulesLeft(self._claim, order)
-        return self._places.spare(nodes, order, left.breaks_with)
+        left = QuotaAfterEviction(self._preemption, order)
+        return self._places.reprieve(nodes, order, left.violated_with)
 
-    def _feasible(self, off: Sequence[Holder]) -> Places | None:
-        """Return places for all pods once *off* have left; None if a rule or room forbids it."""
-        return None if RulesLeft(self._claim, off).is_broken() else self._places.find(off)
+    def _feasible(self, removed: Sequence[RunningPod]) -> NodeNames | None:
+        """Return nodes for all pods once *removed* are gone; None if quota or room forbids it."""
+        return (
+            None
+            if QuotaAfterEviction(self._preemption, removed).is_violated()
+            else self._places.find(removed)
+        )
 
     @cached_property
-    def _order(self) -> list[Holder]:
-        """All who may be asked, the least important first, but after them whom budgets protect."""
+    def _order(self) -> list[RunningPod]:
+        """All candidates: lowest priority first, and those that a budget protects last."""
         found = [
-            holder
+            candidate
             for node in self._nodes()
-            for holder in self._desk.holders.on(node)
-            if self._claim.may_give(holder, None)
+            for candidate in self._context.running.on(node)
+            if self._preemption.is_candidate(candidate, None)
         ]
         found.sort(reverse=True)
-        protected = self._desk.budgets.protected(reversed(found))
+        protected = self._context.budgets.protected(reversed(found))
         return sorted(found, key=lambda each: each in protected)
 
     def _nodes(self) -> Iterator[str]:
-        if self.asked == "borrowers":
-            for _, _, node in self._desk.holders.cheapest_first():
+        if self.scope == "borrowers":
+            for _, _, node in self._context.running.by_lowest_priority():
                 yield node
         else:
-            yield from self._desk.holders.nodes_of(self._claim.asker.queue)
+            yield from self._context.running.nodes_of(self._preemption.pending.queue)
 
-    def _lines(self) -> Iterator[list[Holder]]:
-        """Yield who leaves if everybody is asked: in order, then those in the way first."""
-        line = self._as_many_as_may(self._order)
-        yield line
-        if len(line) == len(self._order):
-            return  # all of them leave in any order
-        firsts = self._in_the_way()
+    def _candidate_lists(self) -> Iterator[list[RunningPod]]:
+        """Yield lists of evictable pods: in order of cost, then with blocking pods first."""
+        candidates = self._evictable(self._order)
+        yield candidates
+        if len(candidates) == len(self._order):
+            return  # in any order all of them are evicted
+        firsts = self._blocking_per_node()
         if self._is_gang:
             firsts = iter([list(chain.from_iterable(firsts))])
-        for first in islice(firsts, NODES):
-            yield self._as_many_as_may(dict.fromkeys([*first, *self._order]))
+        for first in islice(firsts, NODE_LIMIT):
+            yield self._evictable(dict.fromkeys([*first, *self._order]))
 
-    def _in_the_way(self) -> Iterator[list[Holder]]:
-        """Yield for each node who leaves it so that a pod has room, the cheapest node first.
+    def _blocking_per_node(self) -> Iterator[list[RunningPod]]:
+        """Yield for each node the pods to evict so that a pod fits, cheapest node first.
 
-        The cheapest is the one for which the line has to be asked the least far.
+        The cheapest node is the one that needs the shortest prefix of the order.
         """
-        on_node: dict[str, list[Holder]] = {}
+        on_node: dict[str, list[RunningPod]] = {}
         done: set[str] = set()
-        for holder in self._order:
-            node = self._places.node_of(holder)
+        for candidate in self._order:
+            node = self._places.node_of(candidate)
             if node in done:
                 continue
             before = on_node.get(node, [])
-            them = on_node[node] = self._as_many_as_may([*before, holder])
+            them = on_node[node] = self._evictable([*before, candidate])
             if len(them) > len(before) and self._places.has_room_for_hardest(node, them):
                 done.add(node)
                 yield them
 
-    def _as_many_as_may(self, order: Iterable[Holder]) -> list[Holder]:
-        """Return who of *order* leaves if all are asked; a quota gives while it is over min."""
+    def _evictable(self, order: Iterable[RunningPod]) -> list[RunningPod]:
+        """Return the pods of *order* that may be evicted together."""
         lowered: dict[QueueName | None, list[int]] = {}
         found = []
-        for holder in order:
-            if not self._claim.may_give(holder, lowered.get(holder.queue)):
+        for candidate in order:
+            if not self._preemption.is_candidate(candidate, lowered.get(candidate.queue)):
                 continue
-            found.append(holder)
-            if holder.queue is not None:
-                used = lowered.get(holder.queue) or self._claim.standing.use.used[holder.queue]
-                rest = [u - c for u, c in zip(used, holder.charge, strict=True)]
-                lowered[holder.queue] = rest
+            found.append(candidate)
+            if candidate.queue is not None:
+                used = (
+                    lowered.get(candidate.queue) or self._preemption.check.use.used[candidate.queue]
+                )
+                rest = [u - c for u, c in zip(used, candidate.charge, strict=True)]
+                lowered[candidate.queue] = rest
         return found
 
-    def _may_give_together(self, victims: Sequence[Holder]) -> bool:
-        """Return whether each quota may give what *victims* hold, the least important first.
+    def _may_lose_together(self, victims: Sequence[RunningPod]) -> bool:
+        """Return whether each quota may lose its *victims*, lowest priority first.
 
-        Each is given while the quota is over its min; with protection, all together leave it at
-        its min in all of which it had that.
+        It loses each while it is over its min; with protection, all of them together must not take
+        it below its min on an axis where it was not below before.
         """
-        if self.asked != "borrowers":
+        if self.scope != "borrowers":
             return True
         if self._protects_min and not self._keeps_mins(victims):
             return False
-        return all(self._may_give(queue, them) for queue, them in _by_queue(victims).items())
+        return all(self._queue_may_lose(queue, them) for queue, them in _by_queue(victims).items())
 
-    def _may_give(self, queue: QueueName, victims: Sequence[Holder]) -> bool:
-        left = list(self._claim.standing.use.used[queue])
+    def _queue_may_lose(self, queue: QueueName, victims: Sequence[RunningPod]) -> bool:
+        left = list(self._preemption.check.use.used[queue])
         for victim in sorted(victims, reverse=True):
-            if not self._claim.borrows(queue, left, victim.charge):
+            if not self._preemption.borrows(queue, left, victim.charge):
                 return False
             left = list(map(sub, left, victim.charge))
         return True
 
-    def _keeps_mins(self, victims: Sequence[Holder]) -> bool:
-        """Return whether nobody else falls below its min in what *victims* hold."""
-        if self.asked != "borrowers":
+    def _keeps_mins(self, victims: Sequence[RunningPod]) -> bool:
+        """Return whether no other namespace falls below its min by losing *victims*."""
+        if self.scope != "borrowers":
             return True
-        used = self._claim.standing.use.used
+        used = self._preemption.check.use.used
         return all(
-            self._claim.keeps_min(queue, used[queue], _total(them))
+            self._preemption.keeps_min(queue, used[queue], _total(them))
             for queue, them in _by_queue(victims).items()
         )
 
-    def _lost_work(self, holder: Holder) -> int:
-        """Return what is lost: the largest part of the cluster that a pod has, times how long."""
-        capacity = self._desk.state.capacity
+    def _lost_work(self, candidate: RunningPod) -> int:
+        """Return the lost work: the pod's largest part of the cluster, times its run time."""
+        capacity = self._context.state.capacity
         parts = [
             10**6 * need // there
-            for need, there in zip(holder.requests, capacity, strict=True)
+            for need, there in zip(candidate.requests, capacity, strict=True)
             if there > 0
         ]
-        return max(parts, default=0) * max(0, self._desk.now_ms - holder.started_ms)
+        return max(parts, default=0) * max(0, self._context.now_ms - candidate.started_ms)
 
 
-def _by_queue(victims: Iterable[Holder]) -> dict[QueueName, list[Holder]]:
-    found: dict[QueueName, list[Holder]] = {}
+def _by_queue(victims: Iterable[RunningPod]) -> dict[QueueName, list[RunningPod]]:
+    found: dict[QueueName, list[RunningPod]] = {}
     for each in victims:
         if each.queue is not None:
             found.setdefault(each.queue, []).append(each)
     return found
 
 
-def _total(victims: Iterable[Holder]) -> list[int]:
+def _total(victims: Iterable[RunningPod]) -> list[int]:
     return [sum(amounts) for amounts in zip(*[each.charge for each in victims], strict=True)]

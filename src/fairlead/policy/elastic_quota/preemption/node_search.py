@@ -1,4 +1,9 @@
-"""A pod that found no place takes one from others: whether it may, from whom, and on which node."""
+"""The node on which preempting for one pod disrupts the least, and whether it may preempt at all.
+
+A node is evaluated only if it can still be the best. A bound for its victims is known without a
+trial: so many must be evicted at least that the pod fits and the pool is not exceeded, and none of
+them has a lower priority than the lowest on the node.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,142 +11,149 @@ from typing import Final
 
 from fairlead.model.axes import Amounts
 from fairlead.model.workload import ElasticPods
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder
-from fairlead.policy.elastic_quota.planning_context import Desk
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.preemption.victims import (
     PRIORITY_OFFSET,
-    Asked,
-    Ground,
-    HarmKey,
-    NodeClaim,
+    CandidateScope,
+    NodeCost,
     NodeOutcome,
+    NodeView,
     Outcome,
-    RulesLeft,
+    QuotaAfterEviction,
+    VictimSelection,
 )
-from fairlead.policy.elastic_quota.quota.admission import Refusal, Standing
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.quota.admission import QuotaCheck, QuotaViolation
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 
-EXACT: Final = 12
-"""Up to how many candidates every set of them is looked at, where one node is not enough."""
+EXHAUSTIVE_LIMIT: Final = 12
+"""Up to how many candidates every set of them is examined, where one node is not enough."""
 
 
 class NodeSearch:
-    """Looks over all nodes on behalf of one claim."""
+    """Evaluates nodes for one pod under one rule for victims."""
 
-    def __init__(self, desk: Desk, claim: NodeClaim, *, was_admitted: bool) -> None:
-        """Look for *claim*; a pod that *was_admitted* is not tried where it could never fit."""
-        self._desk: Final = desk
-        self._claim: Final = claim
-        self._nodes = desk.state.nodes
-        self._quirks = desk.settings.quirks
+    def __init__(
+        self, context: PlanningContext, preemption: VictimSelection, *, was_admitted: bool
+    ) -> None:
+        """Search for *selection*; a pod that *was_admitted* skips nodes where it can never fit."""
+        self._context: Final = context
+        self._preemption: Final = preemption
+        self._nodes = context.state.nodes
+        self._quirks = context.settings.quirks
         self._was_admitted = was_admitted
-        self._surroundings_matter = desk.places.neighbours_matter(claim.asker)
-        self._pool_excess = claim.pool_excess()
-        self.met: Counter[Outcome] = Counter()  # what came of nodes that were looked at
-        self.candidates = 0  # on nodes that could hold the pod
+        self._depends_on_other_pods = context.fit.depends_on_other_pods(preemption.pending)
+        self._pool_excess = preemption.pool_excess()
+        self.seen: Counter[Outcome] = Counter()  # outcomes of the evaluated nodes
+        self.candidates = 0  # on nodes where the pod could fit
 
     def outcomes(self) -> dict[str, NodeOutcome]:
-        """Return what comes of every node that is looked at: the plain way, node by node."""
-        return {name: self.judge(name) for name in sorted(self._nodes) if self._is_tried(name)}
+        """Return the outcome of every considered node: the plain way, node by node."""
+        return {
+            name: self.evaluate(name) for name in sorted(self._nodes) if self._is_considered(name)
+        }
 
     def best(self) -> NodeOutcome | None:
-        """Return the node with the least harm; None if nobody's leaving helps on any.
+        """Return the outcome with the least cost; None if preemption helps on no node.
 
-        Law: the same as the least of `outcomes`. Cost: mostly one node; where victims are many or
-        of unlike priorities, the nodes whose least important pods are as unimportant.
+        Law: equal to the least of `outcomes`. Cost: mostly one node; with many victims or mixed
+        priorities, all nodes whose lowest priority is as low.
         """
-        if self._desk.looks_later:
+        if self._context.expects_termination:
             idle = self._without_victims()
             if idle is not None:
                 return idle
         best: NodeOutcome | None = None
-        for least, name in self._cheapest_first():
-            if best is not None and least > best.key:
+        for least, name in self._by_least_cost():
+            if best is not None and least > best.cost:
                 break
-            if not self._is_tried(name):
+            if not self._is_considered(name):
                 continue
-            found = self._judge_if_it_can_win(name, best)
+            found = self._evaluate_if_better(name, best)
             if found.outcome == "victims":
-                best = found if best is None else min(best, found, key=lambda each: each.key)
-            self.met[found.outcome] += 1
+                best = found if best is None else min(best, found, key=lambda each: each.cost)
+            self.seen[found.outcome] += 1
         return best
 
-    def misses(self) -> Counter[Outcome]:
-        """Return what came of how many nodes, after `best` found none."""
-        tried = sum(1 for name in self._nodes if self._is_tried(name))
-        others: Counter[Outcome] = Counter({"no-victims": tried - self.met.total()})
-        return self.met + others
+    def failures(self) -> Counter[Outcome]:
+        """Return how many nodes had which outcome, after `best` found none."""
+        tried = sum(1 for name in self._nodes if self._is_considered(name))
+        others: Counter[Outcome] = Counter({"no-victims": tried - self.seen.total()})
+        return self.seen + others
 
-    def others_may_help(self) -> bool:
-        """Return whether victims elsewhere could be what one node, after `best`, has too few of.
+    def may_succeed_across_nodes(self) -> bool:
+        """Return whether victims on other nodes could help, after `best` found none.
 
-        They make no room on a node, so they help only where it is a rule that is broken. Where the
-        candidates are few, another choice among them may be one that the rule for one node skips.
+        They free no capacity on the pod's node, so they help only if a quota rule is broken. With
+        few candidates, a set may be enough that the rule for one node does not try.
         """
-        if self.met["quota"] > 0 or 0 < self.candidates <= EXACT:
+        if self.seen["quota"] > 0 or 0 < self.candidates <= EXHAUSTIVE_LIMIT:
             return True
-        return RulesLeft(self._claim, ()).is_broken() and self.first_with_room() is not None
+        return (
+            QuotaAfterEviction(self._preemption, ()).is_violated()
+            and self.first_with_room() is not None
+        )
 
-    def _judge_if_it_can_win(self, name: str, best: NodeOutcome | None) -> NodeOutcome:
-        """Return what comes of a node, without a trial where that is clear from what it holds."""
-        if self._desk.is_hopeless(self._claim.asker, name):
+    def _evaluate_if_better(self, name: str, best: NodeOutcome | None) -> NodeOutcome:
+        """Return the outcome of a node, without a trial where a bound already decides it."""
+        if self._context.can_never_fit(self._preemption.pending, name):
             return NodeOutcome(name, "does-not-fit" if self._has_candidates(name) else "no-victims")
         candidates = list(self._candidates(name))
         if not candidates:
             return NodeOutcome(name, "no-victims")
         self.candidates += len(candidates)
-        bound = self._bound(name, candidates)
+        bound = self._least_cost(name, candidates)
         if not isinstance(bound, tuple):
             return NodeOutcome(name, bound)
-        if best is not None and bound > best.key:
+        if best is not None and bound > best.cost:
             return best
-        return self.judge(name)
+        return self.evaluate(name)
 
     def _without_victims(self) -> NodeOutcome | None:
-        """Return the first node where the pod needs nobody to leave but who is leaving already."""
-        if RulesLeft(self._claim, ()).is_broken():
+        """Return the first node where the pod fits once terminating pods are gone."""
+        if QuotaAfterEviction(self._preemption, ()).is_violated():
             return None
         name = self.first_with_room()
         return None if name is None else NodeOutcome(name, "no-victim-needed")
 
     def first_with_room(self) -> str | None:
-        """Return the first node where the pod has room if nobody is asked; rules are not asked."""
-        asker = self._claim.asker
+        """Return the first node where the pod fits without victims; quotas are not checked."""
+        pending = self._preemption.pending
         for name in sorted(self._nodes):
-            ground = self._ground(name)
+            view = self._ground(name)
             if (
-                self._claim.has_room(ground.free)
-                and self._desk.surroundings.node_defect(asker, self._nodes[name]) is None
-                and (ground.fits is None or ground.fits(()))
+                self._preemption.has_room(view.free)
+                and self._context.node_filters.node_defect(pending, self._nodes[name]) is None
+                and (view.fits is None or view.fits(()))
             ):
                 return name
         return None
 
-    def _cheapest_first(self) -> Iterator[tuple[HarmKey, str]]:
-        """Yield nodes that may have victims with the least harm these could do, in its order."""
-        claim = self._claim
-        if claim.asked == "borrowers":
-            for priority, negative_start, name in self._desk.holders.cheapest_first():
-                yield _harm_of_one(priority, negative_start, name), name
+    def _by_least_cost(self) -> Iterator[tuple[NodeCost, str]]:
+        """Yield nodes that may have victims with a lower bound of their cost, in its order."""
+        preemption = self._preemption
+        if preemption.scope == "borrowers":
+            for priority, negative_start, name in self._context.running.by_lowest_priority():
+                yield _cost_of_one(priority, negative_start, name), name
             return
         found = []
-        for name in self._desk.holders.nodes_of(claim.asker.queue):
+        for name in self._context.running.nodes_of(preemption.pending.queue):
             least = next(self._candidates(name), None)
             if least is not None:
-                found.append((_harm_of_one(least.priority, -least.started_ms, name), name))
+                found.append((_cost_of_one(least.priority, -least.started_ms, name), name))
         yield from sorted(found)
 
-    def _bound(self, name: str, candidates: Sequence[Holder]) -> HarmKey | Outcome:
-        """Return at least how much harm is done on a node, or why it cannot be enough."""
+    def _least_cost(self, name: str, candidates: Sequence[RunningPod]) -> NodeCost | Outcome:
+        """Return a lower bound of the cost on a node, or the reason why no eviction is enough."""
         count = self._least_count(name, candidates)
         if not isinstance(count, int):
             return count
         chosen = candidates[:count]
         last = chosen[-1]
-        budgets = self._desk.budgets
+        budgets = self._context.budgets
         unprotected = len(candidates)
-        if not budgets.are_none():
-            unprotected -= sum(1 for each in candidates if budgets.has_none_left(each))
+        if not budgets.is_empty():
+            unprotected -= sum(1 for each in candidates if budgets.is_exhausted_for(each))
         return (
             0 if self._quirks.pdb_undercount else max(0, count - unprotected),
             last.priority,
@@ -151,11 +163,11 @@ class NodeSearch:
             name,
         )
 
-    def _least_count(self, name: str, candidates: Sequence[Holder]) -> int | Outcome:
-        """Return how many must leave at least, or what even all of them give too little of."""
+    def _least_count(self, name: str, candidates: Sequence[RunningPod]) -> int | Outcome:
+        """Return how many pods must be evicted at least, or what even all of them do not free."""
         free = self._free(name)
         count = 1
-        for at, need in self._claim.needed:
+        for at, need in self._preemption.needed:
             if need > free[at]:
                 found = _least([each.requests[at] for each in candidates], need - free[at])
                 if found is None:
@@ -168,49 +180,56 @@ class NodeSearch:
             count = max(count, found)
         return count
 
-    def _candidates(self, name: str) -> Iterator[Holder]:
-        """Yield who may be asked on a node if nobody else is, the least important first."""
-        for holder in reversed(self._desk.holders.on(name)):
-            if self._claim.may_give(holder, None):
-                yield holder
+    def _candidates(self, name: str) -> Iterator[RunningPod]:
+        """Yield the candidates on a node, each judged alone, lowest priority first."""
+        for candidate in reversed(self._context.running.on(name)):
+            if self._preemption.is_candidate(candidate, None):
+                yield candidate
 
-    def judge(self, name: str) -> NodeOutcome:
-        """Return what comes of one node."""
-        if self._desk.surroundings.node_defect(self._claim.asker, self._nodes[name]) is not None:
+    def evaluate(self, name: str) -> NodeOutcome:
+        """Return the outcome of one node."""
+        if (
+            self._context.node_filters.node_defect(self._preemption.pending, self._nodes[name])
+            is not None
+        ):
             return NodeOutcome(name, "does-not-fit" if self._has_candidates(name) else "no-victims")
-        return self._claim.judge(self._ground(name))
+        return self._preemption.evaluate(self._ground(name))
 
     def _has_candidates(self, name: str) -> bool:
         return next(self._candidates(name), None) is not None
 
-    def _ground(self, name: str) -> Ground:
-        node, asker = self._nodes[name], self._claim.asker
-        holders = self._desk.holders.on(name)
-        if not self._surroundings_matter:
-            return Ground(name, holders, self._free(name))
-        gone = self._desk.holders.leaving(name) if self._desk.looks_later else ()
+    def _ground(self, name: str) -> NodeView:
+        node, pending = self._nodes[name], self._preemption.pending
+        running = self._context.running.on(name)
+        if not self._depends_on_other_pods:
+            return NodeView(name, running, self._free(name))
+        gone = self._context.running.terminating(name) if self._context.expects_termination else ()
 
-        is_promised = self._desk.places.promised_defect(asker, name) is not None
+        is_promised = self._context.fit.nominated_defect(pending, name) is not None
 
-        def fits(off: Sequence[Holder]) -> bool:
-            without = self._desk.surroundings.defect_without
-            return not is_promised and without(asker, node, [*gone, *off]) is None
+        def fits(removed: Sequence[RunningPod]) -> bool:
+            without = self._context.node_filters.defect_without
+            return not is_promised and without(pending, node, [*gone, *removed]) is None
 
-        return Ground(name, holders, self._free(name), fits)
+        return NodeView(name, running, self._free(name), fits)
 
     def _free(self, name: str) -> Amounts:
-        return self._desk.places.free(self._claim.asker, name, later=self._desk.looks_later)
+        return self._context.fit.free(
+            self._preemption.pending, name, after_termination=self._context.expects_termination
+        )
 
-    def _is_tried(self, name: str) -> bool:
-        return not self._was_admitted or not self._desk.is_hopeless(self._claim.asker, name)
+    def _is_considered(self, name: str) -> bool:
+        return not self._was_admitted or not self._context.can_never_fit(
+            self._preemption.pending, name
+        )
 
 
-def _harm_of_one(priority: int, negative_start: int, node: str) -> HarmKey:
+def _cost_of_one(priority: int, negative_start: int, node: str) -> NodeCost:
     return (0, priority, priority + PRIORITY_OFFSET, 1, negative_start, node)
 
 
 def _least(amounts: Sequence[int], lack: int) -> int | None:
-    """Return how many of *amounts* add up to *lack* at least, the largest taken first."""
+    """Return how many of *amounts* are needed for a sum of *lack*, the largest first."""
     largest = max(amounts)
     if largest * len(amounts) < lack:
         return None
@@ -225,43 +244,51 @@ def _least(amounts: Sequence[int], lack: int) -> int | None:
 
 
 NEVER_PREEMPTS: Final = "NeverPreempts"
-STILL_LEAVING: Final = "WaitsForLeaving"
+STILL_TERMINATING: Final = "WaitsForLeaving"
 
 
-class Claim:
-    """The try of one pod, as things are when it is made."""
+class PodPreemption:
+    """The attempt of one pod to preempt, as of the moment when it is made."""
 
     def __init__(
-        self, desk: Desk, asker: Asker, refusal: Refusal | None, asked: Asked | None = None
+        self,
+        context: PlanningContext,
+        pending: PendingPod,
+        violation: QuotaViolation | None,
+        scope: CandidateScope | None = None,
     ) -> None:
-        """Claim for *asker*, whom a quota refused, or who was admitted and fits no node.
+        """Preempt for *pending*: a quota rejected it, or it was admitted and fits no node.
 
-        Who may be asked follows from how the pod stands to its min, unless *asked* says it for
-        the gang that it belongs to.
+        Its candidates follow from whether it is within its min, unless *scope* says it for its
+        gang.
         """
-        self._desk = desk
-        self._was_admitted = refusal is None
+        self._context = context
+        self._was_admitted = violation is None
         self._last_search: NodeSearch | None = None
-        self.asker: Final = asker
-        self.standing: Final[Standing] = desk.admission.standing(asker, later=desk.looks_later)
-        self.asked: Final[Asked] = asked or asked_for(desk, asker, self.standing)
+        self.pending: Final = pending
+        self.check: Final[QuotaCheck] = context.admission.check(
+            pending, after_termination=context.expects_termination
+        )
+        self.scope: Final[CandidateScope] = scope or candidate_scope(context, pending, self.check)
 
-    def why_not(self) -> str | None:
-        """Return why the pod may not even try; None: it may."""
-        own = self.asker.workload.extension
+    def ineligible_reason(self) -> str | None:
+        """Return why the pod may not preempt at all; None: it may."""
+        own = self.pending.workload.extension
         if isinstance(own, ElasticPods) and own.preemption_policy == "Never":
             return NEVER_PREEMPTS
-        node = self._desk.nominations.node_of(self.asker.key)
+        node = self._context.nominations.node_of(self.pending.key)
         if node is None:
             return None
-        if self._desk.looks_later:
+        if self._context.expects_termination:
             search = self._search(protects_min=False)
-            return STILL_LEAVING if search.judge(node).outcome == "no-victim-needed" else None
-        return STILL_LEAVING if self._victim_is_leaving(node) else None
+            return (
+                STILL_TERMINATING if search.evaluate(node).outcome == "no-victim-needed" else None
+            )
+        return STILL_TERMINATING if self._victim_is_terminating(node) else None
 
     def best(self) -> NodeOutcome | None:
-        """Return the node where it does the least harm; None if it cannot be helped."""
-        if not self.has_candidates() and not self._desk.looks_later:
+        """Return the node where preemption costs the least; None if it helps on none."""
+        if not self.has_candidates() and not self._context.expects_termination:
             return None
         for search in self._searches():
             self._last_search = search
@@ -270,83 +297,85 @@ class Claim:
                 return found
         return None
 
-    def misses(self) -> Counter[Outcome]:
-        """Return what came of how many nodes, after `best` found none."""
-        return self._last_search.misses() if self._last_search else Counter()
+    def failures(self) -> Counter[Outcome]:
+        """Return how many nodes had which outcome, after `best` found none."""
+        return self._last_search.failures() if self._last_search else Counter()
 
-    def others_may_help(self) -> bool:
+    def may_succeed_across_nodes(self) -> bool:
         """Return whether, after `best` found none, victims on other nodes could help."""
         if self._last_search is None or not self.has_candidates():
             return False
-        return self._last_search.others_may_help()
+        return self._last_search.may_succeed_across_nodes()
 
     def outcomes(self) -> dict[str, NodeOutcome]:
-        """Return what came of every node by the rule that was applied last."""
+        """Return the outcome of every considered node, by the last rule that was tried."""
         found: dict[str, NodeOutcome] = {}
         for search in self._searches():
             found = search.outcomes()
-            if any(each.is_choice(self._desk.looks_later) for each in found.values()):
+            if any(each.is_choice(self._context.expects_termination) for each in found.values()):
                 break
         return found
 
     def has_candidates(self) -> bool:
-        """Return whether anybody may be asked at all, on whichever node."""
-        asker = self.asker
-        if self.asked == "borrowers":
-            over = self.standing.use.is_over_min.items()
-            return any(is_over for queue, is_over in over if queue != asker.queue)
-        lowest = self._desk.holders.lowest_priority(asker.queue)
-        return lowest is not None and lowest < asker.priority
+        """Return whether there is any candidate, on whichever node."""
+        pending = self.pending
+        if self.scope == "borrowers":
+            over = self.check.use.is_over_min.items()
+            return any(is_over for queue, is_over in over if queue != pending.queue)
+        lowest = self._context.running.lowest_priority(pending.queue)
+        return lowest is not None and lowest < pending.priority
 
     def _searches(self) -> Iterator[NodeSearch]:
-        """Yield the rules to try: first without taking anybody below its min, if that is asked."""
-        if self.asked == "borrowers":
-            for protects_min in self._desk.settings.min_protections():
+        """Yield a search for each rule to try: first one that keeps every min, if that applies."""
+        if self.scope == "borrowers":
+            for protects_min in self._context.settings.min_protections():
                 yield self._search(protects_min=protects_min)
         else:
             yield self._search(protects_min=False)
 
     def _search(self, *, protects_min: bool) -> NodeSearch:
-        claim = self._node_claim(protects_min=protects_min)
-        return NodeSearch(self._desk, claim, was_admitted=self._was_admitted)
+        preemption = self._victim_selection(protects_min=protects_min)
+        return NodeSearch(self._context, preemption, was_admitted=self._was_admitted)
 
-    def _node_claim(self, *, protects_min: bool) -> NodeClaim:
-        desk = self._desk
-        return NodeClaim(
-            self.asker,
-            self.standing,
-            desk.books,
-            desk.budgets,
-            desk.nominations,
-            desk.settings.quirks,
-            asked=self.asked,
+    def _victim_selection(self, *, protects_min: bool) -> VictimSelection:
+        context = self._context
+        return VictimSelection(
+            self.pending,
+            self.check,
+            context.quotas,
+            context.budgets,
+            context.nominations,
+            context.settings.quirks,
+            scope=self.scope,
             protects_min=protects_min,
-            spared=desk.spared,
-            held=desk.state.holds.victims,
+            exempt=context.exempt,
+            held=context.state.holds.victims,
         )
 
-    def _victim_is_leaving(self, node: str) -> bool:
-        """Return whether one is leaving the nominated node whom the pod could have taken."""
-        desk, asker = self._desk, self.asker
-        if self._was_admitted and desk.is_hopeless(asker, node):
+    def _victim_is_terminating(self, node: str) -> bool:
+        """Return whether a pod that it could preempt is terminating on the nominated node."""
+        context, pending = self._context, self.pending
+        if self._was_admitted and context.can_never_fit(pending, node):
             return False
-        for holder in desk.holders.leaving(node):
-            if holder.queue == asker.queue:
-                is_takeable = holder.priority < asker.priority
-            elif holder.queue is None:
+        for candidate in context.running.terminating(node):
+            if candidate.queue == pending.queue:
+                is_takeable = candidate.priority < pending.priority
+            elif candidate.queue is None:
                 is_takeable = False
             else:
-                used = self.standing.use.used[holder.queue]
-                claim = self._node_claim(protects_min=False)
-                borrows = claim.borrows(holder.queue, used, holder.charge)
-                is_takeable = self.asked == "borrowers" and borrows
+                used = self.check.use.used[candidate.queue]
+                preemption = self._victim_selection(protects_min=False)
+                borrows = preemption.borrows(candidate.queue, used, candidate.charge)
+                is_takeable = self.scope == "borrowers" and borrows
             if is_takeable:
                 return True
         return False
 
 
-def asked_for(desk: Desk, asker: Asker, standing: Standing) -> Asked:
-    """Return among whom victims for *asker* are looked for."""
-    if asker.queue is None:
+def candidate_scope(
+    context: PlanningContext, pending: PendingPod, check: QuotaCheck
+) -> CandidateScope:
+    """Return among which running pods victims for *pending* are selected."""
+    if pending.queue is None:
         return "without quota"
-    return "own namespace" if desk.admission.is_over_min(asker, standing) else "borrowers"
+    return "own namespace" if context.admission.is_over_min(pending, check) else "borrowers"

@@ -1,4 +1,9 @@
-"""How a pod stands to the rules of its quota while some holders, on whichever node, are gone."""
+"""Which pods of one node are evicted to make room for a pod.
+
+All candidates on the node are removed, lowest priority first. If the pod then fits and breaks no
+quota rule, they are reprieved one by one: first those that a disruption budget protects, then by
+priority, highest first. A pod that cannot be reprieved is a victim.
+"""
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from operator import add, sub
@@ -7,36 +12,41 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
-from fairlead.policy.elastic_quota.nodes.running_pods import Budgets, Holder
-from fairlead.policy.elastic_quota.quota.admission import Standing
+from fairlead.policy.elastic_quota.nodes.running_pods import DisruptionBudgets, RunningPod
+from fairlead.policy.elastic_quota.quota.admission import QuotaCheck
 from fairlead.policy.elastic_quota.quota.nominations import Nominations
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
-from fairlead.policy.elastic_quota.quota.usage import QuotaBooks
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
+from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 
 Outcome: TypeAlias = Literal[
     "victims", "no-victim-needed", "no-victims", "does-not-fit", "quota", "error"
 ]
-HarmKey: TypeAlias = tuple[int, int, int, int, int, str]
+NodeCost: TypeAlias = tuple[int, int, int, int, int, str]
 
-PRIORITY_OFFSET: Final = 2**31  # makes every priority positive, so that fewer victims weigh less
+PRIORITY_OFFSET: Final = 2**31  # makes every priority positive, so that fewer victims cost less
 
 
 class NodeOutcome(NamedTuple):
-    """What came of one node; victims are listed the most important first."""
+    """The outcome of one node; victims are listed with the highest priority first."""
 
     node: str
     outcome: Outcome
-    victims: tuple[Holder, ...] = ()
+    victims: tuple[RunningPod, ...] = ()
     violations: int = 0
 
-    def is_choice(self, looks_later: bool) -> bool:
-        """Return whether the pod may wait here; with nobody to leave only for who *looks_later*."""
-        return self.outcome == "victims" or (looks_later and self.outcome == "no-victim-needed")
+    def is_choice(self, expects_termination: bool) -> bool:
+        """Return whether the pod may be nominated here.
+
+        Without victims it may only if it *expects_termination* of pods that are there.
+        """
+        return self.outcome == "victims" or (
+            expects_termination and self.outcome == "no-victim-needed"
+        )
 
     @property
-    def key(self) -> HarmKey:
-        """By what nodes are compared, the least harm first."""
+    def cost(self) -> NodeCost:
+        """The cost by which nodes are compared, least first."""
         if not self.victims:
             return (0, -PRIORITY_OFFSET, 0, 0, 0, self.node)
         top = self.victims[0].priority
@@ -50,280 +60,284 @@ class NodeOutcome(NamedTuple):
         )
 
 
-Asked: TypeAlias = Literal["own namespace", "borrowers", "without quota"]
-"""Among whom victims are looked for."""
+CandidateScope: TypeAlias = Literal["own namespace", "borrowers", "without quota"]
+"""Among which running pods victims are selected."""
 
 
-class Ground(NamedTuple):
-    """A node as far as it matters to one pod: who may be asked there, and what is free besides.
+class NodeView(NamedTuple):
+    """What one pod sees of a node.
 
-    *fits* tells whether the pod may be there beyond room, without the holders it is given; None
-    where only room matters.
+    *fits* says whether ports and affinity allow the pod once the given pods are gone; None: only
+    capacity matters.
     """
 
     node: str
-    holders: Sequence[Holder]  # the most important first
-    free: Amounts  # less what others need who are nominated to it before the pod
-    fits: Callable[[Sequence[Holder]], bool] | None = None
+    running: Sequence[RunningPod]  # highest priority first
+    free: Amounts  # after the nominated pods that are ahead of the pod
+    fits: Callable[[Sequence[RunningPod]], bool] | None = None
 
 
-class NodeClaim:
-    """Looks for victims of one pod, node by node, by one rule."""
+class VictimSelection:
+    """Selects victims for one pod, node by node, under one rule."""
 
     def __init__(
         self,
-        asker: Asker,
-        standing: Standing,
-        books: QuotaBooks,
-        budgets: Budgets,
+        pending: PendingPod,
+        check: QuotaCheck,
+        quotas: QuotaUsage,
+        budgets: DisruptionBudgets,
         nominations: Nominations,
         quirks: PluginQuirks,
         *,
-        asked: Asked,
+        scope: CandidateScope,
         protects_min: bool,
-        spared: Set[WorkloadName] = frozenset(),
+        exempt: Set[WorkloadName] = frozenset(),
         held: Set[PodKey] = frozenset(),
     ) -> None:
-        """Look among *asked*; with *protects_min* no quota gives what takes it below its min.
+        """Select among *scope*; with *protects_min* no quota falls below its min.
 
-        Nobody of the workloads in *spared* is asked, and none of the pods that are *held*.
+        Workloads in *exempt* and pods in *held* are no candidates.
         """
-        self.asker: Final = asker
-        self.standing: Final = standing
-        self.asked: Final = asked
+        self.pending: Final = pending
+        self.check: Final = check
+        self.scope: Final = scope
         self.protects_min: Final = protects_min
-        self._books = books
+        self._quotas = quotas
         self._budgets = budgets
         self._nominations = nominations
         self._quirks = quirks
-        self._spared = spared
+        self._exempt = exempt
         self._held = held
-        self._gives_now: dict[tuple[QueueName, Amounts], bool] = {}
-        self.needed: Final = [(at, need) for at, need in enumerate(asker.requests) if need > 0]
+        self._may_lose_now: dict[tuple[QueueName, Amounts], bool] = {}
+        self.needed: Final = [(at, need) for at, need in enumerate(pending.requests) if need > 0]
 
-    def judge(self, ground: Ground) -> NodeOutcome:
-        """Return who has to leave a node, or why nobody's leaving helps."""
-        trial = _Trial(self, ground)
+    def evaluate(self, view: NodeView) -> NodeOutcome:
+        """Return the victims on a node, or why evictions there do not help."""
+        trial = _NodeTrial(self, view)
         if not self._quirks.leaving_counts and trial.holds():
-            return NodeOutcome(ground.node, "no-victim-needed")
-        taken = self.take_all(trial)
+            return NodeOutcome(view.node, "no-victim-needed")
+        taken = self.remove_all(trial)
         if not taken:
-            return NodeOutcome(ground.node, "no-victims")
+            return NodeOutcome(view.node, "no-victims")
         if not trial.fits():
-            return NodeOutcome(ground.node, "does-not-fit")
-        if self._breaks_rule_at_first(trial):
-            return NodeOutcome(ground.node, "quota")
-        return self._put_back(trial, taken)
+            return NodeOutcome(view.node, "does-not-fit")
+        if self._violates_quota_at_first(trial):
+            return NodeOutcome(view.node, "quota")
+        return self._reprieve(trial, taken)
 
-    def may_give(self, holder: Holder, used: Sequence[int] | None) -> bool:
-        """Return whether *holder* may be asked while its quota uses *used*.
+    def is_candidate(self, candidate: RunningPod, used: Sequence[int] | None) -> bool:
+        """Return whether a running pod may be evicted while its quota uses *used*.
 
-        None: as much as it does at present.
+        None: what the quota uses at present.
         """
-        if holder.key[0] in self._spared or holder.key in self._held:
+        if candidate.key[0] in self._exempt or candidate.key in self._held:
             return False
-        if self.asked == "own namespace":
-            return holder.queue == self.asker.queue and holder.priority < self.asker.priority
-        if self.asked == "without quota":
-            return holder.queue is None and holder.priority < self.asker.priority
-        queue = holder.queue
-        if queue is None or queue == self.asker.queue:
+        if self.scope == "own namespace":
+            return (
+                candidate.queue == self.pending.queue and candidate.priority < self.pending.priority
+            )
+        if self.scope == "without quota":
+            return candidate.queue is None and candidate.priority < self.pending.priority
+        queue = candidate.queue
+        if queue is None or queue == self.pending.queue:
             return False
         if used is not None:
-            return self._gives(queue, used, holder.charge)
-        kind = (queue, holder.charge)
-        known = self._gives_now.get(kind)
+            return self._may_lose(queue, used, candidate.charge)
+        kind = (queue, candidate.charge)
+        known = self._may_lose_now.get(kind)
         if known is None:
-            known = self._gives(queue, self.standing.use.used[queue], holder.charge)
-            self._gives_now[kind] = known
+            known = self._may_lose(queue, self.check.use.used[queue], candidate.charge)
+            self._may_lose_now[kind] = known
         return known
 
-    def _gives(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
-        """Return whether a quota that uses *used* may be asked for a pod of *charge*."""
+    def _may_lose(self, queue: QueueName, used: Sequence[int], charge: Amounts) -> bool:
+        """Return whether a quota that uses *used* may lose a pod of *charge*."""
         return self.borrows(queue, used, charge) and (
             not self.protects_min or self.keeps_min(queue, used, charge)
         )
 
     def borrows(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
-        """Return whether a quota that uses *used* borrows, as a pod of *charge* can return.
+        """Return whether a quota that uses *used* borrows something that a pod of *charge* returns.
 
-        It is over its min in something that is asked for, and that the pod has. Who borrows
-        something else owes nothing here. The plugin looks at everything, whoever has it.
+        It is over its min on an axis that is requested and that the pod uses. A quota that borrows
+        something else owes nothing here. The plugin looks at every axis, whether the pod uses it or
+        not.
         """
-        least = self._books.guaranteed[queue]
+        least = self._quotas.guaranteed[queue]
         of_anybody = self._quirks.pool_all
         return any(
-            used[at] > least[at] and (of_anybody or charge[at] > 0)
-            for at in self.standing.pool_axes
+            used[at] > least[at] and (of_anybody or charge[at] > 0) for at in self.check.pool_axes
         )
 
     def keeps_min(self, queue: QueueName, used: Sequence[int], charge: Sequence[int]) -> bool:
-        """Return whether a quota that uses *used* falls below its min in nothing if it gives.
+        """Return whether a quota that uses *used* keeps its min if it loses *charge*.
 
-        That must be so with its own nominated pods, as who replaces a pod of its own has not given
-        it up; and without them, as they may not come.
+        That must hold with its own nominated pods, because replacing one of its own pods gives
+        nothing up; and without them, because they may not start.
         """
-        least = self._books.guaranteed[queue]
-        with_promised = list(map(add, used, self._nominations.promised_to(queue)))
+        least = self._quotas.guaranteed[queue]
+        with_promised = list(map(add, used, self._nominations.nominated_in(queue)))
         return keeps_min(used, charge, least) and keeps_min(with_promised, charge, least)
 
-    def take_all(self, trial: "_Trial") -> list[Holder]:
-        """Take everybody off who may be asked, the least important first."""
+    def remove_all(self, trial: "_NodeTrial") -> list[RunningPod]:
+        """Remove all candidates, lowest priority first."""
         taken = []
-        for holder in reversed(trial.ground.holders):
-            if self.may_give(holder, trial.lowered.get(holder.queue)):
-                trial.take_off(holder)
-                taken.append(holder)
+        for candidate in reversed(trial.view.running):
+            if self.is_candidate(candidate, trial.lowered.get(candidate.queue)):
+                trial.remove(candidate)
+                taken.append(candidate)
         return taken
 
-    def breaks_rule(
-        self, used: Sequence[int], pool: Sequence[int], in_quota: Amounts, everywhere: Amounts
+    def violates_quota(
+        self, used: Sequence[int], pool: Sequence[int], in_quota: Amounts, in_pool: Amounts
     ) -> bool:
-        """Return whether the pod breaks a rule where its quota uses *used*, and all *pool*."""
-        queue, standing = self.asker.queue, self.standing
+        """Return whether the pod breaks a quota rule at a usage of *used* and *pool*."""
+        queue, check = self.pending.queue, self.check
         return queue is not None and (
-            exceeds(used, in_quota, self._books.ceiling[queue], standing.own_axes)
-            or exceeds(pool, everywhere, self._books.pool, standing.pool_axes)
+            exceeds(used, in_quota, self._quotas.ceiling[queue], check.own_axes)
+            or exceeds(pool, in_pool, self._quotas.pool, check.pool_axes)
         )
 
     def pool_excess(self) -> list[tuple[int, int]]:
-        """Return how much of the pool must be given back for a node to pass, by axis."""
-        if self.asker.queue is None:
+        """Return how much of the pool must be freed for a node to qualify, by axis."""
+        if self.pending.queue is None:
             return []
-        standing = self.standing
-        asked = self.asker.charge if self._quirks.bare_first_check else standing.everywhere
+        check = self.check
+        scope = self.pending.charge if self._quirks.bare_first_check else check.in_pool
         over = [
-            (at, standing.use.pool[at] + asked[at] - self._books.pool[at])
-            for at in standing.pool_axes
+            (at, check.use.pool[at] + scope[at] - self._quotas.pool[at]) for at in check.pool_axes
         ]
         return [(at, excess) for at, excess in over if excess > 0]
 
     def has_room(self, free: Sequence[int]) -> bool:
-        """Return whether *free* is enough for the pod; what it asks nothing of is not looked at."""
+        """Return whether *free* is enough for the pod; an axis with a request of 0 is ignored."""
         return all(free[at] >= need for at, need in self.needed)
 
-    def _breaks_rule_at_first(self, trial: "_Trial") -> bool:
+    def _violates_quota_at_first(self, trial: "_NodeTrial") -> bool:
         if self._quirks.bare_first_check:
-            bare = self.asker.charge
-            return trial.breaks_rule(bare, bare)
-        return trial.breaks_rule(self.standing.in_quota, self.standing.everywhere)
+            bare = self.pending.charge
+            return trial.violates_quota(bare, bare)
+        return trial.violates_quota(self.check.in_quota, self.check.in_pool)
 
-    def _put_back(self, trial: "_Trial", taken: list[Holder]) -> NodeOutcome:
-        node, standing, quirks = trial.ground.node, self.standing, self._quirks
+    def _reprieve(self, trial: "_NodeTrial", taken: list[RunningPod]) -> NodeOutcome:
+        node, check, quirks = trial.view.node, self.check, self._quirks
         taken.reverse()
         protected = self._budgets.protected(taken)
-        victims: list[Holder] = []
+        victims: list[RunningPod] = []
         violations = 0
-        for holder in sorted(taken, key=lambda each: each not in protected):
-            trial.put_back(holder)
+        for candidate in sorted(taken, key=lambda each: each not in protected):
+            trial.restore(candidate)
             fits = trial.fits()
             if not fits:
-                trial.take_off(holder)
-            if trial.breaks_rule(standing.in_quota, standing.everywhere):
+                trial.remove(candidate)
+            if trial.violates_quota(check.in_quota, check.in_pool):
                 if fits:
-                    trial.take_off(holder)
+                    trial.remove(candidate)
                 elif quirks.double_remove:
                     return NodeOutcome(node, "error")
             elif fits:
                 continue
-            victims.append(holder)
-            if holder in protected and not (fits and quirks.pdb_undercount):
+            victims.append(candidate)
+            if candidate in protected and not (fits and quirks.pdb_undercount):
                 violations += 1
         if not victims:
             return NodeOutcome(node, "no-victim-needed")
         return NodeOutcome(node, "victims", tuple(sorted(victims)), violations)
 
 
-class _Trial:
-    """A node, the quotas and the pool while some holders are taken off."""
+class _NodeTrial:
+    """A node, the quotas and the pool while some candidates are removed."""
 
-    def __init__(self, claim: NodeClaim, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, preemption: VictimSelection, view: NodeView) -> None:
+        self.view = view
         self.lowered: dict[QueueName | None, list[int]] = {}
-        self.pool = list(claim.standing.use.pool)
-        self._claim = claim
-        self._free = list(ground.free)
-        self._off: dict[Holder, None] = {}
+        self.pool = list(preemption.check.use.pool)
+        self._preemption = preemption
+        self._free = list(view.free)
+        self._off: dict[RunningPod, None] = {}
 
-    def take_off(self, holder: Holder) -> None:
-        self._free = list(map(add, self._free, holder.requests))
-        self._off[holder] = None
-        if holder.queue is not None:
-            self.pool = list(map(sub, self.pool, holder.charge))
-            used = self.lowered.get(holder.queue) or self._claim.standing.use.used[holder.queue]
-            self.lowered[holder.queue] = list(map(sub, used, holder.charge))
+    def remove(self, candidate: RunningPod) -> None:
+        self._free = list(map(add, self._free, candidate.requests))
+        self._off[candidate] = None
+        if candidate.queue is not None:
+            self.pool = list(map(sub, self.pool, candidate.charge))
+            used = (
+                self.lowered.get(candidate.queue)
+                or self._preemption.check.use.used[candidate.queue]
+            )
+            self.lowered[candidate.queue] = list(map(sub, used, candidate.charge))
 
-    def put_back(self, holder: Holder) -> None:
-        self._free = list(map(sub, self._free, holder.requests))
-        del self._off[holder]
-        if holder.queue is not None:
-            self.pool = list(map(add, self.pool, holder.charge))
-            used = self.lowered[holder.queue]
-            self.lowered[holder.queue] = list(map(add, used, holder.charge))
+    def restore(self, candidate: RunningPod) -> None:
+        self._free = list(map(sub, self._free, candidate.requests))
+        del self._off[candidate]
+        if candidate.queue is not None:
+            self.pool = list(map(add, self.pool, candidate.charge))
+            used = self.lowered[candidate.queue]
+            self.lowered[candidate.queue] = list(map(add, used, candidate.charge))
 
     def fits(self) -> bool:
-        if not self._claim.has_room(self._free):
+        if not self._preemption.has_room(self._free):
             return False
-        beyond_room = self.ground.fits
+        beyond_room = self.view.fits
         return beyond_room is None or beyond_room(tuple(self._off))
 
     def holds(self) -> bool:
-        standing = self._claim.standing
-        return self.fits() and not self.breaks_rule(standing.in_quota, standing.everywhere)
+        check = self._preemption.check
+        return self.fits() and not self.violates_quota(check.in_quota, check.in_pool)
 
-    def breaks_rule(self, in_quota: Amounts, everywhere: Amounts) -> bool:
-        queue = self._claim.asker.queue
+    def violates_quota(self, in_quota: Amounts, in_pool: Amounts) -> bool:
+        queue = self._preemption.pending.queue
         if queue is None:
             return False
-        used = self.lowered.get(queue) or self._claim.standing.use.used[queue]
-        return self._claim.breaks_rule(used, self.pool, in_quota, everywhere)
+        used = self.lowered.get(queue) or self._preemption.check.use.used[queue]
+        return self._preemption.violates_quota(used, self.pool, in_quota, in_pool)
 
 
 def keeps_min(used: Sequence[int], charge: Sequence[int], least: Sequence[int]) -> bool:
-    """Return whether a quota that gives a pod falls below its *least* in nothing.
+    """Return whether a quota that loses *charge* falls below *least* on no axis.
 
-    Where it is below already it does not fall below. Otherwise who leaves its min of one resource
-    unused would keep for ever what it borrows of another.
+    An axis that is below already does not count. Otherwise a namespace that leaves its min of one
+    resource unused would keep what it borrows of another for ever.
     """
     rows = zip(used, charge, least, strict=True)
     return not any(using - amount < bound <= using for using, amount, bound in rows)
 
 
-class RulesLeft:
-    """How a pod stands to the rules of its quota while some holders, wherever, are gone."""
+class QuotaAfterEviction:
+    """The quota rules for one pod while some running pods, on whichever node, are gone."""
 
-    def __init__(self, claim: NodeClaim, off: Iterable[Holder]) -> None:
-        """Let *off* be gone."""
-        self._claim = claim
-        self._queue = claim.asker.queue
-        use = claim.standing.use
+    def __init__(self, preemption: VictimSelection, removed: Iterable[RunningPod]) -> None:
+        """Count the pods in *removed* as gone."""
+        self._preemption = preemption
+        self._queue = preemption.pending.queue
+        use = preemption.check.use
         self._pool = list(use.pool)
         self._used = list(use.used[self._queue]) if self._queue is not None else []
-        for holder in off:
-            self._pool, self._used = self._changed(holder, sub)
+        for candidate in removed:
+            self._pool, self._used = self._changed(candidate, sub)
 
-    def is_broken(self) -> bool:
+    def is_violated(self) -> bool:
         """Return whether the pod breaks a rule."""
-        return self._breaks(self._pool, self._used)
+        return self._violates(self._pool, self._used)
 
-    def breaks_with(self, holder: Holder) -> bool:
-        """Return whether it does if *holder* is there again; if not, it is from now on."""
-        pool, used = self._changed(holder, add)
-        if self._breaks(pool, used):
+    def violated_with(self, candidate: RunningPod) -> bool:
+        """Return whether it would if a pod were restored; if not, the pod is restored."""
+        pool, used = self._changed(candidate, add)
+        if self._violates(pool, used):
             return True
         self._pool, self._used = pool, used
         return False
 
-    def _breaks(self, pool: list[int], used: list[int]) -> bool:
-        standing = self._claim.standing
-        return self._claim.breaks_rule(used, pool, standing.in_quota, standing.everywhere)
+    def _violates(self, pool: list[int], used: list[int]) -> bool:
+        check = self._preemption.check
+        return self._preemption.violates_quota(used, pool, check.in_quota, check.in_pool)
 
     def _changed(
-        self, holder: Holder, by: Callable[[int, int], int]
+        self, candidate: RunningPod, by: Callable[[int, int], int]
     ) -> tuple[list[int], list[int]]:
         pool, used = self._pool, self._used
-        if holder.queue is not None:
-            pool = list(map(by, pool, holder.charge))
-            if holder.queue == self._queue:
-                used = list(map(by, used, holder.charge))
+        if candidate.queue is not None:
+            pool = list(map(by, pool, candidate.charge))
+            if candidate.queue == self._queue:
+                used = list(map(by, used, candidate.charge))
         return pool, used

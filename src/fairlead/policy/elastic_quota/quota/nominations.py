@@ -1,7 +1,7 @@
-"""Who waits on a node for others to leave it, by node and by quota.
+"""Pods that are nominated to a node, where they wait for other pods to terminate.
 
-The sums by quota and priority are kept, so that asking for those that count before a pod costs the
-quotas that have any, however many pods are nominated.
+Sums by quota and priority are kept, so that counting the pods ahead of another costs the quotas
+that have nominated pods, however many those are.
 """
 
 from collections.abc import Hashable, Iterator, Sequence, Set
@@ -10,200 +10,206 @@ from typing import Final, NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.node_books import PodKey
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
-from fairlead.policy.elastic_quota.quota.usage import QuotaUse
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
+from fairlead.policy.elastic_quota.quota.usage import UsageTotals
 
 
-class Nominated(NamedTuple):
-    """What the nominated pods ask for that count before one pod, without that pod."""
+class NominatedRequests(NamedTuple):
+    """Requests of the nominated pods that are counted before one pod, without that pod itself."""
 
     in_quota: Amounts
-    everywhere: Amounts
-    beyond_mins: Amounts  # what those of other quotas ask for besides; not in ``everywhere``
-    named: frozenset[int]  # axes that those of its own quota name
+    in_pool: Amounts
+    beyond_mins: Amounts  # more that pods of other quotas request; not in ``in_pool``
+    named: frozenset[int]  # axes that the pods of its own quota name
 
 
 class Nominations:
-    """Nominated pods; those on a node that nobody knows count nowhere."""
+    """The nominated pods of one plan; a nomination to an unknown node is ignored."""
 
-    def __init__(self, nodes: Set[str], size: int, *, keeps_promises: bool) -> None:
-        """Begin with none; *nodes* are those that are known, *size* is the number of axes.
+    def __init__(self, nodes: Set[str], size: int, *, honors_nominations: bool) -> None:
+        """Start with no nomination; *nodes* are the known nodes, *size* is the number of axes.
 
-        Whoever *keeps_promises* leaves a node to a pod of another quota, or of none, that waits for
-        it, however unimportant that is: else one makes room, the next takes it, and the first makes
-        room again.
+        With *honors_nominations* a node is left to a nominated pod of another quota, or of none,
+        whatever its priority. Otherwise one pod frees the node, another takes it, and the first
+        preempts again.
         """
         self._nodes = nodes
-        self.keeps_promises: Final = keeps_promises
-        self.changes = 0  # how often anything here changed
+        self.honors_nominations: Final = honors_nominations
+        self.changes = 0  # how many times a nomination was added or removed
         self._zero: Amounts = (0,) * size
         self._node_of: dict[PodKey, str] = {}
-        self._keep_away: set[PodKey] = set()  # who is not to be near some others
-        self._were_nominated: dict[PodKey, str] = {}  # before this plan, and to which node
-        self._on_node: dict[str, dict[PodKey, Asker]] = {}
-        self._by_priority: dict[QueueName, dict[int, dict[PodKey, Asker]]] = {}
+        self._with_anti_affinity: set[PodKey] = set()  # pods that have pod anti-affinity
+        self._nominated_earlier: dict[PodKey, str] = {}  # by an earlier plan, and to which node
+        self._on_node: dict[str, dict[PodKey, PendingPod]] = {}
+        self._by_priority: dict[QueueName, dict[int, dict[PodKey, PendingPod]]] = {}
         self._sums: dict[QueueName, dict[int, list[int]]] = {}
 
-    def begin(self, asker: Asker, node: str) -> None:
-        """Take in a pod that was nominated to *node* by an earlier plan."""
-        self.put(asker, node)
-        if asker.key in self._node_of:
-            self._were_nominated[asker.key] = node
+    def restore(self, pending: PendingPod, node: str) -> None:
+        """Add a pod that an earlier plan nominated to *node*."""
+        self.nominate(pending, node)
+        if pending.key in self._node_of:
+            self._nominated_earlier[pending.key] = node
 
-    def put(self, asker: Asker, node: str) -> None:
-        """Nominate a pod to *node*, instead of where it was."""
-        self.drop(asker.key)
+    def nominate(self, pending: PendingPod, node: str) -> None:
+        """Nominate a pod to *node*, in place of an earlier nomination."""
+        self.clear(pending.key)
         if node not in self._nodes:
             return
         self.changes += 1
-        self._node_of[asker.key] = node
-        self._on_node.setdefault(node, {})[asker.key] = asker
-        if asker.pod_set.constraints.pod_anti_affinity:
-            self._keep_away.add(asker.key)
-        if asker.queue is not None:
-            by_priority = self._by_priority.setdefault(asker.queue, {})
-            by_priority.setdefault(asker.priority, {})[asker.key] = asker
-            self._add(asker.queue, asker, 1)
+        self._node_of[pending.key] = node
+        self._on_node.setdefault(node, {})[pending.key] = pending
+        if pending.pod_set.constraints.pod_anti_affinity:
+            self._with_anti_affinity.add(pending.key)
+        if pending.queue is not None:
+            by_priority = self._by_priority.setdefault(pending.queue, {})
+            by_priority.setdefault(pending.priority, {})[pending.key] = pending
+            self._add(pending.queue, pending, 1)
 
-    def drop(self, key: PodKey) -> None:
-        """Let a pod be nominated no more, if it was."""
+    def clear(self, key: PodKey) -> None:
+        """Remove the nomination of a pod, if it has one."""
         node = self._node_of.pop(key, None)
         if node is None:
             return
         self.changes += 1
-        asker = self._on_node[node].pop(key)
-        self._keep_away.discard(key)
-        if asker.queue is not None:
-            del self._by_priority[asker.queue][asker.priority][key]
-            self._add(asker.queue, asker, -1)
+        pending = self._on_node[node].pop(key)
+        self._with_anti_affinity.discard(key)
+        if pending.queue is not None:
+            del self._by_priority[pending.queue][pending.priority][key]
+            self._add(pending.queue, pending, -1)
 
     def node_of(self, key: PodKey) -> str | None:
         """Return the node to which a pod is nominated."""
         return self._node_of.get(key)
 
     def was_nominated_to(self, key: PodKey, node: str) -> bool:
-        """Return whether a pod waited for *node* before this plan, and so has its turn there."""
-        return self._were_nominated.get(key) == node
+        """Return whether an earlier plan nominated a pod to *node*."""
+        return self._nominated_earlier.get(key) == node
 
-    def who_waits_where(self) -> frozenset[object]:
-        """Return who is nominated to which node, and what of it matters to others."""
+    def all_facts(self) -> frozenset[object]:
+        """Return all nominations with what can matter to other pods, as a value to compare."""
         return frozenset(
             [
-                (node, _as_others_see(asker))
-                for node, askers in self._on_node.items()
-                for asker in askers.values()
+                (node, _facts_of(pending))
+                for node, pending_pods in self._on_node.items()
+                for pending in pending_pods.values()
             ]
         )
 
-    def of_queue(self, queue: QueueName) -> frozenset[object]:
-        """Return the nominated pods of a quota, and what of them matters to others."""
+    def facts_of(self, queue: QueueName) -> frozenset[object]:
+        """Return the nominated pods of one quota with what can matter to other pods."""
         by_priority = self._by_priority.get(queue, {}).values()
-        return frozenset([_as_others_see(each) for own in by_priority for each in own.values()])
+        return frozenset([_facts_of(each) for own in by_priority for each in own.values()])
 
-    def before(self, asker: Asker, node: str) -> Iterator[Asker]:
-        """Yield those on *node* that count before *asker*."""
-        by_turn = self.was_nominated_to(asker.key, node)
+    def ahead_of(self, pending: PendingPod, node: str) -> Iterator[PendingPod]:
+        """Yield the pods nominated to *node* that are counted before *pending*."""
+        by_order = self.was_nominated_to(pending.key, node)
         for other in self._on_node.get(node, {}).values():
-            if self._goes_first(other, asker, by_turn=by_turn):
+            if self._is_ahead(other, pending, by_order=by_order):
                 yield other
 
-    def before_any(self, askers: Sequence[Asker], node: str) -> list[Asker]:
-        """Return those on *node* that count before one of *askers*, which are to be there together.
+    def ahead_of_any(self, pending_pods: Sequence[PendingPod], node: str) -> list[PendingPod]:
+        """Return the pods nominated to *node* that are ahead of any of a group placed there.
 
-        Who is less important than another of them, and not before that one, may wait there no more.
+        A nominated pod of lower priority that is not ahead of some pod of the group loses its
+        nomination to that pod, and so is not returned.
         """
-        firsts = {other.key: other for asker in askers for other in self.before(asker, node)}
-        displaced = {other.key for asker in askers for other in self.behind(asker, node)}
+        firsts = {
+            other.key: other for pending in pending_pods for other in self.ahead_of(pending, node)
+        }
+        displaced = {
+            other.key for pending in pending_pods for other in self.displaced_by(pending, node)
+        }
         return [other for key, other in firsts.items() if key not in displaced]
 
-    def behind(self, asker: Asker, node: str) -> list[Asker]:
-        """Return those on *node* that are less important than *asker*, and do not go first."""
-        first = {other.key for other in self.before(asker, node)}
+    def displaced_by(self, pending: PendingPod, node: str) -> list[PendingPod]:
+        """Return the pods of lower priority that lose their nomination to *node* to *pending*."""
+        first = {other.key for other in self.ahead_of(pending, node)}
         return [
             other
             for key, other in self._on_node.get(node, {}).items()
-            if other.priority < asker.priority and key not in first
+            if other.priority < pending.priority and key not in first
         ]
 
-    def that_may_repel(self, asker: Asker) -> Iterator[tuple[Asker, str]]:
-        """Yield those that count before *asker* and may have to be apart from it; their nodes."""
-        by_turn = asker.key in self._were_nominated
-        keeps_away = bool(asker.pod_set.constraints.pod_anti_affinity)
-        for key in self._node_of if keeps_away else self._keep_away:
+    def with_anti_affinity(self, pending: PendingPod) -> Iterator[tuple[PendingPod, str]]:
+        """Yield pods ahead of *pending* that anti-affinity may keep apart, and their nodes."""
+        by_order = pending.key in self._nominated_earlier
+        keeps_away = bool(pending.pod_set.constraints.pod_anti_affinity)
+        for key in self._node_of if keeps_away else self._with_anti_affinity:
             node = self._node_of[key]
             other = self._on_node[node][key]
-            if self._goes_first(other, asker, by_turn=by_turn):
+            if self._is_ahead(other, pending, by_order=by_order):
                 yield other, node
 
-    def counted(self, asker: Asker, use: QuotaUse) -> Nominated:
-        """Return what counts before *asker*.
+    def counted_before(self, pending: PendingPod, use: UsageTotals) -> NominatedRequests:
+        """Return what is counted before *pending*.
 
-        Of its own quota those that come before it do, of another all, as far as they are within its
-        min in *use*.
+        Of its own quota that is every pod ahead of it; of another quota every nominated pod, as far
+        as it is within that quota's min in *use*.
         """
-        mine = asker.queue
+        mine = pending.queue
         own, named = list(self._zero), set[int]()
-        by_turn = asker.key in self._were_nominated
+        by_order = pending.key in self._nominated_earlier
         by_priority = {} if mine is None else self._by_priority.get(mine, {})
-        for priority, askers in by_priority.items():
-            if priority >= asker.priority:
-                for other in askers.values():
-                    if self._goes_first(other, asker, by_turn=by_turn):
+        for priority, pending_pods in by_priority.items():
+            if priority >= pending.priority:
+                for other in pending_pods.values():
+                    if self._is_ahead(other, pending, by_order=by_order):
                         _include(own, other.charge)
                         named.update(other.named)
         within, beyond = list(own), list(self._zero)
         for queue in self._sums:
             if queue != mine:
-                rightful = self.rightful(queue, use)
-                _include(within, rightful)
-                _include(beyond, list(map(sub, self.promised_to(queue), rightful)))
-        return Nominated(tuple(own), tuple(within), tuple(beyond), frozenset(named))
+                within_min = self.within_min(queue, use)
+                _include(within, within_min)
+                _include(beyond, list(map(sub, self.nominated_in(queue), within_min)))
+        return NominatedRequests(tuple(own), tuple(within), tuple(beyond), frozenset(named))
 
-    def promised_to(self, queue: QueueName) -> Amounts:
-        """Return what all nominated pods of a quota ask for."""
+    def nominated_in(self, queue: QueueName) -> Amounts:
+        """Return the sum of the requests of all nominated pods of a quota."""
         total = list(self._zero)
         for amounts in self._sums.get(queue, {}).values():
             _include(total, amounts)
         return tuple(total)
 
-    def rightful(self, queue: QueueName, use: QuotaUse) -> Amounts:
-        """Return how much of what is promised to a quota is within its min.
+    def within_min(self, queue: QueueName, use: UsageTotals) -> Amounts:
+        """Return how much of what a quota's nominated pods request is within its min.
 
-        By the plugin's reading that is all, unless the quota is over its min in anything.
+        For the plugin that is everything, unless the quota is over its min on any axis.
         """
-        promised = self.promised_to(queue)
-        if not self.keeps_promises:
-            return self._zero if use.is_over_min[queue] else promised
-        return tuple(map(min, promised, use.left_of_min(queue)))
+        nominated = self.nominated_in(queue)
+        if not self.honors_nominations:
+            return self._zero if use.is_over_min[queue] else nominated
+        return tuple(map(min, nominated, use.unused_min(queue)))
 
-    def _goes_first(self, other: Asker, asker: Asker, *, by_turn: bool) -> bool:
-        """Return whether *other*, which is nominated, comes before *asker*.
+    def _is_ahead(self, other: PendingPod, pending: PendingPod, *, by_order: bool) -> bool:
+        """Return whether the nominated pod *other* is counted before *pending*.
 
-        It does if it is as important. Where promises are kept, it does too if it is of another
-        quota, or of none. But of two that wait for the same, the one that has its turn before goes
-        first (*by_turn*), or each would be in the way of the other for ever.
+        It is if its priority is as high. If nominations are honored, it also is if it belongs to
+        another quota, or to none. Of two pods that were both nominated earlier, the one that is
+        first in scheduling order is ahead (*by_order*); otherwise each would block the other for
+        ever.
         """
-        if other.key == asker.key:
+        if other.key == pending.key:
             return False
-        if self.keeps_promises and by_turn:
-            return other.turn < asker.turn
-        is_promised = self.keeps_promises and other.queue != asker.queue
-        return is_promised or other.priority >= asker.priority
+        if self.honors_nominations and by_order:
+            return other.order < pending.order
+        is_promised = self.honors_nominations and other.queue != pending.queue
+        return is_promised or other.priority >= pending.priority
 
-    def _add(self, queue: QueueName, asker: Asker, sign: int) -> None:
+    def _add(self, queue: QueueName, pending: PendingPod, sign: int) -> None:
         sums = self._sums.setdefault(queue, {})
-        amounts = sums.setdefault(asker.priority, list(self._zero))
-        _include(amounts, [sign * amount for amount in asker.charge])
-        if not self._by_priority[queue][asker.priority]:
-            del sums[asker.priority]
+        amounts = sums.setdefault(pending.priority, list(self._zero))
+        _include(amounts, [sign * amount for amount in pending.charge])
+        if not self._by_priority[queue][pending.priority]:
+            del sums[pending.priority]
             if not sums:
                 del self._sums[queue]
 
 
-def _as_others_see(asker: Asker) -> Hashable:
-    wanted = asker.pod_set
+def _facts_of(pending: PendingPod) -> Hashable:
+    wanted = pending.pod_set
     around = (wanted.constraints.host_ports, wanted.constraints.pod_anti_affinity, wanted.labels)
-    return (asker.turn, asker.requests, asker.charge, asker.named, around)
+    return (pending.order, pending.requests, pending.charge, pending.named, around)
 
 
 def _include(total: list[int], amounts: Amounts | list[int]) -> None:

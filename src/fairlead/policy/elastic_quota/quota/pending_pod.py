@@ -1,4 +1,4 @@
-"""A pod that wants a place, with all that the rules look at."""
+"""A pending pod with everything that the rules read, and which pods of a workload to attempt."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,43 +10,45 @@ from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
 from fairlead.policy.elastic_quota.quota.usage import Charges
 
 
-class Asker(NamedTuple):
-    """One pod that waits; ``queue`` is None in a namespace without a quota."""
+class PendingPod(NamedTuple):
+    """One pending pod; ``queue`` is None in a namespace without a quota."""
 
     workload: Workload
     pod: PodId
     queue: QueueName | None
     priority: int
-    requests: Amounts  # at its node
+    requests: Amounts  # of its node
     charge: Amounts  # to its quota
-    named: frozenset[int]  # the axes that it names
+    named: frozenset[int]  # axes that the pod names, even with 0
 
     @property
     def key(self) -> PodKey:
-        """How the books of nodes know it."""
+        """The pod's identity in the node quotas."""
         return (self.workload.name, self.pod)
 
     @property
-    def turn(self) -> tuple[int, int, str, int]:
-        """When it has its turn: by priority, then by age, then by name."""
-        return (*turn_of(self.workload), self.workload.pod_sets.position[self.pod])
+    def order(self) -> tuple[int, int, str, int]:
+        """Its place in scheduling order: by priority, then by age, then by name."""
+        return (*scheduling_order(self.workload), self.workload.pod_sets.position[self.pod])
 
     @property
     def set_index(self) -> int:
-        """Which set of its workload it belongs to."""
+        """The index of its pod set."""
         return self.workload.pod_sets.set_index[self.pod]
 
     @property
     def pod_set(self) -> PodSet:
-        """The set that it belongs to."""
+        """Its pod set."""
         return self.workload.pod_sets.of(self.pod)
 
 
-def asker_of(state: ClusterState, charges: Charges, workload: Workload, pod: PodId) -> Asker:
-    """Return what *pod* asks for."""
+def pending_pod_of(
+    state: ClusterState, charges: Charges, workload: Workload, pod: PodId
+) -> PendingPod:
+    """Return *pod* of *workload* with its requests and its charge."""
     at = workload.pod_sets.set_index[pod]
     charge = charges.of(workload, at)
-    return Asker(
+    return PendingPod(
         workload=workload,
         pod=pod,
         queue=workload.queue if workload.queue in state.queues else None,
@@ -57,28 +59,30 @@ def asker_of(state: ClusterState, charges: Charges, workload: Workload, pod: Pod
     )
 
 
-def turn_of(workload: Workload) -> tuple[int, int, str]:
-    """Return when a workload has its turn, as in Kubernetes' default scheduler."""
+def scheduling_order(workload: Workload) -> tuple[int, int, str]:
+    """Return the sort key of a workload in scheduling order, as in the default scheduler."""
     return (-workload.priority, workload.created_ms, workload.name)
 
 
 def pod_title(workload: Workload, pod: PodId) -> str:
-    """Return what people call a pod: ``namespace/name``."""
+    """Return a pod's name for people: ``namespace/name``."""
     return f"{workload.namespace}/{workload.pod_name(pod)}"
 
 
-def as_one(state: ClusterState, charges: Charges, askers: Sequence[Asker]) -> Asker:
-    """Return the first of *askers*, pods of one workload, with the charge of all of them.
+def whole_gang(
+    state: ClusterState, charges: Charges, pending_pods: Sequence[PendingPod]
+) -> PendingPod:
+    """Return the first of *pending_pods*, all of one workload, with the charge of all of them.
 
-    That is no less than minResources of their group says; what it has already counts towards that.
+    The charge is at least the minResources of their group, less what the group already holds.
     """
-    named = frozenset([at for each in askers for at in each.named])
-    return askers[0]._replace(charge=_charge(state, charges, askers), named=named)
+    named = frozenset([at for each in pending_pods for at in each.named])
+    return pending_pods[0]._replace(charge=_charge(state, charges, pending_pods), named=named)
 
 
-def _charge(state: ClusterState, charges: Charges, askers: Sequence[Asker]) -> Amounts:
-    workload = askers[0].workload
-    total = [sum(amounts) for amounts in zip(*[each.charge for each in askers], strict=True)]
+def _charge(state: ClusterState, charges: Charges, pending_pods: Sequence[PendingPod]) -> Amounts:
+    workload = pending_pods[0].workload
+    total = [sum(amounts) for amounts in zip(*[each.charge for each in pending_pods], strict=True)]
     own = workload.extension
     if isinstance(own, ElasticPods) and own.min_resources is not None:
         least = list(state.axes.charge(state.resources, own.min_resources))
@@ -91,16 +95,16 @@ def _charge(state: ClusterState, charges: Charges, askers: Sequence[Asker]) -> A
 
 
 class Readiness(NamedTuple):
-    """What of a workload has no place and may be given one."""
+    """The pods of a workload that have no node and may be scheduled."""
 
-    pods: tuple[PodId, ...]  # in the order of trying
-    staying: int  # how many have a place, and keep it
-    needed: int  # how many of the pods must start together; 0: each by itself
-    there: int  # how many pods stay or wait, those that are held back included
+    pods: tuple[PodId, ...]  # in the order of attempts
+    staying: int  # pods that have a node and keep it
+    needed: int  # how many of the pods must start together; 0: each on its own
+    there: int  # running and pending pods, gated ones included
 
 
 def readiness(state: ClusterState, workload: Workload) -> Readiness:
-    """Return what is to be tried of *workload*. Cost: a look at each of its pods."""
+    """Return which pods of *workload* to attempt. Cost: its pods."""
     run = state.runs.get(workload.name)
     placed = run.pods if run else {}
     staying = sum(1 for each in placed.values() if each.is_running())
@@ -114,6 +118,6 @@ def readiness(state: ClusterState, workload: Workload) -> Readiness:
 
 
 def _is_gang(workload: Workload) -> bool:
-    """Return whether pods are to start together; one pod, too, may need more than it asks for."""
+    """Return whether pods start together; a single pod with minResources is a gang, too."""
     own = workload.extension
     return workload.min_count > 1 or (isinstance(own, ElasticPods) and bool(own.min_resources))

@@ -1,4 +1,10 @@
-"""What each namespace has, uses, borrows and lends, and what is left of the pool of guarantees."""
+"""Usage, borrowing and lending of each namespace and of the pool, and the published status.
+
+The status of an ElasticQuota is not what decisions rest on. The plugin's controller counts pods
+that run, the scheduler counts pods that have a node; and the controller always sums requests in the
+plugin's way, whatever quirks are off here. A comparison with a cluster needs ``status.used`` as the
+controller writes it.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,40 +17,40 @@ from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.queue import ElasticQuota, Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
-from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaBooks
+from fairlead.policy.elastic_quota.quota.usage import Charges, QuotaUsage
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 
 class ElasticShare(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of one namespace, an entry per quota axis."""
+    """The numbers of one namespace, one entry per quota axis."""
 
     queue: QueueName
-    used: Amounts  # pods that were told to stop count until they have stopped
-    requested: Amounts  # used and waiting
+    used: Amounts  # terminating pods count until they are gone
+    requested: Amounts  # used and pending
     borrowed: Amounts
-    unused: Amounts  # guaranteed and free to lend
+    unused: Amounts  # guaranteed, and free to lend
     lent: Amounts  # its part of what others borrow
 
 
 class ElasticShares:
-    """The numbers that decisions rest on: of every namespace with a quota, and of the pool."""
+    """The numbers that decisions rest on, for every namespace with a quota and for the pool."""
 
     def __init__(self, state: ClusterState, settings: ElasticQuotaSettings):
-        """Read the books of *state*, kept as *settings* have it.
+        """Read the usage of *state* as *settings* count it.
 
-        Cost: O(namespaces x axes), and a look at each pod if pods are charged as the plugin does.
+        Cost: O(namespaces x axes), and all pods if pods are charged as the plugin does.
         """
         self._state = state
         self._quirks = settings.quirks
         self._charges = Charges(state, as_plugin=settings.quirks.own_charge)
-        self._books = QuotaBooks(state, self._charges, settings.quirks)
+        self._quotas = QuotaUsage(state, self._charges, settings.quirks)
         self.quotas = {name: self._quota(name) for name in state.tree_order()}
         self.pool: PoolSums = pool_sums(list(self.quotas.values()), len(state.axes))
 
     def rows(self) -> list[ElasticShare]:
         """Return the numbers of every namespace, by name.
 
-        On every axis what they lend adds up to what the pool lends.
+        On every axis the parts that namespaces lend sum to what the pool lends.
         """
         unused = [_unused(quota) for quota in self.quotas.values()]
         columns = [
@@ -60,9 +66,9 @@ class ElasticShares:
     def _quota(self, name: QueueName) -> NamespaceQuota:
         return NamespaceQuota(
             namespace=name,
-            guaranteed=self._books.guaranteed[name],
-            ceiling=self._books.ceiling[name],
-            used=tuple(self._books.now.used[name]),
+            guaranteed=self._quotas.guaranteed[name],
+            ceiling=self._quotas.ceiling[name],
+            used=tuple(self._quotas.now.used[name]),
         )
 
     def _row(self, quota: NamespaceQuota, unused: Amounts, lent: Amounts) -> ElasticShare:
@@ -77,7 +83,7 @@ class ElasticShares:
         )
 
     def _waiting(self, name: QueueName) -> Amounts:
-        """Return what the pods without a place would cost that are not held back."""
+        """Return the charge of all pending pods of a namespace that have no scheduling gate."""
         state = self._state
         waiting = state.axes.charge(state.resources, tuple(state.sums[name].pending))
         if self._quirks.own_charge:
@@ -86,7 +92,7 @@ class ElasticShares:
         return waiting
 
     def _recharged(self, waiting: Amounts, workload: Workload) -> Amounts:
-        """Return *waiting* with what the plugin charges pods of *workload* beyond their nodes."""
+        """Return *waiting* plus what the plugin charges *workload* beyond its node requests."""
         run = self._state.runs.get(workload.name)
         set_index = workload.pod_sets.set_index
         placed = Counter([set_index[pod] for pod in run.pods] if run else [])
@@ -99,12 +105,12 @@ class ElasticShares:
 
 
 def lent_by_each(lent: int, unused: Sequence[int]) -> list[int]:
-    """Return whose *unused* guarantee is lent: of each in proportion, exact to one base unit.
+    """Return how much of its *unused* guarantee each namespace lends, in proportion.
 
-    The pool is one, so nobody knows whose it was that others borrow. These books treat all who
-    leave something alike, as Kueue's do (`policy.kueue.lent_quota`): the parts add up to *lent*,
-    which is at most all that is unused, and nobody lends more than it leaves. No decision depends
-    on it.
+    The pool is shared, so no lender belongs to a borrower. As in Kueue's report
+    (`policy.kueue.lent_quota`), each namespace lends in proportion to what it leaves unused, exact
+    to one base unit: the parts sum to *lent*, which is at most the sum of *unused*, and no part
+    exceeds what its namespace leaves. No decision depends on it.
     """
     total = sum(unused)
     assert 0 <= lent <= total
@@ -125,8 +131,8 @@ def _unused(quota: NamespaceQuota) -> Amounts:
 def published_used(state: ClusterState) -> dict[QueueName, dict[str, int]]:
     """Return ``status.used`` of every quota, in base units by resource.
 
-    Pods count whose phase is Running, also those that are being deleted. A resource that min or max
-    has is there even if nobody uses it; so is one that a pod names. Cost: one look at each pod.
+    Pods whose phase is Running count, including those that are being deleted. A resource that min,
+    max or a pod names is listed even if its usage is 0. Cost: all pods.
     """
     resources = [axis.resource for axis in state.axes.axes]
     used = {name: _nothing_used(state.queues[name], resources) for name in state.tree_order()}

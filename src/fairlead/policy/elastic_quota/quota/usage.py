@@ -1,7 +1,10 @@
-"""What each namespace with a quota has and uses, and all of them together, kept pod by pod.
+"""What a pod is charged, and what each namespace and the pool use.
 
-Use is known twice: as of *now*, where pods that are leaving count until they are gone, and as of
-*later*, once they are. Keeping the sums makes an admission check cost the axes, and not the quotas.
+A pod is mostly charged what it requests of its node. The plugin sums requests in its own way, and
+reads a resource that a pod names even with 0.
+
+Usage is kept twice: as of now, where terminating pods still count, and after their termination.
+Keeping the sums makes an admission check cost the axes and not the number of quotas.
 """
 
 from collections.abc import Sequence
@@ -15,12 +18,12 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 
-_SPARE: Final = 1_000  # workloads that are gone may be remembered, so that forgetting is rare
+_SPARE: Final = 1_000  # removed workloads may stay in the cache, so that it is rarely cleaned
 CORE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 class Charge(NamedTuple):
-    """What one pod of a set costs, an entry per axis, and the axes that it names."""
+    """The charge of one pod of a pod set, one entry per axis, and the axes that it names."""
 
     amounts: Amounts
     named: frozenset[int]
@@ -28,45 +31,45 @@ class Charge(NamedTuple):
 
 class _Known(NamedTuple):
     workload: Workload
-    charges: tuple[Charge, ...]  # of a pod of each set
-    serial: int
+    charges: tuple[Charge, ...]  # one per pod set
+    version: int
 
 
 class Charges:
-    """The charges of all workloads of one state, worked out once for each."""
+    """The charges of all workloads of one state, computed once for each workload."""
 
     def __init__(self, state: ClusterState, *, as_plugin: bool) -> None:
-        """Charge as the plugin does, or what a node is charged."""
+        """Charge as the plugin does, or what a pod requests of its node."""
         self._state = state
         self._as_plugin = as_plugin
         self._known: dict[WorkloadName, _Known] = {}
-        self._last_serial = 0
+        self._last_version = 0
 
     def of(self, workload: Workload, pod_set: int) -> Charge:
-        """Return what a pod of a set of *workload* costs."""
+        """Return the charge of one pod of a pod set of *workload*."""
         return self._of(workload).charges[pod_set]
 
-    def serial(self, workload: Workload) -> int:
-        """Return a number that *workload* has as long as nothing about it changes."""
-        return self._of(workload).serial
+    def version(self, workload: Workload) -> int:
+        """Return a number that changes whenever *workload* changes."""
+        return self._of(workload).version
 
     def _of(self, workload: Workload) -> "_Known":
         known = self._known.get(workload.name)
         if known is None or known.workload is not workload:
-            self._forget_who_is_gone()
+            self._forget_removed()
             charges = tuple([self._charge(workload, at) for at in range(len(workload.pod_sets))])
-            self._last_serial += 1
-            known = _Known(workload, charges, self._last_serial)
+            self._last_version += 1
+            known = _Known(workload, charges, self._last_version)
             self._known[workload.name] = known
         return known
 
-    def _forget_who_is_gone(self) -> None:
+    def _forget_removed(self) -> None:
         there = self._state.workloads
         if len(self._known) > 2 * len(there) + _SPARE:
             self._known = {name: each for name, each in self._known.items() if name in there}
 
     def beyond_node(self, workload: Workload, pod_set: int) -> Amounts | None:
-        """Return by how much the charge is more than the node's; None: it is the same."""
+        """Return by how much the charge exceeds the node's requests; None: they are equal."""
         if not self._as_plugin or _plugin_requests(workload, pod_set) is None:
             return None
         state = self._state
@@ -90,44 +93,46 @@ class Charges:
 def _plugin_requests(workload: Workload, pod_set: int) -> dict[str, int] | None:
     own = workload.extension
     if isinstance(own, ElasticPods) and own.plugin_requests:
-        return own.plugin_requests[pod_set]  # may name nothing: then it costs nothing
+        return own.plugin_requests[pod_set]  # may name no resource: then the charge is 0
     return None
 
 
-class QuotaUse:
-    """What the namespaces use at one of the two times."""
+class UsageTotals:
+    """Usage of every namespace and of the pool at one of the two times."""
 
     def __init__(self, guaranteed: dict[QueueName, Amounts], size: int) -> None:
-        """Begin with nothing used; the namespaces are those with a *guaranteed* part."""
+        """Start with no usage for the namespaces in *guaranteed*."""
         self.used: dict[QueueName, list[int]] = {queue: [0] * size for queue in guaranteed}
         self.pool: list[int] = [0] * size
         self.is_over_min: dict[QueueName, bool] = dict.fromkeys(guaranteed, False)
-        self.stirred: dict[QueueName, None] = {}  # whose use changed since somebody cleared this
+        self.changed: dict[
+            QueueName, None
+        ] = {}  # namespaces whose usage changed; a reader clears it
         self._guaranteed = guaranteed
 
     def add(self, queue: QueueName, amounts: Sequence[int], sign: int = 1) -> None:
-        """Count *amounts* for a namespace that has a quota, or with -1 take them back."""
+        """Add *amounts* to a namespace that has a quota, or with -1 subtract them."""
         used, pool = self.used[queue], self.pool
         for axis, amount in enumerate(amounts):
             if amount:
                 used[axis] += sign * amount
                 pool[axis] += sign * amount
         self.is_over_min[queue] = is_over(used, self._guaranteed[queue])
-        self.stirred[queue] = None
+        self.changed[queue] = None
 
-    def left_of_min(self, queue: QueueName) -> list[int]:
-        """Return how much of its min a namespace does not use."""
+    def unused_min(self, queue: QueueName) -> list[int]:
+        """Return how much of its min a namespace leaves unused."""
         pairs = zip(self._guaranteed[queue], self.used[queue], strict=True)
         return [max(0, least - used) for least, used in pairs]
 
 
-class QuotaBooks:
-    """The quotas of one state, and what is used of them now and later."""
+class QuotaUsage:
+    """The quotas of one state and their usage, now and after termination."""
 
     def __init__(self, state: ClusterState, charges: Charges, quirks: PluginQuirks) -> None:
-        """Read the quotas of *state*. Cost: the quotas, and the pods if they cost more than there.
+        """Read the quotas of *state*; pods of a namespace without a quota are not counted.
 
-        Pods of a namespace without a quota are in no book.
+        Cost: the quotas, and all pods if pods are charged as the plugin does.
         """
         size = len(state.axes)
         self.guaranteed: Final = {
@@ -140,43 +145,45 @@ class QuotaBooks:
         self.pool: Final = tuple(
             [sum(own[axis] for own in self.guaranteed.values()) for axis in range(size)]
         )
-        self.now: Final = QuotaUse(self.guaranteed, size)
-        self.later: Final = QuotaUse(self.guaranteed, size)
+        self.now: Final = UsageTotals(self.guaranteed, size)
+        self.after_termination: Final = UsageTotals(self.guaranteed, size)
         for name in state.queues:
             sums = state.sums[name]
-            self.later.add(name, sums.allocated)
+            self.after_termination.add(name, sums.allocated)
             self.now.add(name, sums.allocated)
             self.now.add(name, sums.leaving)
         if quirks.own_charge:
             self._recharge(state, charges)
 
-    def read_again(self, queue: QueueName, sums: QueueSums) -> None:
-        """Bring what a namespace uses up to date, where pods cost what nodes are charged."""
-        self.later.add(queue, list(map(sub, sums.allocated, self.later.used[queue])))
+    def refresh(self, queue: QueueName, sums: QueueSums) -> None:
+        """Bring the usage of a namespace up to date, where pods are charged their node requests."""
+        self.after_termination.add(
+            queue, list(map(sub, sums.allocated, self.after_termination.used[queue]))
+        )
         now = map(add, sums.allocated, sums.leaving)
         self.now.add(queue, list(map(sub, now, self.now.used[queue])))
 
     def start(self, queue: QueueName | None, amounts: Amounts) -> None:
-        """Count a pod that gets its node."""
+        """Count a pod that starts."""
         if queue is not None:
             self.now.add(queue, amounts)
-            self.later.add(queue, amounts)
+            self.after_termination.add(queue, amounts)
 
     def undo_start(self, queue: QueueName | None, amounts: Amounts) -> None:
-        """Take a start back."""
+        """Undo `start`."""
         if queue is not None:
             self.now.add(queue, amounts, -1)
-            self.later.add(queue, amounts, -1)
+            self.after_termination.add(queue, amounts, -1)
 
-    def leave(self, queue: QueueName | None, amounts: Amounts) -> None:
-        """Count a pod that is told to leave; for now it still holds what it has."""
+    def evict(self, queue: QueueName | None, amounts: Amounts) -> None:
+        """Count a pod that is evicted; for now it still holds what it has."""
         if queue is not None:
-            self.later.add(queue, amounts, -1)
+            self.after_termination.add(queue, amounts, -1)
 
-    def undo_leave(self, queue: QueueName | None, amounts: Amounts) -> None:
-        """Take the order to leave back."""
+    def undo_evict(self, queue: QueueName | None, amounts: Amounts) -> None:
+        """Undo `evict`."""
         if queue is not None:
-            self.later.add(queue, amounts)
+            self.after_termination.add(queue, amounts)
 
     def _recharge(self, state: ClusterState, charges: Charges) -> None:
         for name, run in state.runs.items():
@@ -188,11 +195,11 @@ class QuotaBooks:
                 if more is not None:
                     self.now.add(workload.queue, more)
                     if placed.phase != "leaving":
-                        self.later.add(workload.queue, more)
+                        self.after_termination.add(workload.queue, more)
 
 
 def is_over(used: Sequence[int], bounds: Sequence[int]) -> bool:
-    """Return whether *used* is above one of *bounds*."""
+    """Return whether *used* exceeds *bounds* on any axis."""
     return any(map(gt, used, bounds))
 
 

@@ -1,13 +1,13 @@
-"""By what right a pod gets its place, and why others give way to it, with the numbers."""
+"""Why a pod starts or is nominated, and why its victims are evicted, with the numbers."""
 
 from typing import Final
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.plan import Comparison, Reason, Relation, Term
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.victims import Asked
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.preemption.victims import CandidateScope
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 
 WITHIN_MIN: Final = "WithinMin"
 BORROWS: Final = "Borrows"
@@ -20,43 +20,50 @@ BELOW_MIN: Final = "TakenBelowMin"
 PREEMPTED_BY_PRIORITY: Final = "PreemptedByPriority"
 
 
-def reason_to_start(desk: Desk, asker: Asker) -> Reason:
-    """Return whether a pod that may start is within the min of its namespace, or borrows.
+def start_reason(context: PlanningContext, pending: PendingPod) -> Reason:
+    """Return whether a pod starts within the min of its namespace, or borrows.
 
-    To be asked before it is started.
+    Call it before the pod is started.
     """
-    queue = asker.queue
+    queue = pending.queue
     if queue is None:
         return Reason(code=WITHOUT_QUOTA)
-    within = _against_min(desk, asker, "<=")
+    within = _against_min(context, pending, "<=")
     if all(each.holds() for each in within):
         return Reason(code=WITHIN_MIN, queue=queue, comparisons=within)
-    over = [each for each in _against_min(desk, asker, ">") if each.holds()]
-    pool = _against_pool(desk, asker)
+    over = [each for each in _against_min(context, pending, ">") if each.holds()]
+    pool = _against_pool(context, pending)
     return Reason(code=BORROWS, queue=queue, comparisons=(*over, *pool))
 
 
-def reason_to_claim(desk: Desk, asker: Asker, asked: Asked, victims: tuple[Holder, ...]) -> Reason:
-    """Return by what right a pod waits for a place that others are to leave."""
+def nomination_reason(
+    context: PlanningContext,
+    pending: PendingPod,
+    scope: CandidateScope,
+    victims: tuple[RunningPod, ...],
+) -> Reason:
+    """Return why a pod is nominated to a node that its victims, or terminating pods, will free."""
     if not victims:
-        return Reason(code=WAITS_FOR_LEAVING, queue=asker.queue)
-    if asked == "borrowers":
-        within = _against_min(desk, asker, "<=", later=desk.looks_later)
-        return Reason(code=TAKES_BACK, queue=asker.queue, comparisons=within)
+        return Reason(code=WAITS_FOR_LEAVING, queue=pending.queue)
+    if scope == "borrowers":
+        within = _against_min(context, pending, "<=", after_termination=context.expects_termination)
+        return Reason(code=TAKES_BACK, queue=pending.queue, comparisons=within)
     first = max(victims, key=lambda each: each.priority)
-    return Reason(code=PREEMPTS, queue=asker.queue, comparisons=(_outranks(asker, first),))
+    return Reason(code=PREEMPTS, queue=pending.queue, comparisons=(_outranks(pending, first),))
 
 
-def reason_to_leave(desk: Desk, asker: Asker, asked: Asked, victim: Holder) -> Reason:
-    """Return why *victim* gives way to *asker*, as things are before it does."""
+def eviction_reason(
+    context: PlanningContext, pending: PendingPod, scope: CandidateScope, victim: RunningPod
+) -> Reason:
+    """Return why *victim* is evicted for *pending*, with the numbers before the eviction."""
     queue = victim.queue
-    if asked != "borrowers" or queue is None:
+    if scope != "borrowers" or queue is None:
         return Reason(
-            code=PREEMPTED_BY_PRIORITY, queue=queue, comparisons=(_outranks(asker, victim),)
+            code=PREEMPTED_BY_PRIORITY, queue=queue, comparisons=(_outranks(pending, victim),)
         )
-    use = desk.books.later if desk.looks_later else desk.books.now
-    used, least = use.used[queue], desk.books.guaranteed[queue]
-    axes = desk.state.axes.axes
+    use = context.quotas.after_termination if context.expects_termination else context.quotas.now
+    used, least = use.used[queue], context.quotas.guaranteed[queue]
+    axes = context.state.axes.axes
     over = [
         Comparison(
             queue=queue,
@@ -84,16 +91,22 @@ def reason_to_leave(desk: Desk, asker: Asker, asked: Asked, victim: Holder) -> R
 
 
 def _against_min(
-    desk: Desk, asker: Asker, relation: Relation, *, later: bool = False
+    context: PlanningContext,
+    pending: PendingPod,
+    relation: Relation,
+    *,
+    after_termination: bool = False,
 ) -> tuple[Comparison, ...]:
-    queue = asker.queue
-    assert queue is not None, "who has no quota has no min"
-    use = desk.books.later if later else desk.books.now
-    return _sums(desk, queue, use.used[queue], asker.charge, desk.books.guaranteed[queue], relation)
+    queue = pending.queue
+    assert queue is not None, "a pod without quota has no min"
+    use = context.quotas.after_termination if after_termination else context.quotas.now
+    return _sums(
+        context, queue, use.used[queue], pending.charge, context.quotas.guaranteed[queue], relation
+    )
 
 
 def _sums(
-    desk: Desk,
+    context: PlanningContext,
     queue: QueueName,
     used: list[int],
     request: Amounts,
@@ -108,34 +121,34 @@ def _sums(
             relation=relation,
             right=Term("min", least[at]),
         )
-        for at, axis in enumerate(desk.state.axes.axes)
+        for at, axis in enumerate(context.state.axes.axes)
         if request[at] > 0
     )
 
 
-def _against_pool(desk: Desk, asker: Asker) -> list[Comparison]:
-    assert asker.queue is not None, "who has no quota has no pool"
+def _against_pool(context: PlanningContext, pending: PendingPod) -> list[Comparison]:
+    assert pending.queue is not None, "a pod without quota uses no pool"
     return [
         Comparison(
-            queue=asker.queue,
+            queue=pending.queue,
             axis=axis,
             left=(
-                Term("used by all", desk.books.now.pool[at]),
-                Term("request", asker.charge[at]),
+                Term("used by all", context.quotas.now.pool[at]),
+                Term("request", pending.charge[at]),
             ),
             relation="<=",
-            right=Term("all mins", desk.books.pool[at]),
+            right=Term("all mins", context.quotas.pool[at]),
         )
-        for at, axis in enumerate(desk.state.axes.axes)
-        if asker.charge[at] > 0
+        for at, axis in enumerate(context.state.axes.axes)
+        if pending.charge[at] > 0
     ]
 
 
-def _outranks(asker: Asker, victim: Holder) -> Comparison:
+def _outranks(pending: PendingPod, victim: RunningPod) -> Comparison:
     return Comparison(
-        queue=asker.workload.queue,
+        queue=pending.workload.queue,
         axis=None,
-        left=(Term("priority", asker.priority),),
+        left=(Term("priority", pending.priority),),
         relation=">",
         right=Term("priority", victim.priority),
     )

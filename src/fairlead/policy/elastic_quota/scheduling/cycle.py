@@ -18,19 +18,23 @@ from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, 
 from fairlead.model.workload import ElasticPods, PodId, Workload
 from fairlead.placement.node_room import GpuResources, node_room
 from fairlead.placement.room_for_all import is_room_for_all
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.quota.pending_pod import Readiness, readiness, turn_of
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.quota.pending_pod import Readiness, readiness, scheduling_order
 from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT
-from fairlead.policy.elastic_quota.scheduling.gangs import GangPromised, GangStarted, GangTurns
-from fairlead.policy.elastic_quota.scheduling.pods import (
-    Loss,
-    PodTurns,
-    Promised,
-    Refused,
-    Started,
+from fairlead.policy.elastic_quota.scheduling.gangs import (
+    GangNominated,
+    GangScheduling,
+    GangStarted,
 )
-from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.scheduling.pods import (
+    Eviction,
+    Nominated,
+    PodScheduling,
+    Started,
+    Unschedulable,
+)
+from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import PluginQuirks
 from fairlead.policy.obstacles import obstacle_reason
 
@@ -43,43 +47,46 @@ class Cycle:
     """Decides about everything that waits in one state."""
 
     def __init__(
-        self, desk: Desk, refusals: Refusals, held_back: Mapping[WorkloadName, WorkloadName]
+        self,
+        context: PlanningContext,
+        unschedulable_cache: UnschedulableCache,
+        held_back: Mapping[WorkloadName, WorkloadName],
     ) -> None:
         """Work on *desk*, which is used up; who is *held_back* waits, for the one to whom it does.
 
         A workload of which some pods run keeps those, and gets no more.
         """
-        self._desk = desk
+        self._context = context
         self.has_only_started = True  # whoever had a turn so far
         self._held_back = held_back
-        self._pods = PodTurns(desk, refusals)
-        self._gangs = GangTurns(desk, self._pods, refusals)
+        self._pods = PodScheduling(context, unschedulable_cache)
+        self._gangs = GangScheduling(context, self._pods, unschedulable_cache)
 
     def decisions(self) -> Iterator[Decision]:
         """Yield what to do, in the order in which to do it."""
-        state = self._desk.state
+        state = self._context.state
         waiting = [
             state.workloads[name] for queue in state.waited_for() for name in state.waiting(queue)
         ]
-        waiting.sort(key=turn_of)
+        waiting.sort(key=scheduling_order)
         for workload in waiting:
-            self.take_in(workload)
+            self.restore_nominations(workload)
         for workload in waiting:
-            yield from self.turn(workload)
+            yield from self.attempt(workload)
 
-    def has_waiting(self) -> bool:
+    def has_pending(self) -> bool:
         """Return whether a pod of any workload has no place."""
-        return self._desk.state.has_waiting()
+        return self._context.state.has_waiting()
 
-    def take_in(self, workload: Workload) -> None:
+    def restore_nominations(self, workload: Workload) -> None:
         """Count for which nodes a workload waits; who has no turn waits for none any more."""
-        if self._not_to_be_tried(workload, readiness(self._desk.state, workload)) is None:
-            self._desk.nominate_all(workload)
+        if self._not_attempted_reason(workload, readiness(self._context.state, workload)) is None:
+            self._context.restore_nominations(workload)
 
-    def turn(self, workload: Workload) -> Iterator[Decision]:
+    def attempt(self, workload: Workload) -> Iterator[Decision]:
         """Give a workload its turn; all have been taken in, and those before it had theirs."""
-        ready = readiness(self._desk.state, workload)
-        reason = self._not_to_be_tried(workload, ready)
+        ready = readiness(self._context.state, workload)
+        reason = self._not_attempted_reason(workload, ready)
         if reason is not None:
             yield Wait(workload=workload.name, reason=reason)
         elif ready.needed > 0:
@@ -88,10 +95,10 @@ class Cycle:
         else:
             yield from self._decide_pods(workload, ready.pods)
 
-    def _not_to_be_tried(self, workload: Workload, ready: Readiness) -> Reason | None:
-        queue = workload.queue if workload.queue in self._desk.state.queues else None
-        reason = why_not_to_be_tried(workload, ready, queue)
-        if reason is None and workload.name in self._desk.state.holds.workloads:
+    def _not_attempted_reason(self, workload: Workload, ready: Readiness) -> Reason | None:
+        queue = workload.queue if workload.queue in self._context.state.queues else None
+        reason = not_attempted_reason(workload, ready, queue)
+        if reason is None and workload.name in self._context.state.holds.workloads:
             return Reason(code=HELD_AFTER_FAILURE, queue=queue)
         if reason is None and workload.name in self._held_back:
             names = (self._held_back[workload.name],)
@@ -101,14 +108,14 @@ class Cycle:
     def _decide_gang(
         self, workload: Workload, needed: Sequence[PodId], more: Sequence[PodId]
     ) -> Iterator[Decision]:
-        match self._gangs.take(workload, needed, may_wait=not self._is_timed_out(workload)):
+        match self._gangs.schedule(workload, needed, may_wait=not self._is_timed_out(workload)):
             case GangStarted() as turn:
                 yield _start(workload, turn.pods, turn.reason)
                 yield from self._decide_pods(workload, more)
-            case GangPromised() as turn:
+            case GangNominated() as turn:
                 self.has_only_started = False
-                yield from self._promise(workload, turn.pods)
-            case Refused() as turn:
+                yield from self._nominate(workload, turn.pods)
+            case Unschedulable() as turn:
                 self.has_only_started = False
                 yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
             case turn:
@@ -116,54 +123,56 @@ class Cycle:
 
     def _decide_pods(self, workload: Workload, pods: Iterable[PodId]) -> Iterator[Decision]:
         """Let each pod have its turn; a reservation tells of all that wait for a node at once."""
-        promised: list[Promised] = []
-        refused: Refused | None = None
+        nominated: list[Nominated] = []
+        unschedulable: Unschedulable | None = None
         for pod in pods:
-            turn = self._pods.take(self._desk.asker(workload, pod))
+            turn = self._pods.schedule(self._context.pending_pod(workload, pod))
             match turn:
                 case Started():
                     yield _start(workload, (turn,), turn.reason)
-                case Promised():
+                case Nominated():
                     self.has_only_started = False
-                    promised.append(turn)
-                case Refused():
+                    nominated.append(turn)
+                case Unschedulable():
                     self.has_only_started = False
-                    refused = refused or turn
+                    unschedulable = unschedulable or turn
                 case _:
                     assert_never(turn)
-        if promised:
-            yield from self._promise(workload, promised)
-        elif refused is not None:
-            yield Wait(workload=workload.name, reason=refused.reason, claims=refused.claims)
+        if nominated:
+            yield from self._nominate(workload, nominated)
+        elif unschedulable is not None:
+            yield Wait(
+                workload=workload.name, reason=unschedulable.reason, claims=unschedulable.claims
+            )
 
-    def _promise(self, workload: Workload, pods: Sequence[Promised]) -> Iterator[Decision]:
+    def _nominate(self, workload: Workload, pods: Sequence[Nominated]) -> Iterator[Decision]:
         """Yield who has to leave, those of one workload together, and for which nodes pods wait."""
-        losses: dict[WorkloadName, list[Loss]] = {}
+        evictions: dict[WorkloadName, list[Eviction]] = {}
         for each in pods:
-            for loss in each.losses:
-                losses.setdefault(loss.holder.key[0], []).append(loss)
-        for name, own in losses.items():
-            pod_sets = self._desk.state.workloads[name].pod_sets
+            for eviction in each.evictions:
+                evictions.setdefault(eviction.victim.key[0], []).append(eviction)
+        for name, own in evictions.items():
+            pod_sets = self._context.state.workloads[name].pod_sets
             yield Evict(
                 workload=name,
-                pods=tuple(pod_sets.in_order([loss.holder.key[1] for loss in own])),
+                pods=tuple(pod_sets.in_order([eviction.victim.key[1] for eviction in own])),
                 beneficiary=workload.name,
                 reason=own[0].reason,
             )
-        awaited = [holder for each in pods for holder in each.waits_for]
-        telling = next((each for each in pods if each.losses), pods[0])
+        awaited = [candidate for each in pods for candidate in each.waits_for]
+        telling = next((each for each in pods if each.evictions), pods[0])
         yield Reserve(
             workload=workload.name,
-            placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
-            charged=_charged(pods[0].asker.queue),
+            placements=tuple([Placement(each.pending.pod, each.node) for each in pods]),
+            charged=_charged(pods[0].pending.queue),
             waits_for=_names(awaited or self._leaving()),
             reason=telling.reason,
         )
 
-    def _leaving(self) -> list[Holder]:
+    def _leaving(self) -> list[RunningPod]:
         """Return everybody who is leaving: where it is a rule that is broken, any may be why."""
-        holders = self._desk.holders
-        return [each for node in self._desk.state.nodes for each in holders.leaving(node)]
+        running = self._context.running
+        return [each for node in self._context.state.nodes for each in running.terminating(node)]
 
     def _is_timed_out(self, workload: Workload) -> bool:
         """Return whether a gang may wait for nodes no longer, because it did for too long."""
@@ -172,16 +181,16 @@ class Cycle:
             return False
         if own.schedule_timeout_s == 0:
             return True
-        memory = self._desk.state.memories.get(workload.name)
+        memory = self._context.state.memories.get(workload.name)
         if not isinstance(memory, ElasticMemory) or not memory.nominated:
             return False  # it begins to wait now
         if memory.nominated_ms is None:
             return False
-        self._desk.looked_at_the_clock = True
-        return self._desk.now_ms >= memory.nominated_ms + own.schedule_timeout_s * 1000
+        self._context.time_dependent = True
+        return self._context.now_ms >= memory.nominated_ms + own.schedule_timeout_s * 1000
 
 
-def why_not_to_be_tried(
+def not_attempted_reason(
     workload: Workload, ready: Readiness, queue: QueueName | None
 ) -> Reason | None:
     """Return why a workload has no turn: pods are missing or held back, or cannot be placed.
@@ -216,46 +225,50 @@ def why_not_to_be_tried(
 def _start(workload: Workload, pods: Sequence[Started], reason: Reason) -> Start:
     return Start(
         workload=workload.name,
-        placements=tuple([Placement(each.asker.pod, each.node) for each in pods]),
-        charged=_charged(pods[0].asker.queue),
+        placements=tuple([Placement(each.pending.pod, each.node) for each in pods]),
+        charged=_charged(pods[0].pending.queue),
         reason=reason,
     )
 
 
-def _names(holders: Iterable[Holder]) -> tuple[WorkloadName, ...]:
-    return tuple(sorted({holder.key[0] for holder in holders}))
+def _names(running: Iterable[RunningPod]) -> tuple[WorkloadName, ...]:
+    return tuple(sorted({candidate.key[0] for candidate in running}))
 
 
 def _charged(queue: QueueName | None) -> tuple[QueueName, ...]:
     return () if queue is None else (queue,)
 
 
-def may_be_cut(desk: Desk, starts: int) -> bool:
+def may_be_cut(context: PlanningContext, starts: int) -> bool:
     """Return whether more than *starts* pods wait, and the plan may stop after so many.
 
     Not so where nodes are promised to somebody, of whom a plan that is cut would say nothing. Cost:
     the workloads that changed; in our own mode also the quotas, and a look at each node (see
     `is_room_for_all`).
     """
-    state, quirks, waiting = desk.state, desk.settings.quirks, desk.waiting_pods
+    state, quirks, waiting = context.state, context.settings.quirks, context.waiting_pods
     if sum(waiting.by_shape().values()) <= starts or state.promised:
         return False
     if quirks.start_in_vain:
         return True
     if quirks != PluginQuirks() or waiting.marked_queues() or state.repelling:
         return False
-    if not _are_quotas_enough(desk):
+    if not _are_quotas_enough(context):
         return False
-    books = state.books
-    gpus = GpuResources(kinds=(), shared=books.shared_gpu)
+    node_books = state.books
+    gpus = GpuResources(kinds=(), shared=node_books.shared_gpu)
     idle = {
         name: node_room(
-            node, books.offered(node), books.occupied(name).leaving, books.use(name), gpus
+            node,
+            node_books.offered(node),
+            node_books.occupied(name).leaving,
+            node_books.use(name),
+            gpus,
         ).idle
         for name, node in state.nodes.items()
         if node.ready
     }
-    return is_room_for_all(state.books, idle, waiting.by_shape())
+    return is_room_for_all(node_books, idle, waiting.by_shape())
 
 
 def until_cut(
@@ -272,23 +285,23 @@ def until_cut(
         if at_most_starts is None or not isinstance(each, Start):
             continue
         started += len(each.placements)
-        if started >= at_most_starts and cycle.has_only_started and cycle.has_waiting():
+        if started >= at_most_starts and cycle.has_only_started and cycle.has_pending():
             return [each for each in made if isinstance(each, Start)], True
     return made, False
 
 
-def _are_quotas_enough(desk: Desk) -> bool:
+def _are_quotas_enough(context: PlanningContext) -> bool:
     """Return whether no max, and not the pool, is in the way of all that waits."""
-    state, books = desk.state, desk.books
-    axes = range(len(books.pool))
-    asked = list(books.now.pool)
-    for name, used in books.now.used.items():
+    state, quotas = context.state, context.quotas
+    axes = range(len(quotas.pool))
+    asked = list(quotas.now.pool)
+    for name, used in quotas.now.used.items():
         waiting = state.axes.charge(state.resources, tuple(state.sums[name].pending))
-        ceiling = books.ceiling[name]
+        ceiling = quotas.ceiling[name]
         for at in axes:
             asked[at] += waiting[at]
             most = ceiling[at]
             if waiting[at] and most is not None and used[at] + waiting[at] > most:
                 return False
-    more = [asked[at] - books.now.pool[at] for at in axes]
-    return all(asked[at] <= books.pool[at] for at in axes if more[at])
+    more = [asked[at] - quotas.now.pool[at] for at in axes]
+    return all(asked[at] <= quotas.pool[at] for at in axes if more[at])

@@ -1,10 +1,10 @@
-"""Nobody starts and loses its place in the same plan.
+"""No workload starts and is preempted in the same plan.
 
-By priority, one that borrows may have its turn before one within its min, which then takes the
-place back at once. So the first is held back, with those behind it who ask for the same, and the
-plan made anew: the second gets the place without a fight. Where that does not give the second its
-place, because it needs the room of others too, the first starts after all, and is spared until the
-next plan.
+In order of priority a borrower may be attempted before a pod within its min, which then reclaims
+the node at once. So the borrower is held back, with similar workloads behind it, and the plan is
+made again: the second gets the node without a preemption. If that does not help the second, because
+it needs the capacity of other pods as well, the borrower starts after all, and is exempt from
+preemption until the next plan.
 """
 
 from collections.abc import Sequence
@@ -13,46 +13,47 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Evict, Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
-from fairlead.policy.elastic_quota.quota.pending_pod import turn_of
+from fairlead.policy.elastic_quota.quota.pending_pod import scheduling_order
 
 
-class Newcomers:
-    """Who is held back for whom, and who is spared, from one try at a plan to the next."""
+class ImmediateEvictions:
+    """The workloads that are held back or exempt, from one attempt at a plan to the next."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Begin with nobody of those who wait in *state*."""
+        """Hold back no workload of *state* at first."""
         self._state = state
         self.held_back: dict[WorkloadName, WorkloadName] = {}
-        self.spared: set[WorkloadName] = set()
+        self.exempt: set[WorkloadName] = set()
 
-    def are_settled(self, decisions: Sequence[Decision]) -> bool:
-        """Take in what came of a try; returns whether it may stand.
+    def is_settled(self, decisions: Sequence[Decision]) -> bool:
+        """Take in the decisions of one attempt; returns whether the plan is final.
 
-        Each workload is held back once and spared once at most, so some try stands. Waits may be
-        left out: who neither starts nor is promised anything waits.
+        Each workload is held back and exempt at most once, so the attempts end. Waits may be left
+        out: a workload that neither starts nor is nominated waits.
         """
         served = {each.workload for each in decisions if isinstance(each, Start | Reserve)}
-        in_vain = {name for name, other in self.held_back.items() if other not in served}
-        for name in in_vain:
+        not_helped = {name for name, other in self.held_back.items() if other not in served}
+        for name in not_helped:
             del self.held_back[name]
-        self.spared |= in_vain
-        found = _started_in_vain(decisions)
-        for name in sorted(found, key=lambda each: turn_of(self._state.workloads[each])):
+        self.exempt |= not_helped
+        found = _evicted_at_once(decisions)
+        for name in sorted(found, key=lambda each: scheduling_order(self._state.workloads[each])):
             if name not in self.held_back:
-                for each in self._alike_behind(name):
-                    if each not in self.spared:
+                for each in self._similar_behind(name):
+                    if each not in self.exempt:
                         self.held_back.setdefault(each, found[name])
-        return not in_vain and not found
+        return not not_helped and not found
 
-    def _alike_behind(self, name: WorkloadName) -> list[WorkloadName]:
-        """Return a workload, and those behind it that would take its place with the same right."""
+    def _similar_behind(self, name: WorkloadName) -> list[WorkloadName]:
+        """Return a workload, and those behind it that would take its node for the same reason."""
         workloads = self._state.workloads
         first = workloads[name]
-        turn, kind = turn_of(first), _kind(first)
+        turn, kind = scheduling_order(first), _kind(first)
         return [
             each
             for each in self._state.waiting(first.queue)
-            if each == name or (turn_of(workloads[each]) > turn and _kind(workloads[each]) == kind)
+            if each == name
+            or (scheduling_order(workloads[each]) > turn and _kind(workloads[each]) == kind)
         ]
 
 
@@ -61,8 +62,8 @@ def _kind(workload: Workload) -> object:
     return (workload.priority, workload.min_count, sets)
 
 
-def _started_in_vain(decisions: Sequence[Decision]) -> dict[WorkloadName, WorkloadName]:
-    """Return who would start and lose its place in the same plan, and to whom."""
+def _evicted_at_once(decisions: Sequence[Decision]) -> dict[WorkloadName, WorkloadName]:
+    """Return workloads that would start and be evicted in the same plan, and their preemptors."""
     started = {
         (each.workload, place.pod)
         for each in decisions

@@ -1,145 +1,145 @@
-"""The turn of one pod: it starts, waits for a place that others leave, or waits for another plan.
+"""Scheduling one pod: it starts, is nominated to a node, or is unschedulable in this plan.
 
-What it does is done on the desk, so that who comes after finds it done.
+The result is applied to the planning context, so that the next pod sees it.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
-from fairlead.policy.elastic_quota.nodes.running_pods import Holder
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.preemption.cross_node import least_harm
-from fairlead.policy.elastic_quota.preemption.node_search import STILL_LEAVING, Claim
-from fairlead.policy.elastic_quota.preemption.victims import Asked
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.preemption.cross_node import least_disruptive
+from fairlead.policy.elastic_quota.preemption.node_search import STILL_TERMINATING, PodPreemption
+from fairlead.policy.elastic_quota.preemption.victims import CandidateScope
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 from fairlead.policy.elastic_quota.reasons.start_and_evict import (
     WAITS_FOR_LEAVING,
-    reason_to_claim,
-    reason_to_leave,
-    reason_to_start,
+    eviction_reason,
+    nomination_reason,
+    start_reason,
 )
-from fairlead.policy.elastic_quota.reasons.wait import failed_claim, refusal_reason
-from fairlead.policy.elastic_quota.scheduling.refusals import Refusals
+from fairlead.policy.elastic_quota.reasons.wait import failed_preemption, wait_reason
+from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 
 
 class Started(NamedTuple):
-    """A pod runs now."""
+    """The pod starts now."""
 
-    asker: Asker
+    pending: PendingPod
     node: str
     reason: Reason
 
 
-class Loss(NamedTuple):
-    """A pod has to leave, for a reason."""
+class Eviction(NamedTuple):
+    """A victim, and why it is evicted."""
 
-    holder: Holder
+    victim: RunningPod
     reason: Reason
 
 
-class Promised(NamedTuple):
-    """A pod waits for a node; ``losses`` are those who are told to leave now."""
+class Nominated(NamedTuple):
+    """The pod waits for a node; ``evictions`` are the pods that are evicted for it now."""
 
-    asker: Asker
+    pending: PendingPod
     node: str
-    losses: tuple[Loss, ...]
-    waits_for: tuple[Holder, ...]
+    evictions: tuple[Eviction, ...]
+    waits_for: tuple[RunningPod, ...]
     reason: Reason
 
 
-class Refused(NamedTuple):
-    """A pod waits, without a place in sight."""
+class Unschedulable(NamedTuple):
+    """The pod waits, and no node will be freed for it."""
 
     reason: Reason
     claims: tuple[FailedClaim, ...]
 
 
-Turn: TypeAlias = Started | Promised | Refused
+PodResult: TypeAlias = Started | Nominated | Unschedulable
 
 
-class PodTurns:
-    """Lets pods have their turns, one after the other, on one desk."""
+class PodScheduling:
+    """Schedules pods, one after the other, within one planning context."""
 
-    def __init__(self, desk: Desk, refusals: Refusals) -> None:
-        """Work on *desk*; what was refused and cannot have changed is known to *refusals*."""
-        self._desk = desk
-        self._refusals = refusals
+    def __init__(self, context: PlanningContext, unschedulable_cache: UnschedulableCache) -> None:
+        """Schedule within *context*."""
+        self._context = context
+        self._unschedulable_cache = unschedulable_cache
 
-    def take(self, asker: Asker) -> Turn:
-        """Give *asker* its turn."""
-        desk = self._desk
-        known = self._refusals.just_now(desk, (asker,))
+    def schedule(self, pending: PendingPod) -> PodResult:
+        """Attempt *pending*."""
+        context = self._context
+        known = self._unschedulable_cache.just_now(context, (pending,))
         if known is not None:
-            return Refused(*known)
-        refusal = desk.admission.refusal(asker)
-        if refusal is None:
-            node = desk.places.find(asker)
+            return Unschedulable(*known)
+        violation = context.admission.violation(pending)
+        if violation is None:
+            node = context.fit.find(pending)
             if node is not None:
-                reason = reason_to_start(desk, asker)
-                desk.start(asker, node)
-                return Started(asker, node, reason)
-        known = self._refusals.known(desk, (asker,), refusal)
+                reason = start_reason(context, pending)
+                context.start(pending, node)
+                return Started(pending, node, reason)
+        known = self._unschedulable_cache.known(context, (pending,), violation)
         if known is not None:
-            return Refused(*known)
-        claim = Claim(desk, asker, refusal)
-        promised = self._claim(claim)
-        if promised is not None:
-            return promised
-        why = refusal_reason(desk, asker, refusal)
-        refused = Refused(why, (failed_claim(desk, claim),))
-        self._refusals.remember(desk, (asker,), refusal, refused)
-        desk.withdraw(asker)  # the node that it waited for is open to others
-        return refused
+            return Unschedulable(*known)
+        preemption = PodPreemption(context, pending, violation)
+        nominated = self._preempt(preemption)
+        if nominated is not None:
+            return nominated
+        why = wait_reason(context, pending, violation)
+        unschedulable = Unschedulable(why, (failed_preemption(context, preemption),))
+        self._unschedulable_cache.remember(context, (pending,), violation, unschedulable)
+        context.withdraw(pending)  # the node to which it was nominated is open to others
+        return unschedulable
 
-    def claim_on_one_node(self, claim: Claim) -> Promised | None:
-        """Take a place from others on one node for one pod, if it may and can."""
-        why_not = claim.why_not()
-        if why_not == STILL_LEAVING:
-            return self._stays(claim.asker)
-        best = claim.best() if why_not is None else None
+    def preempt_on_one_node(self, preemption: PodPreemption) -> Nominated | None:
+        """Preempt for one pod on one node, if it may and that helps."""
+        ineligible_reason = preemption.ineligible_reason()
+        if ineligible_reason == STILL_TERMINATING:
+            return self._keep_nomination(preemption.pending)
+        best = preemption.best() if ineligible_reason is None else None
         if best is None:
             return None
-        return self.promise(claim.asker, best.node, claim.asked, best.victims)
+        return self.nominate_for(preemption.pending, best.node, preemption.scope, best.victims)
 
-    def _claim(self, claim: Claim) -> Promised | None:
-        """Take a place from others, on one node if that is enough."""
-        desk, asker = self._desk, claim.asker
-        promised = self.claim_on_one_node(claim)
-        if promised is not None or not desk.settings.cross_node_preemption:
-            return promised
-        if not claim.others_may_help():
+    def _preempt(self, preemption: PodPreemption) -> Nominated | None:
+        """Preempt for one pod, on one node if that is enough."""
+        context, pending = self._context, preemption.pending
+        nominated = self.preempt_on_one_node(preemption)
+        if nominated is not None or not context.settings.cross_node_preemption:
+            return nominated
+        if not preemption.may_succeed_across_nodes():
             return None
-        joint = least_harm(desk, [asker], asker.charge)
-        if joint is None:
+        cross_node = least_disruptive(context, [pending], pending.charge)
+        if cross_node is None:
             return None
-        return self.promise(asker, joint.nodes[0], joint.asked, joint.victims)
+        return self.nominate_for(pending, cross_node.nodes[0], cross_node.scope, cross_node.victims)
 
-    def promise(
+    def nominate_for(
         self,
-        asker: Asker,
+        pending: PendingPod,
         node: str,
-        asked: Asked,
-        victims: Sequence[Holder],
-        whole: Asker | None = None,
-    ) -> Promised:
-        """Tell *victims* to leave, and let *asker* wait for *node*.
+        scope: CandidateScope,
+        victims: Sequence[RunningPod],
+        whole: PendingPod | None = None,
+    ) -> Nominated:
+        """Evict *victims* and nominate *pending* to *node*.
 
-        The numbers are those of *whole*, where a gang asks as one.
+        The reason has the numbers of *whole*, if a gang is scheduled as one.
         """
-        desk = self._desk
-        reason = reason_to_claim(desk, whole or asker, asked, tuple(victims))
-        losses = []
-        for victim in reversed(victims):  # a quota gives its least important pods first
-            if not victim.is_leaving:
-                losses.append(Loss(victim, reason_to_leave(desk, asker, asked, victim)))
-                desk.evict(victim)
-        waits_for = tuple(victims) or desk.holders.leaving(node)
-        desk.nominate(asker, node)
-        return Promised(asker, node, tuple(reversed(losses)), waits_for, reason)
+        context = self._context
+        reason = nomination_reason(context, whole or pending, scope, tuple(victims))
+        evictions = []
+        for victim in reversed(victims):  # a quota loses its pods of lowest priority first
+            if not victim.is_terminating:
+                evictions.append(Eviction(victim, eviction_reason(context, pending, scope, victim)))
+                context.evict(victim)
+        waits_for = tuple(victims) or context.running.terminating(node)
+        context.nominate(pending, node)
+        return Nominated(pending, node, tuple(reversed(evictions)), waits_for, reason)
 
-    def _stays(self, asker: Asker) -> Promised:
-        node = self._desk.nominations.node_of(asker.key)
-        assert node is not None, "only who is nominated waits for others to leave"
-        reason = Reason(code=WAITS_FOR_LEAVING, queue=asker.queue)
-        return Promised(asker, node, (), self._desk.holders.leaving(node), reason)
+    def _keep_nomination(self, pending: PendingPod) -> Nominated:
+        node = self._context.nominations.node_of(pending.key)
+        assert node is not None, "only a nominated pod waits for termination"
+        reason = Reason(code=WAITS_FOR_LEAVING, queue=pending.queue)
+        return Nominated(pending, node, (), self._context.running.terminating(node), reason)

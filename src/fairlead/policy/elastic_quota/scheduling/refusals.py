@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import ElasticPods
-from fairlead.policy.elastic_quota.planning_context import Desk
-from fairlead.policy.elastic_quota.quota.admission import OVER_MAX, Refusal, Standing
-from fairlead.policy.elastic_quota.quota.pending_pod import Asker
+from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.quota.admission import OVER_MAX, QuotaCheck, QuotaViolation
+from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 
 Answer: TypeAlias = tuple[Reason, tuple[FailedClaim, ...]]
 
@@ -25,7 +25,7 @@ class _Known(NamedTuple):
     answer: Answer
 
 
-class Refusals:
+class UnschedulableCache:
     """What was refused in earlier turns, of this plan and of the one before."""
 
     def __init__(self) -> None:
@@ -39,49 +39,60 @@ class Refusals:
         self._before, self._known = self._known, {}
         self._just_now = {}
 
-    def just_now(self, desk: Desk, askers: Sequence[Asker]) -> Answer | None:
+    def just_now(
+        self, context: PlanningContext, pending_pods: Sequence[PendingPod]
+    ) -> Answer | None:
         """Return why such *askers* were refused in this plan, if nothing happened since.
 
         They are one pod, or all that a gang needs.
         """
-        answer = self._just_now.get(_kind(desk, askers))
-        is_fresh = answer is not None and answer[0] == desk.changes
-        if not is_fresh or _is_nominated(desk, askers):
+        answer = self._just_now.get(_kind(context, pending_pods))
+        is_fresh = answer is not None and answer[0] == context.changes
+        if not is_fresh or _is_nominated(context, pending_pods):
             return None
         return answer[1] if answer else None
 
-    def known(self, desk: Desk, askers: Sequence[Asker], refusal: Refusal | None) -> Answer | None:
+    def known(
+        self,
+        context: PlanningContext,
+        pending_pods: Sequence[PendingPod],
+        violation: QuotaViolation | None,
+    ) -> Answer | None:
         """Return why *askers* are refused, if that is known and cannot have changed.
 
         Law: what is returned is what asking again would give.
         """
-        if _is_nominated(desk, askers):
+        if _is_nominated(context, pending_pods):
             return None
-        kind = _kind(desk, askers)
+        kind = _kind(context, pending_pods)
         known = self._known.get(kind) or self._before.get(kind)
-        if known is None or known.facts != _facts(desk, askers, refusal):
+        if known is None or known.facts != _facts(context, pending_pods, violation):
             return None
         self._known[kind] = known
-        self._just_now[kind] = (desk.changes, known.answer)
+        self._just_now[kind] = (context.changes, known.answer)
         return known.answer
 
     def remember(
-        self, desk: Desk, askers: Sequence[Asker], refusal: Refusal | None, answer: Answer
+        self,
+        context: PlanningContext,
+        pending_pods: Sequence[PendingPod],
+        violation: QuotaViolation | None,
+        answer: Answer,
     ) -> None:
         """Note why *askers* were refused just now."""
-        if not _is_nominated(desk, askers):
-            kind = _kind(desk, askers)
-            self._known[kind] = _Known(_facts(desk, askers, refusal), answer)
-            self._just_now[kind] = (desk.changes, answer)
+        if not _is_nominated(context, pending_pods):
+            kind = _kind(context, pending_pods)
+            self._known[kind] = _Known(_facts(context, pending_pods, violation), answer)
+            self._just_now[kind] = (context.changes, answer)
 
 
-def _is_nominated(desk: Desk, askers: Sequence[Asker]) -> bool:
-    return any(desk.nominations.node_of(each.key) is not None for each in askers)
+def _is_nominated(context: PlanningContext, pending_pods: Sequence[PendingPod]) -> bool:
+    return any(context.nominations.node_of(each.key) is not None for each in pending_pods)
 
 
-def _kind(desk: Desk, askers: Sequence[Asker]) -> Hashable:
+def _kind(context: PlanningContext, pending_pods: Sequence[PendingPod]) -> Hashable:
     """Return all about pods that decides whether they are refused."""
-    first = askers[0]
+    first = pending_pods[0]
     own = first.workload.extension
     whole: Hashable = None
     if isinstance(own, ElasticPods):
@@ -91,33 +102,35 @@ def _kind(desk: Desk, askers: Sequence[Asker]) -> Hashable:
         first.workload.namespace,
         first.priority,
         whole,
-        tuple([_pod_kind(desk, each) for each in askers]),
+        tuple([_pod_kind(context, each) for each in pending_pods]),
     )
 
 
-def _pod_kind(desk: Desk, asker: Asker) -> Hashable:
+def _pod_kind(context: PlanningContext, pending: PendingPod) -> Hashable:
     """Return what matters of a pod; labels and its turn only where others look at them."""
-    wanted = asker.pod_set
-    around = (wanted.labels, asker.turn) if desk.places.neighbours_matter(asker) else ()
-    return (asker.requests, asker.charge, asker.named, wanted.constraints, around)
+    wanted = pending.pod_set
+    around = (wanted.labels, pending.order) if context.fit.depends_on_other_pods(pending) else ()
+    return (pending.requests, pending.charge, pending.named, wanted.constraints, around)
 
 
-def _facts(desk: Desk, askers: Sequence[Asker], refusal: Refusal | None) -> object:
+def _facts(
+    context: PlanningContext, pending_pods: Sequence[PendingPod], violation: QuotaViolation | None
+) -> object:
     """Return what the refusal depends on, by the kind that it is of."""
-    asker = askers[0]
-    queue = asker.queue
-    if refusal is not None and queue is not None and len(askers) == 1:
-        standing = desk.admission.standing(asker, later=desk.looks_later)
-        later = desk.admission.broken_rule(asker, standing)
-        if later is not None and _takes_from_nobody(desk, asker, standing):
-            if refusal.rule == later.rule == OVER_MAX:
-                return (refusal, desk.quota_facts(queue))
-            return (refusal, desk.all_quota_facts())
-    return (refusal, desk.all_quota_facts(), desk.node_facts())
+    pending = pending_pods[0]
+    queue = pending.queue
+    if violation is not None and queue is not None and len(pending_pods) == 1:
+        check = context.admission.check(pending, after_termination=context.expects_termination)
+        after_termination = context.admission.first_violation(pending, check)
+        if after_termination is not None and _takes_from_nobody(context, pending, check):
+            if violation.rule == after_termination.rule == OVER_MAX:
+                return (violation, context.quota_facts(queue))
+            return (violation, context.all_quota_facts())
+    return (violation, context.all_quota_facts(), context.node_facts())
 
 
-def _takes_from_nobody(desk: Desk, asker: Asker, standing: Standing) -> bool:
+def _takes_from_nobody(context: PlanningContext, pending: PendingPod, check: QuotaCheck) -> bool:
     """Return whether a pod may take from its own namespace only, where nobody is less important."""
-    lowest = desk.holders.lowest_priority(asker.queue)
-    is_lowest = lowest is None or lowest >= asker.priority
-    return is_lowest and desk.admission.is_over_min(asker, standing)
+    lowest = context.running.lowest_priority(pending.queue)
+    is_lowest = lowest is None or lowest >= pending.priority
+    return is_lowest and context.admission.is_over_min(pending, check)
