@@ -12,8 +12,7 @@ from fairlead.explain.explanation import Section
 from fairlead.explain.first_few import first_few
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import format_amount
-from fairlead.policy.elastic_quota.planning_context import PlanningContext
-from fairlead.policy.elastic_quota.preemption.victims import keeps_min
+from fairlead.policy.elastic_quota.api import PlanningContext, keeps_min
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 Protection: TypeAlias = Literal["none", "others first", "never asked"]

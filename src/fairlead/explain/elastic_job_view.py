@@ -9,19 +9,17 @@ from contextlib import contextmanager
 from typing import Final
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
+from fairlead.model.plan import Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.planning_context import PlanningContext
-from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
-from fairlead.policy.elastic_quota.reasons.wait import UNSUPPORTED_CONSTRAINT
-from fairlead.policy.elastic_quota.scheduling.cycle import (
+from fairlead.policy.elastic_quota.api import (
     NOT_READY,
+    SCHEDULE_TIMED_OUT,
     SCHEDULING_GATED,
+    UNSUPPORTED_CONSTRAINT,
     WOULD_BE_EVICTED,
-    Cycle,
+    PlanningContext,
+    PlanReplay,
 )
-from fairlead.policy.elastic_quota.scheduling.gangs import SCHEDULE_TIMED_OUT
-from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.obstacles import INVALID_OBJECT, OTHER_SCHEDULER, POD_GROUP_NOT_FOUND
 
@@ -48,9 +46,8 @@ class ElasticJobView:
         self.settings: Final = settings
         self.now_ms: Final = now_ms
         self.workload: Final = state.workloads[job]
-        policy = ElasticQuotaPolicy(settings)
-        self.plan = policy.plan(state, now_ms)
-        self._spared = policy.exempt
+        self._replay: Final = PlanReplay(state, settings, now_ms)
+        self.plan: Final = self._replay.plan
         self.decisions: Final = [each for each in self.plan.decisions if each.workload == job]
         self.victims: Final = [
             each
@@ -87,32 +84,5 @@ class ElasticJobView:
         """
         last = self.seeks()
         assert last is not None, "who is asked about had a turn"
-        with self.state.trial():
-            desk = PlanningContext(self.state, self.settings, self.now_ms, exempt=self._spared)
-            decisions = Cycle(desk, UnschedulableCache(), self._held_back()).decisions()
-            for _ in range(self._first_of_turn(last)):
-                next(decisions)
-            # What is nominated is known from the first turn on: so one more is had, and undone.
-            mark = desk.mark()
-            next(decisions)
-            desk.roll_back(mark)
+        with self._replay.context_before(last) as desk:
             yield desk
-
-    def _held_back(self) -> dict[WorkloadName, WorkloadName]:
-        """Return who waits because it would lose its place at once, and to whom."""
-        return {
-            each.workload: WorkloadName(each.reason.names[0])
-            for each in self.plan.decisions
-            if isinstance(each, Wait) and each.reason.code == WOULD_BE_EVICTED
-        }
-
-    def _first_of_turn(self, last: Decision) -> int:
-        """Return where the decisions of a turn begin: who is evicted comes before who gains."""
-        decisions = self.plan.decisions
-        at = max(at for at, each in enumerate(decisions) if each is last)
-        while at > 0:
-            before = decisions[at - 1]
-            if not (isinstance(before, Evict) and before.beneficiary == self.workload.name):
-                break
-            at -= 1
-        return at

@@ -15,11 +15,17 @@ from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, Axis, Limits, QueueName
 from fairlead.model.plan import Reserve, Start, Tally
 from fairlead.model.workload import PodId
-from fairlead.policy.elastic_quota.planning_context import PlanningContext
-from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption, candidate_scope
-from fairlead.policy.elastic_quota.preemption.victims import CandidateScope, NodeOutcome
-from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod, readiness, whole_gang
-from fairlead.policy.elastic_quota.reasons.wait import node_defects
+from fairlead.policy.elastic_quota.api import (
+    CandidateScope,
+    NodeOutcome,
+    PendingPod,
+    PlanningContext,
+    PodPreemption,
+    candidate_scope,
+    node_defects,
+    readiness,
+    whole_gang,
+)
 
 Rule: TypeAlias = Literal["max", "pool", "min"]
 

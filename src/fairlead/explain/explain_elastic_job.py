@@ -25,7 +25,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.preemption.victims import NodeOutcome, Outcome
+from fairlead.policy.elastic_quota.api import NodeOutcome, Outcome
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 SHOWN_CHOICES: Final = 5

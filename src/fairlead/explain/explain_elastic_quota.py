@@ -12,7 +12,7 @@ from fairlead.fairness.elastic_pool import NamespaceQuota, PoolSums, over_min
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.quota.shares import ElasticShares
+from fairlead.policy.elastic_quota.api import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 HEAD = ("RESOURCE", "MIN", "USED", "MAX", "TO MAX", "POOL", "USED BY ALL", "LEFT", "MAY TAKE")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.planning_context import PlanningContext
+from fairlead.policy.elastic_quota.api import PlanningContext
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 
 

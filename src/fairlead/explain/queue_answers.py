@@ -18,7 +18,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.queue import cohort_queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
-from fairlead.policy.elastic_quota.quota.shares import ElasticShares
+from fairlead.policy.elastic_quota.api import ElasticShares
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.shares import KaiShares

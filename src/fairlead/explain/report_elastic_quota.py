@@ -4,7 +4,7 @@ from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareRep
 from fairlead.fairness.elastic_pool import NamespaceQuota
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.elastic_quota.quota.shares import ElasticShare, ElasticShares, published_used
+from fairlead.policy.elastic_quota.api import ElasticShare, ElasticShares, published_used
 
 AXIS_COLUMNS = (
     Column(key="guaranteed", title="GUARANTEED", form="amount"),

@@ -14,8 +14,10 @@ from fairlead.model.plan import Decision, Evict, Plan, Reserve, Start, Wait
 from fairlead.model.remember import forget_promises
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
+from fairlead.policy.elastic_quota.incremental.state import IncrementalState
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
 from fairlead.policy.elastic_quota.quota.usage import Charges
+from fairlead.policy.elastic_quota.scheduling.plan import CycleSource, PlainSource, settled_plan
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from tests.policy.elastic_quota.random_world import AXES, NOW_MS
 
@@ -46,17 +48,24 @@ def check_changes(
     state: ClusterState, settings: ElasticQuotaSettings, plan: Plan, policy: ElasticQuotaPolicy
 ) -> None:
     """Whoever asks for changes gets the plan without its waits, whatever was asked before."""
-    fresh = ElasticQuotaPolicy(settings)
-    fresh.plan(state, plan.taken_ms)
     before = facts(state)
     expected = [each for each in plan.decisions if not isinstance(each, Wait)]
     for each in (policy, ElasticQuotaPolicy(settings)):
         changes = each.plan(state, plan.taken_ms, explain=False)
         assert [*changes.decisions] == expected
         assert changes.time_dependent == plan.time_dependent
-        assert each.exempt == fresh.exempt
         assert facts(state) == before, "changes that are told are not made"
+    check_exempt(state, settings, plan.taken_ms)
     check_invariants(state)
+
+
+def check_exempt(state: ClusterState, settings: ElasticQuotaSettings, now_ms: int) -> None:
+    """The same workloads are exempt from preemption, whatever the cycles work with."""
+    kept = IncrementalState(state, settings)
+    sources: list[CycleSource] = [PlainSource(state, settings), kept.every_workload()]
+    if kept.can_skip():
+        sources.append(kept.feasible_workloads())
+    assert len({settled_plan(each, state, now_ms).exempt for each in sources}) == 1
 
 
 def check_waits(state: ClusterState, plan: Plan) -> None:

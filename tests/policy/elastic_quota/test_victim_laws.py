@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Event
 from fairlead.model.plan import Decision, Evict
+from fairlead.policy.elastic_quota.incremental.unschedulable import UnschedulableCache
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.policy import ElasticQuotaPolicy
@@ -27,7 +28,6 @@ from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 from fairlead.policy.elastic_quota.scheduling import gangs, pods
 from fairlead.policy.elastic_quota.scheduling.gangs import GangNominated, GangScheduling
 from fairlead.policy.elastic_quota.scheduling.pods import Nominated, PodScheduling
-from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 from tests.policy.elastic_quota.random_world import (
     FAITHFUL_ACROSS,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Set
 from functools import partial
 from typing import Final, NamedTuple
 
-from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.axes import WorkloadName
 from fairlead.model.events import Placement, WorkloadLeaving, WorkloadStarted
 from fairlead.model.journal import Mark
 from fairlead.model.memory import ElasticMemory
@@ -87,7 +87,6 @@ class PlanningContext:
                 for running_pod in self.running.terminating(name):
                     self.budgets.count_disruption(running_pod)  # evicted by an earlier plan
         self._undo: list[Callable[[], None]] = []
-        self._quota_facts: tuple[int, object] | None = None
         self.changes = 0  # how many times a pod was started, evicted or nominated
 
     def pending_pod(self, workload: Workload, pod: PodId) -> PendingPod:
@@ -109,32 +108,6 @@ class PlanningContext:
             not self.fit.fits_empty_node(pending, node)
             or self.node_filters.node_defect(pending, node) is not None
         )
-
-    def quota_facts(self, queue: QueueName) -> object:
-        """Return all that decisions about one quota depend on, as a value to compare."""
-        quotas = self.quotas
-        used = (tuple(quotas.now.used[queue]), tuple(quotas.after_termination.used[queue]))
-        return (self.state.queues[queue], used, self.nominations.facts_of(queue))
-
-    def all_quota_facts(self) -> object:
-        """Return all that decisions about the quotas depend on; computed once per change."""
-        if self._quota_facts is None or self._quota_facts[0] != self.changes:
-            quotas = self.quotas
-            facts = (
-                tuple(self.state.queues.values()),
-                *[
-                    tuple(map(tuple, use.used.values()))
-                    for use in (quotas.now, quotas.after_termination)
-                ],
-                self.nominations.all_facts(),
-            )
-            self._quota_facts = (self.changes, facts)
-        return self._quota_facts[1]
-
-    def node_facts(self) -> object:
-        """Return what shows whether anything changed on a node, or for a protected pod."""
-        protected = (self.state.catalogue, self.budgets.disruptions(), frozenset(self.exempt))
-        return (self.running.fingerprint(), protected, self.state.holds.victims)
 
     def mark(self) -> "ContextMark":
         """Remember this moment, to roll back to it."""

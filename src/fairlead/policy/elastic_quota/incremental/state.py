@@ -1,15 +1,15 @@
-"""A state that a policy follows through its changes, so that a plan costs what changed.
+"""What a policy keeps of one state from plan to plan, so that a plan costs what changed.
 
-Only in our own mode: with quirks of the plugin, too much may be why a pod waits. Every plan is made
-anew there, and where quotas hang on one another.
+Indexes and results of earlier attempts serve every plan. A plan without explanations also skips
+the workloads that cannot get anything; that needs our own mode, because the plugin's quirks make
+too much a possible reason to wait, and quotas that do not depend on one another.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.plan import Decision, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.elastic_quota.incremental.feasibility import Feasibility, FittingPods
@@ -20,179 +20,137 @@ from fairlead.policy.elastic_quota.incremental.pending_groups import (
     demands_of,
     shape_of,
 )
+from fairlead.policy.elastic_quota.incremental.unschedulable import UnschedulableCache
 from fairlead.policy.elastic_quota.planning_context import ClusterIndexes, PlanningContext
 from fairlead.policy.elastic_quota.quota.pending_pod import readiness
 from fairlead.policy.elastic_quota.quota.usage import QuotaUsage
 from fairlead.policy.elastic_quota.scheduling.cycle import (
-    Cycle,
-    may_be_cut,
+    AttemptOrder,
+    EveryWorkload,
     not_attempted_reason,
-    until_cut,
 )
-from fairlead.policy.elastic_quota.scheduling.immediate_eviction import ImmediateEvictions
-from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
+from fairlead.policy.elastic_quota.scheduling.plan import CycleSource
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
 
 
-class QuickCycle:
-    """Decides about those who wait in one state."""
+class IncrementalState:
+    """What is kept of one state."""
+
+    def __init__(self, state: ClusterState, settings: ElasticQuotaSettings) -> None:
+        """Keep up with *state*. Cost: all pods with a node, at the first plan."""
+        self._state: Final = state
+        self._settings: Final = settings
+        self._indexes: Final = ClusterIndexes(state, settings)
+        self._results: Final = UnschedulableCache()
+        self._feasible: FeasibleSource | None = None
+
+    def serves(self, state: ClusterState) -> bool:
+        """Return whether it is this state that is kept, with the same queues."""
+        return state is self._state and self._indexes.serves(state)
+
+    def can_skip(self) -> bool:
+        """Return whether workloads that cannot get anything can be told and skipped."""
+        return self._feasible_source().is_possible
+
+    def every_workload(self) -> CycleSource:
+        """Return a source that attempts every pending workload."""
+        return RememberingSource(self._state, self._settings, self._indexes, self._results)
+
+    def feasible_workloads(self) -> CycleSource:
+        """Return a source that skips workloads; its decisions are the same without waits.
+
+        Cost: what changed since the last such plan; all pending workloads at the first one.
+        """
+        source = self._feasible_source()
+        source.update()
+        return source
+
+    def _feasible_source(self) -> "FeasibleSource":
+        if self._feasible is None or not self._feasible.is_current():
+            self._feasible = FeasibleSource(
+                self._state, self._settings, self._indexes, self._results
+            )
+        return self._feasible
+
+
+class RememberingSource:
+    """Attempts every pending workload, with indexes and results that are kept."""
 
     def __init__(
         self,
-        context: PlanningContext,
-        cycle: Cycle,
-        group: PendingGroups,
-        feasibility: Feasibility,
-        held_back: Mapping[WorkloadName, WorkloadName],
+        state: ClusterState,
+        settings: ElasticQuotaSettings,
+        indexes: ClusterIndexes,
+        results: UnschedulableCache,
     ) -> None:
-        """Let *cycle* decide on *desk* about who is in *line*; who is *held_back* waits."""
-        self._context: Final = context
-        self._cycle: Final = cycle
-        self._groups: Final = group
-        self._feasibility: Final = feasibility
-        self._held_back: Final = held_back
-        self._open: list[ShapeGroup] = []
-        self._left: dict[ShapeGroup, ShapeGroup] = {}  # lines without those who are held back
+        """Plan for *state*."""
+        self._state: Final = state
+        self._settings: Final = settings
+        self._indexes: Final = indexes
+        self._results: Final = results
 
-    def decisions(self) -> Iterator[Decision]:
-        """Yield what a `Cycle` would but its waits, in the same order.
+    def context(self, now_ms: int, exempt: Set[WorkloadName]) -> PlanningContext:
+        """Return a new context with the kept indexes."""
+        return PlanningContext(self._state, self._settings, now_ms, self._indexes, exempt)
 
-        Cost: each kind of wants, and a turn for each who may get something.
-        """
-        for order in self._groups.nominated:
-            self._cycle.restore_nominations(self._workload(order))
-        self._look_around()
-        last: SchedulingOrder | None = None
-        while (found := self._next(last)) is not None:
-            last, group = found
-            workload = self._workload(last)
-            if workload.name in self._held_back:
-                continue
-            has_changed = False
-            for each in self._cycle.attempt(workload):
-                if not isinstance(each, Wait):
-                    has_changed = True
-                    yield each
-            if has_changed or group is None:
-                self._look_around()
-            elif self._is_like_its_kind(workload):
-                self._open.remove(group)
+    def known_results(self) -> UnschedulableCache:
+        """Return the results of the cycle before."""
+        self._results.next_cycle()
+        return self._results
 
-    def _workload(self, order: SchedulingOrder) -> Workload:
-        return self._context.state.workloads[WorkloadName(order[-1])]
-
-    def _look_around(self) -> None:
-        """Find out who may get something, after something happened."""
-        self._feasibility.update()
-        groups = self._groups.by_demands.values()
-        self._open = [
-            found for group in groups for found in self._feasibility.feasible_groups(group)
-        ]
-
-    def _next(
-        self, last: SchedulingOrder | None
-    ) -> tuple[SchedulingOrder, ShapeGroup | None] | None:
-        """Return who has its turn after *last*, and its line; None: nobody has."""
-        nominated = self._groups.nominated
-        at = 0 if last is None else bisect_right(nominated, last)
-        best: tuple[SchedulingOrder, ShapeGroup | None] | None = None
-        if at < len(nominated):
-            best = (nominated[at], None)
-        for group in self._open:
-            order = self._without_held_back(group).after(last)
-            if order is not None and (best is None or order < best[0]):
-                best = (order, group)
-        return best
-
-    def _without_held_back(self, group: ShapeGroup) -> ShapeGroup:
-        """Return a line in which nobody is held back: of thousands who are alike, many may be."""
-        if not self._held_back:
-            return group
-        left = self._left.get(group)
-        if left is None:
-            left = self._left[group] = ShapeGroup(group.shape)
-            left.orders.extend(
-                [order for order in group.orders if order[-1] not in self._held_back]
-            )
-        return left
-
-    def _is_like_its_kind(self, workload: Workload) -> bool:
-        """Return whether nobody looks at more of its pods than their kind tells."""
-        context = self._context
-        firsts = [pods[0] for pods in workload.pod_sets.ids_by_set if pods]
-        pending_pods = [context.pending_pod(workload, pod) for pod in firsts]
-        return not any(map(context.fit.depends_on_other_pods, pending_pods))
+    def attempt_order(
+        self,
+        context: PlanningContext,
+        held_back: Mapping[WorkloadName, WorkloadName],  # noqa: ARG002 - their attempts say why
+    ) -> AttemptOrder:
+        """Return every pending workload."""
+        return EveryWorkload(context.state)
 
 
-class IncrementalState:
-    """What a policy remembers of one state."""
+class FeasibleSource(RememberingSource):
+    """Attempts only workloads that may get something; usage and groups are kept as well."""
 
-    def __init__(self, state: ClusterState, settings: ElasticQuotaSettings) -> None:
-        """Begin to follow *state*, if that is possible. Cost: all that there is, once."""
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: ElasticQuotaSettings,
+        indexes: ClusterIndexes,
+        results: UnschedulableCache,
+    ) -> None:
+        """Keep up with *state*, if that is possible."""
+        super().__init__(state, settings, indexes, results)
         self.is_possible: Final = settings.quirks == PluginQuirks() and all(
             each.parent is None for each in state.queues.values()
         )
-        self.time_dependent = False
-        self.is_cut = False
-        self.exempt: frozenset[WorkloadName] = frozenset()
-        self._state = state
-        self._settings = settings
-        self._layout = state.layout.moment
-        self._moment: int | None = None  # up to which the changes were read
+        self._layout: Final = state.layout.moment
+        self._moment: int | None = None  # up to which changes were read
         self._queue_of: dict[WorkloadName, QueueName] = {}
-        if self.is_possible:
-            self._indexes = ClusterIndexes(state, settings)
-            self._unschedulable_cache = UnschedulableCache()
-            self._quotas = QuotaUsage(state, self._indexes.charges, settings.quirks)
-            self._groups = PendingGroups()
-            self._feasibility = Feasibility(
-                self._groups, self._quotas, self._indexes.running, FittingPods(state)
-            )
+        self._quotas: Final = QuotaUsage(state, indexes.charges, settings.quirks)
+        self._groups: Final = PendingGroups()
+        self._feasibility: Final = Feasibility(
+            self._groups, self._quotas, indexes.running, FittingPods(state)
+        )
 
-    def serves(self, state: ClusterState) -> bool:
-        """Return whether it is this state that is followed, and all its changes are known."""
-        if state is not self._state or state.layout.moment != self._layout:
+    def is_current(self) -> bool:
+        """Return whether the queues are unchanged, and all other changes are known."""
+        if self._state.layout.moment != self._layout:
             return False
-        return self._moment is None or state.touched.remembers(self._moment)
+        return self._moment is None or self._state.touched.remembers(self._moment)
 
-    def changes(self, now_ms: int, at_most_starts: int | None = None) -> list[Decision]:
-        """Return the decisions of a plan that are no waits; the state is left as it was."""
-        self._catch_up()
-        immediate_evictions = ImmediateEvictions(self._state)
-        while True:
-            decisions = self._try(now_ms, immediate_evictions, at_most_starts)
-            if immediate_evictions.is_settled(decisions):
-                break
-        self.exempt = frozenset(immediate_evictions.exempt)
-        return decisions
-
-    def _try(
-        self, now_ms: int, immediate_evictions: ImmediateEvictions, at_most_starts: int | None
-    ) -> list[Decision]:
-        self._unschedulable_cache.next_plan()
-        context = PlanningContext(
-            self._state,
-            self._settings,
-            now_ms,
-            self._indexes,
-            immediate_evictions.exempt,
-            self._quotas,
+    def context(self, now_ms: int, exempt: Set[WorkloadName]) -> PlanningContext:
+        """Return a new context with the kept indexes and usage."""
+        return PlanningContext(
+            self._state, self._settings, now_ms, self._indexes, exempt, self._quotas
         )
-        cycle = Cycle(context, self._unschedulable_cache, immediate_evictions.held_back)
-        quick = QuickCycle(
-            context, cycle, self._groups, self._feasibility, immediate_evictions.held_back
-        )
-        if at_most_starts is not None and not may_be_cut(context, at_most_starts):
-            at_most_starts = None
-        mark = context.mark()
-        try:
-            decisions, self.is_cut = until_cut(cycle, quick.decisions(), at_most_starts)
-            return decisions
-        finally:
-            context.roll_back(mark)
-            self.time_dependent = context.time_dependent
 
-    def _catch_up(self) -> None:
+    def attempt_order(
+        self, context: PlanningContext, held_back: Mapping[WorkloadName, WorkloadName]
+    ) -> AttemptOrder:
+        """Return the workloads that may get something."""
+        return FeasibleWorkloads(context, self._groups, self._feasibility, held_back)
+
+    def update(self) -> None:
+        """Bring usage and groups up to date."""
         state = self._state
         names: Sequence[WorkloadName]
         if self._moment is None:
@@ -210,13 +168,13 @@ class IncrementalState:
             if workload is not None:
                 self._queue_of[name] = workload.queue
                 changed[workload.queue] = None
-                self._read(workload)
+                self._group(workload)
         for queue in changed:
             if queue in state.queues:
                 self._quotas.refresh(queue, state.sums[queue])
 
-    def _read(self, workload: Workload) -> None:
-        """Let a workload wait in line, if it does and may be tried."""
+    def _group(self, workload: Workload) -> None:
+        """Add a workload to its group, if it is pending and may be attempted."""
         state = self._state
         run = state.runs.get(workload.name)
         if run is not None and len(run.pods) == workload.pod_count():
@@ -232,3 +190,91 @@ class IncrementalState:
             return
         demands = demands_of(state, self._indexes.charges, workload, ready)
         self._groups.add(workload, shape_of(workload, queue, ready, demands))
+
+
+class FeasibleWorkloads:
+    """The pending workloads that may get something, in scheduling order.
+
+    A skipped workload would wait, and its attempt would change nothing for the next ones. So would
+    workloads of the same shape as one that got nothing, until something changes.
+    """
+
+    def __init__(
+        self,
+        context: PlanningContext,
+        groups: PendingGroups,
+        feasibility: Feasibility,
+        held_back: Mapping[WorkloadName, WorkloadName],
+    ) -> None:
+        """Attempt workloads of *groups*, without those *held_back*."""
+        self._context: Final = context
+        self._groups: Final = groups
+        self._feasibility: Final = feasibility
+        self._held_back: Final = held_back
+        self._last: SchedulingOrder | None = None
+        self._group: ShapeGroup | None = None  # of the last workload
+        self._feasible: list[ShapeGroup] | None = None  # None: to be found again
+        self._not_held_back: dict[ShapeGroup, ShapeGroup] = {}
+
+    def possibly_nominated(self) -> Iterable[Workload]:
+        """Return the workloads that are nominated."""
+        return [self._workload(each) for each in self._groups.nominated]
+
+    def next_workload(self) -> Workload | None:
+        """Return the next workload that may get something. Cost: each group of equal demands."""
+        while (found := self._next()) is not None:
+            self._last, self._group = found
+            workload = self._workload(self._last)
+            if workload.name not in self._held_back:
+                return workload
+        return None
+
+    def attempted(self, workload: Workload, *, has_changed: bool) -> None:
+        """Look again at what is feasible after a change; else skip workloads of its shape."""
+        if has_changed or self._group is None:
+            self._feasible = None
+        elif self._feasible is not None and self._is_like_its_group(workload):
+            self._feasible.remove(self._group)
+
+    def _workload(self, order: SchedulingOrder) -> Workload:
+        return self._context.state.workloads[WorkloadName(order[-1])]
+
+    def _next(self) -> tuple[SchedulingOrder, ShapeGroup | None] | None:
+        """Return the next in order and its group; None: there is none."""
+        nominated, last = self._groups.nominated, self._last
+        at = 0 if last is None else bisect_right(nominated, last)
+        best: tuple[SchedulingOrder, ShapeGroup | None] | None = None
+        if at < len(nominated):
+            best = (nominated[at], None)
+        for group in self._feasible_groups():
+            order = self._without_held_back(group).after(last)
+            if order is not None and (best is None or order < best[0]):
+                best = (order, group)
+        return best
+
+    def _feasible_groups(self) -> list[ShapeGroup]:
+        if self._feasible is None:
+            self._feasibility.update()
+            self._feasible = [
+                group
+                for equal in self._groups.by_demands.values()
+                for group in self._feasibility.feasible_groups(equal)
+            ]
+        return self._feasible
+
+    def _without_held_back(self, group: ShapeGroup) -> ShapeGroup:
+        """Return a group without workloads that are held back: there may be thousands."""
+        if not self._held_back:
+            return group
+        found = self._not_held_back.get(group)
+        if found is None:
+            found = self._not_held_back[group] = ShapeGroup(group.shape)
+            found.orders.extend([each for each in group.orders if each[-1] not in self._held_back])
+        return found
+
+    def _is_like_its_group(self, workload: Workload) -> bool:
+        """Return whether its shape alone decides, because other pods do not matter."""
+        context = self._context
+        firsts = [pods[0] for pods in workload.pod_sets.ids_by_set if pods]
+        pending_pods = [context.pending_pod(workload, pod) for pod in firsts]
+        return not any(map(context.fit.depends_on_other_pods, pending_pods))

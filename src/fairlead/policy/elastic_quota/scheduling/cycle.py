@@ -1,23 +1,19 @@
-"""Whether a plan may stop before everybody has had its turn, and go on in the next one.
+"""One cycle: pending workloads are attempted, highest priority first.
 
-That must come to the same as one plan. The plugin never takes back what it decided before in a
-plan, so that a plan may stop wherever nothing but starts came before: nobody was refused who might
-be tried again, nobody waits for others to leave. In our own mode somebody may be held back for one
-whose turn comes much later (see `newcomers`). So a plan is cut only where it is plain that all who
-wait can start.
+That is the order of the default scheduler of Kubernetes: by priority, then by age. Each result is
+applied to the planning context, so that the next attempt sees it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, assert_never
+from typing import Final, Protocol, assert_never
 
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement
 from fairlead.model.holds import HELD_AFTER_FAILURE
 from fairlead.model.memory import ElasticMemory
 from fairlead.model.plan import Decision, Evict, Reason, Reserve, Start, Tally, Wait
+from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, PodId, Workload
-from fairlead.placement.node_room import GpuResources, node_room
-from fairlead.placement.room_for_all import is_room_for_all
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.quota.pending_pod import Readiness, readiness, scheduling_order
@@ -29,13 +25,12 @@ from fairlead.policy.elastic_quota.scheduling.gangs import (
 )
 from fairlead.policy.elastic_quota.scheduling.pods import (
     Eviction,
+    KnownResults,
     Nominated,
     PodScheduling,
     Started,
     Unschedulable,
 )
-from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
-from fairlead.policy.elastic_quota.settings import PluginQuirks
 from fairlead.policy.obstacles import obstacle_reason
 
 NOT_READY: Final = "NotReady"
@@ -43,49 +38,82 @@ SCHEDULING_GATED: Final = "SchedulingGated"
 WOULD_BE_EVICTED: Final = "WouldBeEvicted"
 
 
+class AttemptOrder(Protocol):
+    """Which pending workloads are attempted, and in which order."""
+
+    def possibly_nominated(self) -> Iterable[Workload]:
+        """Return all workloads that earlier plans may have nominated to nodes."""
+
+    def next_workload(self) -> Workload | None:
+        """Return the next workload to attempt; None: there is none."""
+
+    def attempted(self, workload: Workload, *, has_changed: bool) -> None:
+        """Note that *workload* was attempted, and whether anything but its wait came of it."""
+
+
+class EveryWorkload:
+    """Every pending workload in scheduling order."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Attempt all that are pending in *state* now."""
+        pending = [
+            state.workloads[name] for queue in state.waited_for() for name in state.waiting(queue)
+        ]
+        self._pending: Final = sorted(pending, key=scheduling_order)
+        self._left: Final = iter(self._pending)
+
+    def possibly_nominated(self) -> Iterable[Workload]:
+        """Return all of them."""
+        return self._pending
+
+    def next_workload(self) -> Workload | None:
+        """Return the next one."""
+        return next(self._left, None)
+
+    def attempted(self, workload: Workload, *, has_changed: bool) -> None:
+        """Do nothing: the order depends on no result."""
+
+
 class Cycle:
-    """Decides about everything that waits in one state."""
+    """Decides about the pending workloads of one state."""
 
     def __init__(
         self,
         context: PlanningContext,
-        unschedulable_cache: UnschedulableCache,
+        known_results: KnownResults,
+        order: AttemptOrder,
         held_back: Mapping[WorkloadName, WorkloadName],
     ) -> None:
-        """Work on *desk*, which is used up; who is *held_back* waits, for the one to whom it does.
+        """Change *context* by each decision; a workload *held_back* waits for another one.
 
-        A workload of which some pods run keeps those, and gets no more.
+        If some of its pods run, they go on running, and no more are started.
         """
         self._context = context
-        self.has_only_started = True  # whoever had a turn so far
+        self._order = order
+        self.has_only_started = True  # no attempt so far had another result
         self._held_back = held_back
-        self._pods = PodScheduling(context, unschedulable_cache)
-        self._gangs = GangScheduling(context, self._pods, unschedulable_cache)
+        self._pods = PodScheduling(context, known_results)
+        self._gangs = GangScheduling(context, self._pods, known_results)
 
     def decisions(self) -> Iterator[Decision]:
         """Yield what to do, in the order in which to do it."""
-        state = self._context.state
-        waiting = [
-            state.workloads[name] for queue in state.waited_for() for name in state.waiting(queue)
-        ]
-        waiting.sort(key=scheduling_order)
-        for workload in waiting:
-            self.restore_nominations(workload)
-        for workload in waiting:
-            yield from self.attempt(workload)
+        for each in self._order.possibly_nominated():
+            if self._not_attempted_reason(each, self._readiness(each)) is None:
+                self._context.restore_nominations(each)
+        while (workload := self._order.next_workload()) is not None:
+            has_changed = False
+            for decision in self.attempt(workload):
+                has_changed = has_changed or not isinstance(decision, Wait)
+                yield decision
+            self._order.attempted(workload, has_changed=has_changed)
 
     def has_pending(self) -> bool:
-        """Return whether a pod of any workload has no place."""
+        """Return whether a pod of any workload has no node."""
         return self._context.state.has_waiting()
 
-    def restore_nominations(self, workload: Workload) -> None:
-        """Count for which nodes a workload waits; who has no turn waits for none any more."""
-        if self._not_attempted_reason(workload, readiness(self._context.state, workload)) is None:
-            self._context.restore_nominations(workload)
-
     def attempt(self, workload: Workload) -> Iterator[Decision]:
-        """Give a workload its turn; all have been taken in, and those before it had theirs."""
-        ready = readiness(self._context.state, workload)
+        """Yield the decisions about one workload, after those before it in the order."""
+        ready = self._readiness(workload)
         reason = self._not_attempted_reason(workload, ready)
         if reason is not None:
             yield Wait(workload=workload.name, reason=reason)
@@ -94,6 +122,9 @@ class Cycle:
             yield from self._decide_gang(workload, ready.pods[:needed], ready.pods[needed:])
         else:
             yield from self._decide_pods(workload, ready.pods)
+
+    def _readiness(self, workload: Workload) -> Readiness:
+        return readiness(self._context.state, workload)
 
     def _not_attempted_reason(self, workload: Workload, ready: Readiness) -> Reason | None:
         queue = workload.queue if workload.queue in self._context.state.queues else None
@@ -109,35 +140,35 @@ class Cycle:
         self, workload: Workload, needed: Sequence[PodId], more: Sequence[PodId]
     ) -> Iterator[Decision]:
         match self._gangs.schedule(workload, needed, may_wait=not self._is_timed_out(workload)):
-            case GangStarted() as turn:
-                yield _start(workload, turn.pods, turn.reason)
+            case GangStarted() as result:
+                yield _start(workload, result.pods, result.reason)
                 yield from self._decide_pods(workload, more)
-            case GangNominated() as turn:
+            case GangNominated() as result:
                 self.has_only_started = False
-                yield from self._nominate(workload, turn.pods)
-            case Unschedulable() as turn:
+                yield from self._nominate(workload, result.pods)
+            case Unschedulable() as result:
                 self.has_only_started = False
-                yield Wait(workload=workload.name, reason=turn.reason, claims=turn.claims)
-            case turn:
-                assert_never(turn)
+                yield Wait(workload=workload.name, reason=result.reason, claims=result.claims)
+            case result:
+                assert_never(result)
 
     def _decide_pods(self, workload: Workload, pods: Iterable[PodId]) -> Iterator[Decision]:
-        """Let each pod have its turn; a reservation tells of all that wait for a node at once."""
+        """Attempt each pod alone; one reservation names all that are nominated."""
         nominated: list[Nominated] = []
         unschedulable: Unschedulable | None = None
         for pod in pods:
-            turn = self._pods.schedule(self._context.pending_pod(workload, pod))
-            match turn:
+            result = self._pods.schedule(self._context.pending_pod(workload, pod))
+            match result:
                 case Started():
-                    yield _start(workload, (turn,), turn.reason)
+                    yield _start(workload, (result,), result.reason)
                 case Nominated():
                     self.has_only_started = False
-                    nominated.append(turn)
+                    nominated.append(result)
                 case Unschedulable():
                     self.has_only_started = False
-                    unschedulable = unschedulable or turn
+                    unschedulable = unschedulable or result
                 case _:
-                    assert_never(turn)
+                    assert_never(result)
         if nominated:
             yield from self._nominate(workload, nominated)
         elif unschedulable is not None:
@@ -146,7 +177,7 @@ class Cycle:
             )
 
     def _nominate(self, workload: Workload, pods: Sequence[Nominated]) -> Iterator[Decision]:
-        """Yield who has to leave, those of one workload together, and for which nodes pods wait."""
+        """Yield the evictions, one per workload, and the reservation of the nominated pods."""
         evictions: dict[WorkloadName, list[Eviction]] = {}
         for each in pods:
             for eviction in each.evictions:
@@ -160,22 +191,22 @@ class Cycle:
                 reason=own[0].reason,
             )
         awaited = [candidate for each in pods for candidate in each.waits_for]
-        telling = next((each for each in pods if each.evictions), pods[0])
+        first = next((each for each in pods if each.evictions), pods[0])
         yield Reserve(
             workload=workload.name,
             placements=tuple([Placement(each.pending.pod, each.node) for each in pods]),
             charged=_charged(pods[0].pending.queue),
-            waits_for=_names(awaited or self._leaving()),
-            reason=telling.reason,
+            waits_for=_names(awaited or self._terminating()),
+            reason=first.reason,
         )
 
-    def _leaving(self) -> list[RunningPod]:
-        """Return everybody who is leaving: where it is a rule that is broken, any may be why."""
+    def _terminating(self) -> list[RunningPod]:
+        """Return all terminating pods: if a quota rule is broken, any of them may be the cause."""
         running = self._context.running
         return [each for node in self._context.state.nodes for each in running.terminating(node)]
 
     def _is_timed_out(self, workload: Workload) -> bool:
-        """Return whether a gang may wait for nodes no longer, because it did for too long."""
+        """Return whether a gang was nominated for longer than its schedule timeout."""
         own = workload.extension
         if not isinstance(own, ElasticPods) or own.schedule_timeout_s is None:
             return False
@@ -183,7 +214,7 @@ class Cycle:
             return True
         memory = self._context.state.memories.get(workload.name)
         if not isinstance(memory, ElasticMemory) or not memory.nominated:
-            return False  # it begins to wait now
+            return False  # its nomination begins now
         if memory.nominated_ms is None:
             return False
         self._context.time_dependent = True
@@ -193,9 +224,9 @@ class Cycle:
 def not_attempted_reason(
     workload: Workload, ready: Readiness, queue: QueueName | None
 ) -> Reason | None:
-    """Return why a workload has no turn: pods are missing or held back, or cannot be placed.
+    """Return why a workload is not attempted: pods are missing, gated or cannot be judged.
 
-    That follows from the workload and what of it has a place, whatever else there is.
+    It depends on nothing but the workload and which of its pods have a node.
     """
     if workload.obstacle is not None:
         return obstacle_reason(workload, queue)
@@ -237,71 +268,3 @@ def _names(running: Iterable[RunningPod]) -> tuple[WorkloadName, ...]:
 
 def _charged(queue: QueueName | None) -> tuple[QueueName, ...]:
     return () if queue is None else (queue,)
-
-
-def may_be_cut(context: PlanningContext, starts: int) -> bool:
-    """Return whether more than *starts* pods wait, and the plan may stop after so many.
-
-    Not so where nodes are promised to somebody, of whom a plan that is cut would say nothing. Cost:
-    the workloads that changed; in our own mode also the quotas, and a look at each node (see
-    `is_room_for_all`).
-    """
-    state, quirks, waiting = context.state, context.settings.quirks, context.waiting_pods
-    if sum(waiting.by_shape().values()) <= starts or state.promised:
-        return False
-    if quirks.start_in_vain:
-        return True
-    if quirks != PluginQuirks() or waiting.marked_queues() or state.repelling:
-        return False
-    if not _are_quotas_enough(context):
-        return False
-    node_books = state.books
-    gpus = GpuResources(kinds=(), shared=node_books.shared_gpu)
-    idle = {
-        name: node_room(
-            node,
-            node_books.offered(node),
-            node_books.occupied(name).leaving,
-            node_books.use(name),
-            gpus,
-        ).idle
-        for name, node in state.nodes.items()
-        if node.ready
-    }
-    return is_room_for_all(node_books, idle, waiting.by_shape())
-
-
-def until_cut(
-    cycle: Cycle, decisions: Iterator[Decision], at_most_starts: int | None
-) -> tuple[list[Decision], bool]:
-    """Return the *decisions* of *cycle*, and whether they are cut after so many pods started.
-
-    None: all of them. So are they where anything but starts comes before.
-    """
-    made: list[Decision] = []
-    started = 0
-    for each in decisions:
-        made.append(each)
-        if at_most_starts is None or not isinstance(each, Start):
-            continue
-        started += len(each.placements)
-        if started >= at_most_starts and cycle.has_only_started and cycle.has_pending():
-            return [each for each in made if isinstance(each, Start)], True
-    return made, False
-
-
-def _are_quotas_enough(context: PlanningContext) -> bool:
-    """Return whether no max, and not the pool, is in the way of all that waits."""
-    state, quotas = context.state, context.quotas
-    axes = range(len(quotas.pool))
-    asked = list(quotas.now.pool)
-    for name, used in quotas.now.used.items():
-        waiting = state.axes.charge(state.resources, tuple(state.sums[name].pending))
-        ceiling = quotas.ceiling[name]
-        for at in axes:
-            asked[at] += waiting[at]
-            most = ceiling[at]
-            if waiting[at] and most is not None and used[at] + waiting[at] > most:
-                return False
-    more = [asked[at] - quotas.now.pool[at] for at in axes]
-    return all(asked[at] <= quotas.pool[at] for at in axes if more[at])

@@ -39,12 +39,12 @@ from fairlead.policy.elastic_quota.reasons.wait import (
     wait_reason,
 )
 from fairlead.policy.elastic_quota.scheduling.pods import (
+    KnownResults,
     Nominated,
     PodScheduling,
     Started,
     Unschedulable,
 )
-from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 
 SCHEDULE_TIMED_OUT: Final = "ScheduleTimedOut"
 
@@ -72,12 +72,12 @@ class GangScheduling:
         self,
         context: PlanningContext,
         pod_scheduling: PodScheduling,
-        unschedulable_cache: UnschedulableCache,
+        known_results: KnownResults,
     ) -> None:
         """Schedule within *context*, with the rules for single pods."""
         self._context: Final = context
         self._pods: Final = pod_scheduling
-        self._unschedulable_cache: Final = unschedulable_cache
+        self._known_results: Final = known_results
 
     def schedule(self, workload: Workload, pods: Sequence[PodId], *, may_wait: bool) -> GangResult:
         """Attempt a gang that needs all of *pods*: now, or if it *may_wait*, by nomination."""
@@ -85,9 +85,9 @@ class GangScheduling:
         pending_pods = [context.pending_pod(workload, pod) for pod in pods]
         whole = whole_gang(context.state, context.charges, pending_pods)
         violation = context.admission.violation(whole)
-        known = self._unschedulable_cache.known(context, pending_pods, violation)
+        known = self._known_results.known(context, pending_pods, violation)
         if known is not None:
-            return Unschedulable(*known) if may_wait else _timed_out(whole)
+            return known if may_wait else _timed_out(whole)
         before = [context.nominations.node_of(pending.key) for pending in pending_pods]
         for pending in pending_pods:
             context.withdraw(pending)  # its own nominations do not block it
@@ -102,7 +102,7 @@ class GangScheduling:
             return nominated
         unschedulable = self._unschedulable(whole, pending_pods, violation)
         if not any(before):
-            self._unschedulable_cache.remember(context, pending_pods, violation, unschedulable)
+            self._known_results.remember(context, pending_pods, violation, unschedulable)
         return unschedulable
 
     def _start(

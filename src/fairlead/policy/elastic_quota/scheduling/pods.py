@@ -4,7 +4,7 @@ The result is applied to the planning context, so that the next pod sees it.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
@@ -12,6 +12,7 @@ from fairlead.policy.elastic_quota.planning_context import PlanningContext
 from fairlead.policy.elastic_quota.preemption.cross_node import least_disruptive
 from fairlead.policy.elastic_quota.preemption.node_search import STILL_TERMINATING, PodPreemption
 from fairlead.policy.elastic_quota.preemption.victims import CandidateScope
+from fairlead.policy.elastic_quota.quota.admission import QuotaViolation
 from fairlead.policy.elastic_quota.quota.pending_pod import PendingPod
 from fairlead.policy.elastic_quota.reasons.start_and_evict import (
     WAITS_FOR_LEAVING,
@@ -20,7 +21,6 @@ from fairlead.policy.elastic_quota.reasons.start_and_evict import (
     start_reason,
 )
 from fairlead.policy.elastic_quota.reasons.wait import failed_preemption, wait_reason
-from fairlead.policy.elastic_quota.scheduling.refusals import UnschedulableCache
 
 
 class Started(NamedTuple):
@@ -58,20 +58,62 @@ class Unschedulable(NamedTuple):
 PodResult: TypeAlias = Started | Nominated | Unschedulable
 
 
+class KnownResults(Protocol):
+    """Results of earlier attempts that cannot have changed; asking saves an attempt.
+
+    The pods asked about are one pod, or all that a gang needs.
+    """
+
+    def unchanged(
+        self, context: PlanningContext, pending_pods: Sequence[PendingPod]
+    ) -> Unschedulable | None:
+        """Return the result for equal pods in this cycle, if nothing happened since."""
+
+    def known(
+        self,
+        context: PlanningContext,
+        pending_pods: Sequence[PendingPod],
+        violation: QuotaViolation | None,
+    ) -> Unschedulable | None:
+        """Return the result that an attempt would have, if it is known."""
+
+    def remember(
+        self,
+        context: PlanningContext,
+        pending_pods: Sequence[PendingPod],
+        violation: QuotaViolation | None,
+        result: Unschedulable,
+    ) -> None:
+        """Note the result of an attempt."""
+
+
+class NoKnownResults:
+    """Knows no result, so that every pod is attempted."""
+
+    def unchanged(self, *_: object) -> None:
+        """Return None."""
+
+    def known(self, *_: object) -> None:
+        """Return None."""
+
+    def remember(self, *_: object) -> None:
+        """Note nothing."""
+
+
 class PodScheduling:
     """Schedules pods, one after the other, within one planning context."""
 
-    def __init__(self, context: PlanningContext, unschedulable_cache: UnschedulableCache) -> None:
+    def __init__(self, context: PlanningContext, known_results: KnownResults) -> None:
         """Schedule within *context*."""
         self._context = context
-        self._unschedulable_cache = unschedulable_cache
+        self._known_results = known_results
 
     def schedule(self, pending: PendingPod) -> PodResult:
         """Attempt *pending*."""
         context = self._context
-        known = self._unschedulable_cache.just_now(context, (pending,))
+        known = self._known_results.unchanged(context, (pending,))
         if known is not None:
-            return Unschedulable(*known)
+            return known
         violation = context.admission.violation(pending)
         if violation is None:
             node = context.fit.find(pending)
@@ -79,16 +121,16 @@ class PodScheduling:
                 reason = start_reason(context, pending)
                 context.start(pending, node)
                 return Started(pending, node, reason)
-        known = self._unschedulable_cache.known(context, (pending,), violation)
+        known = self._known_results.known(context, (pending,), violation)
         if known is not None:
-            return Unschedulable(*known)
+            return known
         preemption = PodPreemption(context, pending, violation)
         nominated = self._preempt(preemption)
         if nominated is not None:
             return nominated
         why = wait_reason(context, pending, violation)
         unschedulable = Unschedulable(why, (failed_preemption(context, preemption),))
-        self._unschedulable_cache.remember(context, (pending,), violation, unschedulable)
+        self._known_results.remember(context, (pending,), violation, unschedulable)
         context.withdraw(pending)  # the node to which it was nominated is open to others
         return unschedulable
 
