@@ -242,7 +242,7 @@ def test_a_name_that_the_locale_cannot_write_is_no_traceback(tmp_path: Path) -> 
 def test_colour_is_only_for_who_wants_and_shows_it(
     environment: dict[str, str], expected: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairlead.cli.findings import use_colour
+    from fairlead.cli.input.findings import use_colour
 
     for name in ("NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
@@ -276,7 +276,7 @@ def test_completion_without_the_words_of_a_shell_is_no_traceback(
     assert ran.err.startswith("error: _FAIRLEAD_COMPLETE is set, but COMP_WORDS or COMP_CWORD")
 
 
-@pytest.mark.parametrize("module", ["click", "fairlead.cli.group", "fairlead.cli.validate"])
+@pytest.mark.parametrize("module", ["click", "fairlead.cli.group", "fairlead.cli.cluster.validate"])
 def test_an_interruption_during_an_import_is_no_traceback(module: str) -> None:
     program = (
         "import sys\n"

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from fairlead.explain.plan_cycles import plan_cycles
-from fairlead.explain.queue_answers import explain_job, job_named
+from fairlead.explain.answers import explain_job
+from fairlead.explain.named import job_named
+from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.plan import Start
 from fairlead.model.quantity import show_amount

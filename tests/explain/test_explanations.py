@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import FairleadError
-from fairlead.explain.explanation import Explanation
-from fairlead.explain.queue_answers import explain_queue, queue_named, share_report
-from fairlead.explain.share_report import ShareReport
+from fairlead.explain.answers import explain_queue, share_report
+from fairlead.explain.named import queue_named
+from fairlead.explain.queues.report import ShareReport
+from fairlead.explain.text.explanation import Explanation
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import Axis, QuotaAxes
 from fairlead.model.state import ClusterState

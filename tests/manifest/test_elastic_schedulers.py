@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.explain.plan_cycles import plan_cycles
-from fairlead.explain.queue_answers import explain_job
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.answers import explain_job
+from fairlead.explain.plan.cycles import plan_cycles
+from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.objects import PLUGIN_SCHEDULERS
 from fairlead.model.axes import QueueName, WorkloadName

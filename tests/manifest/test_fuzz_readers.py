@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.cli.output import print_document
+from fairlead.cli.output.document import print_document
 from fairlead.errors import ManifestError
-from fairlead.explain.queue_answers import explain_queue, share_report
-from fairlead.explain.share_report import report_document
+from fairlead.explain.answers import explain_queue, share_report
+from fairlead.explain.queues.report import report_document
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult, load, load_or_raise
 from fairlead.model.invariants import check_invariants

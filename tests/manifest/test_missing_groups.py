@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.explain.queue_answers import explain_job
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.answers import explain_job
+from fairlead.explain.text.reasons import reason_text
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.assembly_rules import OF_A_CLUSTER, OF_FILES, AssemblyRules
 from fairlead.manifest.collection import Collection

@@ -16,15 +16,15 @@ from fairlead import __version__
 from fairlead.errors import FairleadError
 
 COMMANDS = {
-    "validate": "fairlead.cli.validate",
-    "queues": "fairlead.cli.queues",
-    "pending": "fairlead.cli.pending",
-    "plan": "fairlead.cli.plan",
-    "explain": "fairlead.cli.explain",
-    "simulate": "fairlead.cli.simulate",
-    "sweep": "fairlead.cli.sweep",
-    "report": "fairlead.cli.report",
-    "compare": "fairlead.cli.compare",
+    "validate": "fairlead.cli.cluster.validate",
+    "queues": "fairlead.cli.cluster.queues",
+    "pending": "fairlead.cli.cluster.pending",
+    "plan": "fairlead.cli.cluster.plan",
+    "explain": "fairlead.cli.cluster.explain",
+    "simulate": "fairlead.cli.sim.simulate",
+    "sweep": "fairlead.cli.sim.sweep",
+    "report": "fairlead.cli.sim.report",
+    "compare": "fairlead.cli.sim.compare",
     "usage": "fairlead.cli.usage",
     "metrics": "fairlead.cli.metrics",
     "completion": "fairlead.cli.completion",
@@ -114,7 +114,7 @@ def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:
         wrong.show()
         sys.exit(wrong.exit_code)
     except FairleadError as wrong:
-        from fairlead.explain.printable import printable
+        from fairlead.explain.text.names import printable
 
         lines = f"error: {wrong}".split("\n")  # of which findings have several
         _leave("\n".join(map(printable, lines)), 1)

@@ -5,8 +5,8 @@ from textwrap import dedent
 
 import pytest
 
-from fairlead.explain.queue_answers import share_report
-from fairlead.explain.share_report import report_document
+from fairlead.explain.answers import share_report
+from fairlead.explain.queues.report import report_document
 from fairlead.manifest.load import load_or_raise
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import Placement, WorkloadAdded, WorkloadReserved
