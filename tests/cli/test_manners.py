@@ -130,7 +130,12 @@ def test_help_imports_no_more_than_it_needs() -> None:
     assert ran.returncode == 0
     loaded = set(json.loads(ran.stderr.replace("'", '"')))
     entry = {"fairlead", "fairlead.cli", "fairlead.cli.main"}
-    assert loaded == entry | {"fairlead.cli.group", "fairlead.errors"}
+    assert loaded == entry | {
+        "fairlead.cli.group",
+        "fairlead.errors",
+        "fairlead.explain",
+        "fairlead.explain.registry",
+    }
 
 
 def test_python_dash_m_works_like_the_command() -> None:

@@ -14,6 +14,7 @@ import click
 
 from fairlead import __version__
 from fairlead.errors import FairleadError
+from fairlead.explain.registry import RULE_SETS
 
 COMMANDS = {
     "validate": "fairlead.cli.cluster.validate",
@@ -32,7 +33,7 @@ COMMANDS = {
 SUMMARIES = {
     "validate": "Check manifests and list everything that is wrong or doubtful.",
     "queues": "Show the tree of queues with what each has, wants and is entitled to.",
-    "pending": "Show who waits in a queue of Kueue, in its order.",
+    "pending": "List the workloads that wait in a queue, in queue order.",
     "plan": "Show which jobs start, give way or move now, which wait, and exactly why.",
     "explain": "Show why a queue's numbers are what they are, or a job starts, waits or gives way.",
     "simulate": "Run a scenario on a virtual clock: who got what, who waited, and was it fair.",
@@ -86,16 +87,23 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(SUMMARIES.items()))
 
 
+PRODUCTS = [each.product for each in RULE_SETS.values()]
+HELP = f"""Share a cluster fairly: who gets what, why, and what happens if you change it.
+
+Fairlead reads the queue objects you already have ({", ".join(PRODUCTS[:-1])} or {PRODUCTS[-1]}),
+unchanged, from files, folders or standard input.
+"""
+
+
 @click.group(
-    cls=LazyGroup, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    help=HELP,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="fairlead %(version)s")
 def fairlead() -> None:
-    """Share a cluster fairly: who gets what, why, and what happens if you change it.
-
-    Fairlead reads the queue objects you already have (KAI-Scheduler, Kueue or ElasticQuota),
-    unchanged, from files, folders or standard input.
-    """
+    """Choose the command; each is imported when it is called."""
 
 
 def run(arguments: Sequence[str] | None = None, **extra: Any) -> None:

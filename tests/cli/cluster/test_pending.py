@@ -246,6 +246,6 @@ def test_pods_under_elastic_quotas_have_no_numbered_places() -> None:
     ran = run_cli("pending", "vision", "-f", str(ROOT / "examples" / "elastic-quota"))
     assert (ran.exit_code, ran.out) == (1, "")
     assert ran.err == (
-        "error: the objects are of elastic-quota, and only Kueue's workloads wait in numbered "
-        "places; fairlead plan shows who waits\n"
+        "error: the objects are for elastic-quota, which has no numbered positions in a queue; "
+        "fairlead plan shows which jobs wait\n"
     )

@@ -392,7 +392,7 @@ def test_it_is_told_where_past_use_does_not_count(tmp_path: Path) -> None:
     record = write_past(tmp_path, [capacity(2, 16), held(2, "left", 16)])
     arguments = ("--policy", "kueue", "--usage-from", record, "--usage-at", NOW)
     ran = run_cli("simulate", TWO_QUEUES, "--set", "duration=60s", *arguments)
-    assert "note: under kueue past use does not count" in ran.err
+    assert "note: past usage does not count under kueue" in ran.err
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")

@@ -109,7 +109,7 @@ def test_runs_can_begin_with_a_record_of_use(folder: Path, swept: Ran) -> None:
     assert alone == among
     under_kueue = ("--policy", "kueue", "--over", "grace=0s", "--set", "duration=1s")
     ran = run_cli("sweep", scenario, *under_kueue, *begin, "--to", str(folder / "kueue"))
-    assert "note: under kueue past use does not count" in ran.err
+    assert "note: past usage does not count under kueue" in ran.err
 
 
 def test_programs_get_every_measure_of_every_combination(folder: Path) -> None:

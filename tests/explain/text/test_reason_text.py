@@ -4,12 +4,13 @@ import math
 
 import pytest
 
-from fairlead.explain.text.phrases import BARE_PHRASES, PHRASES
+from fairlead.explain.text.phrases import all_phrases
 from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.plan import Comparison, Held, Reason, Relation, Tally, Term
 
 TEAM = QueueName("team")
+PHRASES, SHORTER = all_phrases().phrases, all_phrases().shorter
 
 
 def compared(axis: str, held: str, amount: int, relation: Relation, right: Term) -> Comparison:
@@ -252,7 +253,7 @@ def nodes(count: int, what: str) -> Tally:
             Reason(code="InCohortFairSharing", queue=OTHER, comparisons=(SHARES,)),
             "other shares what it borrows: later share of team 250 <= later share of other inf",
         ),
-        (Reason(code="WouldBeEvicted", queue=TEAM), BARE_PHRASES["WouldBeEvicted"][0]),
+        (Reason(code="WouldBeEvicted", queue=TEAM), SHORTER["WouldBeEvicted"][0]),
         (Reason(code="SomethingNew", queue=TEAM), "SomethingNew"),
     ],
     ids=lambda value: value.code if isinstance(value, Reason) else "",
@@ -261,6 +262,6 @@ def test_a_reason_reads_as_a_sentence(reason: Reason, text: str) -> None:
     assert reason_text(reason) == text
 
 
-@pytest.mark.parametrize("code", BARE_PHRASES)
+@pytest.mark.parametrize("code", SHORTER)
 def test_only_a_phrase_with_places_to_fill_has_a_bare_one(code: str) -> None:
     assert "{" in PHRASES[code]

@@ -18,8 +18,8 @@ from fairlead.cli.input.options import (
 )
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
-from fairlead.explain.answers import explain_job, explain_queue
 from fairlead.explain.named import is_queue, job_named, queue_named
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.explain.text.names import printable
 
@@ -29,7 +29,7 @@ Examples:
   fairlead explain team-vision/detector -f cluster/
   fairlead explain vision -f queues.yaml --capacity gpu=100
   fairlead explain research -f cluster/ --usage-source usage.db
-  fairlead explain cohort/all -f kueue/ -o json
+  fairlead explain cohort/all -f cluster/ -o json
 """
 
 
@@ -64,6 +64,7 @@ def command(
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
     settings = with_faithfulness(assembled.settings, faithful=faithful)
+    rules = rule_set_of(settings)
     given = read_capacity(capacity, assembled)
     wish = usage_wish(usage, usage_source, now)
     job = None if is_queue(state, name) else job_named(state, name)
@@ -74,11 +75,11 @@ def command(
             )
         check_plannable(assembled)
         let_past_count(assembled, wish)
-        explanation, kind = explain_job(state, settings, job, now), "JobExplanation"
+        explanation, kind = rules.explain_job(state, settings, job, now), "JobExplanation"
     else:
         queue = queue_named(state, name)
         let_past_count(assembled, wish)
-        explanation, kind = explain_queue(state, settings, given, queue), "QueueExplanation"
+        explanation, kind = rules.explain_queue(state, settings, given, queue), "QueueExplanation"
     if output == "text":
         click.echo(_text(explanation))
         return

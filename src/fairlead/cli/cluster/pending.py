@@ -1,4 +1,4 @@
-"""``fairlead pending``: who waits in a queue of Kueue, and at which place."""
+"""``fairlead pending``: the workloads that wait in a queue, and their positions."""
 
 from typing import Any
 
@@ -12,17 +12,9 @@ from fairlead.cli.input.options import (
     states_or_exit,
 )
 from fairlead.cli.output.table import table_text
-from fairlead.errors import FairleadError
-from fairlead.explain.kueue.pending import (
-    PendingWorkload,
-    created_text,
-    pending_document,
-    pending_queue,
-    pending_workloads,
-    short_local_queue,
-)
+from fairlead.explain.queues.pending import PendingReport
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.names import printable
-from fairlead.policy.kueue.settings import KueueSettings
 
 EPILOG = """\b
 Examples:
@@ -30,8 +22,6 @@ Examples:
   fairlead pending team-vision/jobs -f cluster/
   fairlead pending vision -f cluster/ --limit 10 --offset 20 -o json
 """
-
-HEAD = ("WORKLOAD", "LOCAL-QUEUE", "CREATED", "PRIORITY", "POSITION", "LOCAL-POSITION")
 
 
 @click.command(epilog=EPILOG)
@@ -66,47 +56,30 @@ def command(
     now: int,
     output: str,
 ) -> None:
-    """Show who waits in a queue of Kueue, in its order.
+    """List the workloads that wait in a queue, in queue order.
 
     QUEUE is a ClusterQueue, or as NAMESPACE/NAME a LocalQueue: then only what came through it is
     shown. Positions are counted from 0, in the ClusterQueue and in the LocalQueue.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     settings = assembled.settings
-    if not isinstance(settings, KueueSettings):
-        raise FairleadError(
-            f"the objects are of {assembled.policy}, and only Kueue's workloads wait in numbered "
-            "places; fairlead plan shows who waits"
-        )
-    state = assembled.state
-    named = pending_queue(state, queue)
-    if named.local_queue is not None and state.catalogue.local_queues[named.local_queue].stopped:
-        click.echo(f"note: {printable(queue)} is stopped, so nothing of it is in line", err=True)
-    everybody = pending_workloads(state, settings, named, now)
-    shown = everybody[offset : offset + limit]
+    report = rule_set_of(settings).pending(assembled.state, settings, queue, now)
+    if report.note is not None:
+        click.echo(printable(f"note: {report.note}"), err=True)
+    page = slice(offset, offset + limit)
     if output != "table":
         from fairlead.cli.output.document import print_document
 
-        print_document(pending_document(shown), output)
+        print_document({**report.document, "items": report.items[page]}, output)
         return
-    click.echo(_table(queue, shown, waiting=len(everybody)))
+    click.echo(_table(queue, report, page))
 
 
-def _table(queue: str, shown: list[PendingWorkload], *, waiting: int) -> str:
+def _table(queue: str, report: PendingReport, page: slice) -> str:
+    waiting, shown = len(report.rows), report.rows[page]
     if not waiting:
         return printable(f"nothing waits in {queue}")
     total = f"shown: {len(shown)} of {waiting}"
     if not shown:
         return total
-    return f"{table_text([HEAD, *map(_row, shown)], left=3)}\n\n{total}"
-
-
-def _row(entry: PendingWorkload) -> tuple[str, ...]:
-    return (
-        entry.workload,
-        short_local_queue(entry),
-        created_text(entry),
-        str(entry.priority),
-        str(entry.position_in_cluster_queue),
-        str(entry.position_in_local_queue),
-    )
+    return f"{table_text([report.head, *shown], left=report.words)}\n\n{total}"

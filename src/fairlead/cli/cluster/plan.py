@@ -19,6 +19,7 @@ from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import let_past_count, usage_options, usage_wish
 from fairlead.explain.plan.cycles import plan_cycles
 from fairlead.explain.plan.report import PlanRow, decision_documents, plan_document, plan_rows
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.model.plan import Plan
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
@@ -28,7 +29,7 @@ Examples:
   fairlead plan -f cluster/
   fairlead plan -f cluster/ --cycles 10
   fairlead plan -f cluster/ --usage
-  fairlead plan -f kueue/ --now 2026-11-16T09:00:00Z
+  fairlead plan -f cluster/ --now 2026-11-16T09:00:00Z
   kubectl get queues,nodes,podgroups,pods -A -o yaml | fairlead plan -f - -o json
 """
 
@@ -61,8 +62,8 @@ def command(
 ) -> None:
     """Show which jobs start, give way or move now, which wait, and exactly why.
 
-    Reads the jobs, their queues and what there is to share, which is nodes or, under Kueue's rules,
-    quota of flavors; and decides as the scheduler would. Nothing is changed anywhere.
+    Reads the jobs, their queues, and the nodes or the quota that they share, and decides as the
+    scheduler would. Nothing is changed anywhere.
     """
     (assembled,) = states_or_exit(load_files(files, more_files, policy, strict=strict))
     state = assembled.state
@@ -70,7 +71,7 @@ def command(
     let_past_count(assembled, usage_wish(usage, usage_source, now))
     planner = make_policy(with_faithfulness(assembled.settings, faithful=faithful))
     if output == "table":
-        where = "FLAVORS" if assembled.policy == "kueue" else "NODES"
+        where = rule_set_of(assembled.settings).places_title
         _print_tables(state, plan_cycles(planner, state, now, cycles), cycles, where)
         return
     from fairlead.cli.output.document import print_document

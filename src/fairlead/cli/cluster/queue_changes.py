@@ -16,6 +16,7 @@ from fairlead.explain.plan.diff import (
 )
 from fairlead.explain.queues.diff import Change, changes_document, share_changes
 from fairlead.explain.queues.report import ShareReport, capacity_text, cell_text
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.policy.contract import make_policy
@@ -53,7 +54,7 @@ def print_changes(
         click.echo(printable(f"capacity: {both}") + "\n")
     click.echo(_shares_table([each for each in shares if output == "wide" or not each.column.wide]))
     if plans:
-        where = "FLAVORS" if new.report.policy == "kueue" else "NODES"
+        where = rule_set_of(new.assembled.settings).places_title
         click.echo("\n" + _decisions_table(plan_changes(*plans), where))
 
 

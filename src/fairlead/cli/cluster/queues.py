@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from fairlead.cli.cluster.queue_changes import Side, print_changes
 from fairlead.cli.input.options import (
@@ -21,7 +19,6 @@ from fairlead.cli.input.options import (
 )
 from fairlead.cli.output.table import table_text
 from fairlead.cli.past_use import UsageWish, let_past_count, usage_options, usage_wish
-from fairlead.explain.answers import share_report
 from fairlead.explain.queues.report import (
     Cell,
     Column,
@@ -31,12 +28,12 @@ from fairlead.explain.queues.report import (
     cell_text,
     report_document,
 )
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.explain.text.amounts import by_interest
 from fairlead.explain.text.names import printable
 from fairlead.manifest.assembled import Assembled
 from fairlead.manifest.load import LoadResult
 from fairlead.model.axes import Axis
-from fairlead.policy.kai.settings import KaiSettings
 
 if TYPE_CHECKING:
     from fairlead.explain.usage.shares import PastUse
@@ -111,12 +108,14 @@ def _report(
     given = read_capacity(capacity, assembled)
     state, settings = assembled.state, assembled.settings
     past = let_past_count(assembled, wish, sums=True)
-    report = share_report(state, settings, given)
-    if past is None or not isinstance(settings, KaiSettings):
+    rules = rule_set_of(settings)
+    report = rules.share_report(state, settings, given)
+    without = rules.without_history(settings)
+    if past is None or without is None:
         return report, None
     from fairlead.explain.usage.shares import with_past_use
 
-    plain = share_report(state, msgspec.structs.replace(settings, k=Fraction(0)), given)
+    plain = rules.share_report(state, without, given)
     return with_past_use(report, plain, past), past
 
 

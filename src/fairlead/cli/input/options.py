@@ -8,21 +8,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
-import msgspec
 
 from fairlead.errors import FairleadError, QuantityError
+from fairlead.explain.rule_set import rule_set_of
 from fairlead.manifest.assembled import Assembled
-from fairlead.manifest.kai.queue_demand import is_demand
-from fairlead.manifest.kai.read_share_simulation import TOTAL_NODE
 from fairlead.manifest.load import LoadResult, load
 from fairlead.manifest.text.files import STDIN
 from fairlead.manifest.text.limits import MAX_FILE_BYTES
 from fairlead.model.axes import Amounts
 from fairlead.model.quantity import base_units, parse_quantity, show_amount
 from fairlead.policy.contract import POLICY_NAMES, Settings
-from fairlead.policy.elastic_quota.settings import FAITHFUL, ElasticQuotaSettings
-from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kueue.settings import KueueOptions, KueueSettings
 
 
 def read_standard_input(names: Iterable[str]) -> bytes:
@@ -54,11 +49,6 @@ class NamedPath(click.Path):
             )
         return super().convert(value, param, ctx)
 
-
-NOTHING_ASKED = (
-    "note: nothing in the input asks for anything, so every fair share is 0; add pods and pod "
-    "groups, or the queues with their status, as kubectl get -o yaml shows them"
-)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END_OF_TIME = datetime(2201, 1, 1, tzinfo=UTC)
@@ -159,15 +149,8 @@ def with_faithfulness(settings: Settings, *, faithful: bool) -> Settings:
 
     The option only adds: what the input itself says about being faithful holds without it.
     """
-    match settings:
-        case KaiSettings():
-            return msgspec.structs.replace(settings, faithful=faithful)
-        case KueueSettings() if faithful:
-            return msgspec.structs.replace(settings, options=KueueOptions(), faithful=True)
-        case ElasticQuotaSettings() if faithful:
-            return msgspec.structs.replace(FAITHFUL, scoring=settings.scoring)
-        case _:
-            return settings
+    changed: Settings = rule_set_of(settings).with_faithfulness(settings, faithful=faithful)
+    return changed
 
 
 def load_files(
@@ -212,43 +195,24 @@ def states_or_exit(*results: LoadResult) -> list[Assembled]:
             raise FairleadError(
                 f"the input has no queues for {each.policy}: name the files that hold them"
             )
-    if any(each.policy == "kai" and not each.state.workloads for each in assembled):
-        click.echo(NOTHING_ASKED, err=True)
+    notes = [rule_set_of(each.settings).demand_note(each.state) for each in assembled]
+    for note in dict.fromkeys(filter(None, notes)):
+        click.echo(note, err=True)
     return assembled
 
 
 def check_plannable(assembled: Assembled) -> None:
-    """Refuse an input in which no pod can be placed, because nodes or pods are not in it.
-
-    Under Kueue's rules quota is shared, which needs no nodes.
-    """
-    state = assembled.state
-    if assembled.policy == "kueue":
-        return
-    if not state.nodes:
-        is_kai = assembled.policy == "kai"
-        pool = ", or the pool of the shard leaves all of them out" if is_kai else ""
-        raise FairleadError(f"there is nowhere to run: the input has no Node{pool}. Add the nodes")
-    if TOTAL_NODE in state.nodes:
-        raise FairleadError(
-            "a share simulation has no nodes, only a total: fairlead queues shows its shares"
-        )
-    if any(is_demand(name) for name in state.workloads):
-        raise FairleadError(
-            "the input has no pods, only what queues ask for in their status: add the pods and "
-            "pod groups; fairlead queues shows the shares"
-        )
+    """Refuse an input that lacks what a plan needs, such as nodes."""
+    rule_set_of(assembled.settings).check_plannable(assembled.state)
 
 
 def read_capacity(text: str | None, assembled: Assembled) -> Amounts | None:
     """Return the capacity that *text* states, on the quota axes; what it leaves out is nodes'."""
     if text is None:
         return None
-    if assembled.policy == "kueue":
-        raise click.BadParameter(
-            "Kueue shares out the quotas in its objects, whatever the nodes have; leave it out",
-            param_hint="--capacity",
-        )
+    refusal = rule_set_of(assembled.settings).capacity_refusal
+    if refusal is not None:
+        raise click.BadParameter(refusal, param_hint="--capacity")
     state = assembled.state
     amounts = list(state.total())
     stated: set[int] = set()

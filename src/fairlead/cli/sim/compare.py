@@ -10,6 +10,7 @@ from fairlead.cli.output.table import table_text
 from fairlead.explain.text.measures import change_text, measure_text
 from fairlead.explain.text.names import printable
 from fairlead.explain.text.whole_file import write_whole
+from fairlead.policy.contract import POLICY_NAMES
 from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure, seeds_remark
 from fairlead.sim.report.report_page import ShownResource
@@ -17,11 +18,11 @@ from fairlead.sim.report.sides import Side, sides_of, with_names
 from fairlead.sim.results.read_result import read_result
 from fairlead.store.text.csv_line import csv_line
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   fairlead compare results/a-busy-day
   fairlead compare results/today results/tomorrow --to compare.html
-  fairlead compare results/a-busy-day:kai results/a-busy-day:kueue
+  fairlead compare results/a-busy-day:{POLICY_NAMES[0]} results/a-busy-day:{POLICY_NAMES[1]}
   fairlead compare results/today results/tomorrow -o csv > compare.csv
 """
 CSV_COLUMNS = (

@@ -11,7 +11,9 @@ import msgspec
 
 from fairlead.cli.input.findings import show_findings
 from fairlead.cli.input.options import NamedPath, read_moment
+from fairlead.cli.sim.kai_file import FORMAT, is_readable
 from fairlead.explain.text.names import printable
+from fairlead.policy.contract import POLICY_NAMES
 from fairlead.sim.read_simulation import SimulationFile, read_simulation
 from fairlead.sim.results.result_folder import RESULTS, free_folder
 from fairlead.sim.scenario.choose_variants import rule_sets
@@ -20,6 +22,9 @@ from fairlead.sim.scenario.prepare import prepare
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.with_settings import SETTABLE
 from fairlead.usage.entries import Entry
+
+TWO_POLICIES: Final = ",".join(POLICY_NAMES[:2])
+"""Names for examples in help texts."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +59,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         history = read_history(self.usage_from, self.usage_at, scenario.spec.start_ms)
         for variant in variants:
             if prepare(scenario, variant).past_use is None:
-                note = f"note: under {variant.name} past use does not count, so {self.usage_from} "
-                note += "changes nothing; under kai it does where the scenario has usage"
+                note = (
+                    f"note: past usage does not count under {variant.name}, so {self.usage_from} "
+                )
+                note += "changes nothing there; it counts where the rules use history and the "
+                note += "scenario has usage"
                 click.echo(printable(note), err=True)
         return history
 
@@ -129,8 +137,8 @@ def _names(_context: click.Context, _option: click.Parameter, text: str | None) 
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise click.BadParameter(
-            f"found no name in {text!r}, expected such as kai,kueue; leave it out for all that the "
-            "scenario lists"
+            f"found no name in {text!r}, expected such as {TWO_POLICIES}; leave it out for "
+            "all that the scenario lists"
         )
     return names
 
@@ -191,18 +199,18 @@ def file_or_exit(asked: Asked) -> SimulationFile:
         raise click.UsageError("name a file: a scenario names others, seen from its folder")
     read = read_simulation(asked.scenario, rule_sets(asked.policies), asked.policies)
     show_findings([finding for finding in read.findings if finding.severity != "advice"])
-    if read.scenario is None and read.kai_simulation is None:
+    if not is_readable(read):
         raise click.exceptions.Exit(1)
     return read
 
 
 def scenario_or_exit(asked: Asked) -> Scenario:
-    """Read a scenario; a file of KAI's simulator is refused."""
+    """Read a scenario; a file of another format is refused."""
     scenario = file_or_exit(asked).scenario
     if scenario is None:
         raise click.UsageError(
-            f"{asked.scenario} is a file of KAI's simulator, which fairlead simulate runs as it "
-            "is; write a scenario to vary it"
+            f"{asked.scenario} is a {FORMAT}, which fairlead simulate runs as it is; write a "
+            "scenario to vary it"
         )
     return scenario
 

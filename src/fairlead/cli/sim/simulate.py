@@ -7,7 +7,9 @@ import click
 
 from fairlead.cli.input.options import output_option
 from fairlead.cli.output.progress import heeded
+from fairlead.cli.sim.kai_file import FORMAT, OUTPUTS, print_shares
 from fairlead.cli.sim.options import (
+    TWO_POLICIES,
     Asked,
     SettingsCommand,
     file_or_exit,
@@ -16,7 +18,6 @@ from fairlead.cli.sim.options import (
 )
 from fairlead.cli.sim.progress import RunProgress
 from fairlead.explain.text.reasons import reason_text
-from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.results.measure_table import COLUMNS, measure_rows
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
@@ -49,33 +50,33 @@ def measure_lines(result: StoredResult) -> Iterator[str]:
             yield csv_line((about.name, about.variant, about.seed, *row))
 
 
-_KAI_OUTPUTS = frozenset({"table", "csv"})
-"""What the table of KAI's simulator is; it has no other forms."""
-
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   fairlead simulate scenario.yaml
-  fairlead simulate scenario.yaml --policy kai,kueue --to this-week
+  fairlead simulate scenario.yaml --policy {TWO_POLICIES} --to this-week
   fairlead simulate scenario.yaml --set kValue=2 --set halfLife=1d --seeds 10
   fairlead simulate scenario.yaml --usage-from usage.db --usage-at 2026-11-16T00:00:00Z
-  fairlead simulate kai-simulator.yaml > shares.csv
+  fairlead simulate share-simulation.yaml > shares.csv
 """
 
 
-@click.command(cls=SettingsCommand, epilog=EPILOG)
+HELP = f"""Run a scenario on a virtual clock: who got what, who waited, and was it fair.
+
+Under each rule set in turn. All results are written to a folder, as CSV and JSON. A {FORMAT} is
+run as it is, and its table printed.
+"""
+
+
+@click.command(cls=SettingsCommand, help=HELP, epilog=EPILOG)
 @takes_scenario
 @click.option("--parquet", is_flag=True, help="Write the tables as Parquet, too.")
 @output_option("table", "json", "yaml", "csv")
 def command(asked: Asked, parquet: bool, output: str) -> None:
-    """Run a scenario on a virtual clock: who got what, who waited, and was it fair.
-
-    Under each rule set in turn. All results are written to a folder, as CSV and JSON. A file of
-    KAI's own simulator is run as it is, and its table printed.
-    """
+    """Run the scenario, write the results, and print them."""
     read = file_or_exit(asked)
     if read.scenario is None:
-        is_plain = asked.is_plain() and not parquet and output in _KAI_OUTPUTS
-        _print_kai_table(read.kai_simulation, is_plain=is_plain)
+        is_plain = asked.is_plain() and not parquet and output in OUTPUTS
+        print_shares(read, is_plain=is_plain)
         return
     if parquet:
         require_parquet()
@@ -127,17 +128,6 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
             progress.end()
             folder.close()
     return True
-
-
-def _print_kai_table(asked: KaiSimulation | None, *, is_plain: bool) -> None:
-    assert asked is not None
-    if not is_plain:
-        raise click.UsageError(
-            "a file of KAI's simulator is run as it is, and prints its table: leave out all options"
-        )
-    from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
-
-    run_kai_simulation(asked, click.echo)
 
 
 def _show(result: StoredResult, variants: Sequence[Variant], output: str) -> None:

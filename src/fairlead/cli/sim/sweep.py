@@ -14,6 +14,7 @@ from fairlead.cli.input.options import output_option
 from fairlead.cli.output.progress import heeded
 from fairlead.cli.output.table import table_text
 from fairlead.cli.sim.options import (
+    TWO_POLICIES,
     Asked,
     SettingsCommand,
     assignments,
@@ -96,11 +97,11 @@ def _of(row: Combination, known: dict[str, Summary]) -> list[Summary]:
 
 DASK: Final = "dask:"
 
-EPILOG = """\b
+EPILOG = f"""\b
 Examples:
   fairlead sweep scenario.yaml --over kValue=0.5,1,2
   fairlead sweep scenario.yaml --over kValue=0.5,1,2 --over halfLife=1h,1d --seeds 10
-  fairlead sweep scenario.yaml --over loadFactor=0.8,1,1.2 --policy kai,kueue --workers 8
+  fairlead sweep scenario.yaml --over loadFactor=0.8,1,1.2 --policy {TWO_POLICIES} --workers 8
   fairlead sweep scenario.yaml --over window=1d,7d --on dask:tcp://10.0.0.5:8786 -o csv
 """
 

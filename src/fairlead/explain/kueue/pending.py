@@ -9,6 +9,7 @@ import msgspec
 
 from fairlead.errors import FairleadError
 from fairlead.explain.named import is_queue
+from fairlead.explain.queues.pending import PendingReport
 from fairlead.explain.text.names import first_few, printable
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.model.axes import QueueName, WorkloadName
@@ -97,14 +98,40 @@ def pending_workloads(
     return entries if named is None else [each for each in entries if each.local_queue == named]
 
 
-def pending_document(entries: list[PendingWorkload]) -> dict[str, object]:
-    """Return *entries* in the form of `docs/reference/queues-output.md`, which is Kueue's."""
-    return {
-        "apiVersion": "visibility.kueue.x-k8s.io/v1beta2",
-        "kind": "PendingWorkloadsSummary",
-        "metadata": {},
-        "items": [_item(entry) for entry in entries],
-    }
+def pending_report(
+    state: ClusterState, settings: KueueSettings, text: str, now_ms: int
+) -> PendingReport:
+    """Return the workloads that wait in the queue that *text* names.
+
+    The document is a ``PendingWorkloadsSummary`` of the visibility API.
+    """
+    queue = pending_queue(state, text)
+    entries = pending_workloads(state, settings, queue, now_ms)
+    local = queue.local_queue
+    is_stopped = local is not None and state.catalogue.local_queues[local].stopped
+    return PendingReport(
+        head=("WORKLOAD", "LOCAL-QUEUE", "CREATED", "PRIORITY", "POSITION", "LOCAL-POSITION"),
+        words=3,
+        rows=tuple(map(_row, entries)),
+        document={
+            "apiVersion": "visibility.kueue.x-k8s.io/v1beta2",
+            "kind": "PendingWorkloadsSummary",
+            "metadata": {},
+        },
+        items=tuple(map(_item, entries)),
+        note=f"{text} is stopped, so nothing of it is in line" if is_stopped else None,
+    )
+
+
+def _row(entry: PendingWorkload) -> tuple[str, ...]:
+    return (
+        entry.workload,
+        _short_local_queue(entry),
+        moment_text(entry.created_ms),
+        str(entry.priority),
+        str(entry.position_in_cluster_queue),
+        str(entry.position_in_local_queue),
+    )
 
 
 def _item(entry: PendingWorkload) -> dict[str, object]:
@@ -113,20 +140,15 @@ def _item(entry: PendingWorkload) -> dict[str, object]:
         "metadata": {
             "name": name,
             "namespace": namespace,
-            "creationTimestamp": created_text(entry),
+            "creationTimestamp": moment_text(entry.created_ms),
         },
         "priority": entry.priority,
-        "localQueueName": short_local_queue(entry),
+        "localQueueName": _short_local_queue(entry),
         "positionInClusterQueue": entry.position_in_cluster_queue,
         "positionInLocalQueue": entry.position_in_local_queue,
     }
 
 
-def short_local_queue(entry: PendingWorkload) -> str:
+def _short_local_queue(entry: PendingWorkload) -> str:
     """Return the name of the LocalQueue; its namespace is the workload's."""
     return entry.local_queue.rpartition("/")[2]
-
-
-def created_text(entry: PendingWorkload) -> str:
-    """Return when the workload was created, to the second, as Kubernetes writes it."""
-    return moment_text(entry.created_ms)

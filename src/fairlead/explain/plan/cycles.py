@@ -14,11 +14,11 @@ CYCLE_MS: Final = 1_000
 def plan_cycles(policy: Policy, state: ClusterState, now_ms: int, most: int) -> Iterator[Plan]:
     """Yield up to *most* plans, each for the state that the one before left behind.
 
-    Between two cycles what was told to leave has left and waits again, and what was started runs.
-    A job of KAI that was leaving with all of its pods before the first cycle was deleted by its
-    owner: it does not come back. A workload of Kueue goes back to its place in line. Ends after the
-    first plan that changes nothing, in a state in which nothing is leaving; where jobs take turns
-    for ever it is *most* that ends it. The state is changed; a cycle takes a second, as KAI's does.
+    Between two cycles the evicted pods have left, their jobs wait again, and the started pods run.
+    A job whose pods were all terminating before the first cycle was deleted by its owner and does
+    not come back, unless the rules queue it again. Ends after the first plan that changes nothing,
+    in a state in which no pod is terminating; where jobs take turns for ever, *most* ends it. The
+    state is changed. A cycle takes a second.
     """
     before: tuple[Decision, ...] | None = None
     for number in range(most):

@@ -155,7 +155,7 @@ def _awaited_by(state: ClusterState, decisions: Sequence[Decision]) -> str:
     foreign = {name for each in reserved for name in _foreign_names(state, each)}
     names = [*sorted(own), *(f"pod {name}" for name in sorted(foreign))]
     if not names and decisions[-1].reason.code in _BY_CLAIM:
-        return "the next cycle begins"  # which is when KAI starts what it won by a claim
+        return "the next cycle begins"  # where claims win capacity, the job starts then
     if not names:
         return _awaited(state.workloads[decisions[-1].workload])
     return f"{first_few(names)} {'has' if len(names) == 1 else 'have'} left"

@@ -1,113 +1,78 @@
-"""What each code of a reason says in words, with places for what was weighed."""
+"""What each reason code says in words, with places for the numbers and names of the reason."""
 
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from typing import Final
 
-PHRASES: Final = {
-    # Of jobs that get room.
-    "WithinQuota": "within the quota of {queue}: {first}",
-    "OverQuota": "on idle room beyond the quota of {queue}: {scarcest}",
-    "Reclaims": "takes back, within the fair share of {queue}: {scarcest}",
-    "Preempts": "is more important than others in {queue}: {all}",
-    "Consolidates": "fits if others move",
-    "MovedAlong": "fits if others move",
-    "WithinMin": "within the min of {queue}: {first}",
-    "Borrows": "borrows what others leave of their mins: {scarcest}",
-    "WithoutQuota": "its namespace has no quota",
-    "TakesBack": "takes back, within the min of {queue}: {scarcest}",
-    "WaitsForLeaving": "has a place once others have left",
-    # Of jobs that give way.
-    "ReclaimedByFairShare": "{queue} holds more than it may: {scarcest}",
-    "ReclaimedByQuota": "{queue} is beyond its quota: {scarcest}",
-    "PreemptedByPriority": "is less important: {all}",
-    "Consolidated": "moves to make room",
-    "MinTakenBack": "{queue} is over its min: {scarcest}",
-    "TakenBelowMin": "{queue} is over its min, and falls below it: {all}",
-    "StaleGang": "incomplete for too long: {tallies}",
-    "InClusterQueue": "gives way within {queue}: {all}",
-    "InCohortReclamation": "{queue} holds what was lent to it: {scarcest}",
-    "InCohortFairSharing": "{queue} shares what it borrows: {all}",
-    "InCohortReclaimWhileBorrowing": "is less important, and {queue} borrows: {all}",
-    "ClusterQueueStopped": "{queue} was stopped, and what has its quota must leave",
-    "LocalQueueStopped": "its LocalQueue was stopped, and what came through it must leave",
-    # Of jobs that wait.
-    "OverLimit": "over the limit: {all} at {queue}",
-    "OverMax": "over the max of {queue}: {scarcest}",
-    "PoolExhausted": "too little is left of all mins: {scarcest}; over their min: {held}",
-    "ScheduleTimedOut": "gives up its places: not all were free within scheduleTimeoutSeconds",
-    "NonPreemptibleOverQuota": "over the quota, and it cannot be preempted: {all} at {queue}",
-    "NoNodeFits": "fits no node: {tallies}",
-    "UnsupportedConstraint": "has a constraint that is not supported: {names}",
-    "QueueDoesNotExist": "queue {queue} does not exist",
-    "QueueHasChildren": "queue {queue} has queues below it, and only leaves run jobs",
-    "NotReady": "not complete: {tallies}",
-    "SchedulingGated": "held back: {tallies}",
-    "PodGroupNotFound": "its PodGroup {names} does not exist",
-    "InvalidObject": "an object of it is not valid: {names}",
-    "OtherScheduler": "is for another scheduler to start: {names}",
-    "Suspended": "held back: {queue} is stopped",
-    "Deactivated": "switched off by its owner",
-    "Misconfigured": "cannot be admitted: {names}",
-    "BackOff": "held back after evictions for {remaining} more",
-    "BehindHead": "has to wait behind {names}, the first of {queue}",
-    "PendingEvaluation": "not looked at yet",
-    "ResourceNotCovered": "{queue} has no quota for {names}",
-    "NoMatchingFlavor": "no flavor suits its pods: {names}",
-    "ExceedsMaxQuota": "asks for more than {queue} could ever let it have: {all}",
-    "WaitingForQuota": "waits for quota at {queue}: {all}; held by {held}",
-    "QuotaIsKept": "waits for quota at {queue}, which is kept for {names}: {all}; held by {held}",
-    "WaitingForPreemptedWorkloads": "others give way to it",
-    "AllocateIsOff": "the shard has the action allocate switched off",
-    "HeldAfterFailure": "held for a while after its start failed",
-    "WouldBeEvicted": "could start, but its place would be taken again for {names}",
-    "TakenAgain": "got a place in this cycle, and lost it again to {names}",
-    "BeyondQueueDepth": "beyond the queueDepthPerAction of {queue}",
-    # Of claims that failed.
-    "OverFairShare": "{queue} would hold more than its fair share: {scarcest}",
-    "NotPreemptible": "nobody moves for a job that cannot be preempted itself",
-    "TooFewFreeGpus": "too few are free in the cluster: {all}",
-    "NobodyLessImportant": "nobody less important runs in {queue}: {all}",
-    "NeverPreempts": "its preemptionPolicy is Never",
-    "BeyondMin": "beyond its min {queue} asks only its own less important pods: {scarcest}; "
-    "{tallies}",
-    "NobodyBorrows": "nobody else is over its min once those have left who are leaving",
-    "NobodyToAsk": "there are no {names}",
-    "NoRoomWithVictims": "no attempt made room for it: {tallies}",
-    "NotAllCanMove": "not all have another place: {tallies}",
-    "WithinItsShare": "{queue} may keep what it holds: {scarcest}",
-    "WouldBeFuller": "would be fuller than {queue}: {all}",
-    "ProtectedByMinRuntime": "{names} is protected for {remaining} more: {tallies}",
-    "AsRefusedBefore": "asks for no less than {names}, which was refused",
-    "PreemptionIsOff": "{queue} asks nobody: withinClusterQueue and reclaimWithinCohort are Never",
-    "NobodyMayBeAsked": "nobody may be asked to give way: {tallies}",
-    "TooLittleToTake": "all who may be asked hold too little: {all}",
-    "SharesForbid": "the shares do not let {queue} give more: {all}",
-    "BorrowingForbidden": "it would borrow, and may not take from others for that: {all}",
-    "CoolsDown": (
-        "was preempted itself, and asks by fair sharing in {remaining} only: {names} would give way"
-    ),
-    "WaitsBeforeSharing": "asks by fair sharing in {remaining} only: {names} would give way",
-    "WouldLoop": "a loop would begin if it took the place of {names}",
-}
+import msgspec
 
-BARE_PHRASES: Final = {
-    "Preempts": ("is more important than others without a quota: {all}",),
-    "PoolExhausted": ("too little is left of all mins: {scarcest}",),
-    "BeyondMin": (
-        "beyond its min {queue} asks only its own less important pods, and has none: {scarcest}",
-    ),
-    "NobodyLessImportant": (
-        "nobody less important runs in {queue}",
-        "nobody less important runs without a quota",
-    ),
-    "NoRoomWithVictims": ("nobody's leaving makes enough room",),
-    "WouldBeEvicted": ("held back from a place that would be taken away again",),
-    "QueueDoesNotExist": ("it names no queue",),
-    "Suspended": ("held back by its owner",),
-    "BackOff": ("held back for a while after evictions",),
-    "WaitingForQuota": (
-        "waits for quota at {queue}: {all}",
-        "waits for quota in {queue}, where others had their turn before",
-    ),
-    "QuotaIsKept": ("waits for quota at {queue}, which is kept for {names}: {all}",),
-}
-"""What is said where a reason lacks something that its phrase has a place for, the best first."""
+from fairlead.explain.registry import RULE_SETS
+
+
+class Phrases(msgspec.Struct, frozen=True, kw_only=True):
+    """Sentences by reason code, and which of several failed claims to mention."""
+
+    phrases: Mapping[str, str]
+    shorter: Mapping[str, tuple[str, ...]] = {}
+    """Sentences to use where the reason lacks something that the first one needs, best first."""
+    claim_stages: Mapping[str, int] = {}
+    """How far a failed claim got, 0 the furthest; a code that is missing here is not mentioned."""
+    curable: frozenset[str] = frozenset()
+    """Reasons to wait that an eviction could cure, so that failed claims matter."""
+    actions: tuple[str, ...] = ()
+    """Actions that make claims; of claims that got equally far the first action is mentioned."""
+
+
+SHARED: Final = Phrases(
+    phrases={
+        "WithinQuota": "within the quota of {queue}: {first}",
+        "OverQuota": "on idle room beyond the quota of {queue}: {scarcest}",
+        "Preempts": "is more important than others in {queue}: {all}",
+        "PreemptedByPriority": "is less important: {all}",
+        "NoNodeFits": "fits no node: {tallies}",
+        "UnsupportedConstraint": "has a constraint that is not supported: {names}",
+        "NotReady": "not complete: {tallies}",
+        "SchedulingGated": "held back: {tallies}",
+        "PodGroupNotFound": "its PodGroup {names} does not exist",
+        "InvalidObject": "an object of it is not valid: {names}",
+        "OtherScheduler": "is for another scheduler to start: {names}",
+        "HeldAfterFailure": "held for a while after its start failed",
+        "WouldBeEvicted": "could start, but its place would be taken again for {names}",
+        "NobodyLessImportant": "nobody less important runs in {queue}: {all}",
+        "NoRoomWithVictims": "no attempt made room for it: {tallies}",
+        "ProtectedByMinRuntime": "{names} is protected for {remaining} more: {tallies}",
+        "Suspended": "held back: {queue} is stopped",
+    },
+    shorter={
+        "Preempts": ("is more important than others without a quota: {all}",),
+        "WouldBeEvicted": ("held back from a place that would be taken away again",),
+        "NobodyLessImportant": (
+            "nobody less important runs in {queue}",
+            "nobody less important runs without a quota",
+        ),
+        "NoRoomWithVictims": ("nobody's leaving makes enough room",),
+        "Suspended": ("held back by its owner",),
+    },
+    claim_stages={
+        "ProtectedByMinRuntime": 0,
+        "NoRoomWithVictims": 1,
+    },
+    curable=frozenset({"NoNodeFits"}),
+)
+
+"""Reason codes that several rule sets use."""
+
+
+@cache
+def all_phrases() -> Phrases:
+    """Return the shared phrases and those of every registered rule set, as one."""
+    found = [SHARED]
+    found += [import_module(f"{each.package}.phrases").PHRASES for each in RULE_SETS.values()]
+    return Phrases(
+        phrases={code: text for each in found for code, text in each.phrases.items()},
+        shorter={code: texts for each in found for code, texts in each.shorter.items()},
+        claim_stages={code: at for each in found for code, at in each.claim_stages.items()},
+        curable=frozenset().union(*(each.curable for each in found)),
+        actions=tuple(dict.fromkeys(action for each in found for action in each.actions)),
+    )

@@ -7,7 +7,7 @@ from typing import Final
 
 from fairlead.explain.text.amounts import amount_text, by_interest, number_text
 from fairlead.explain.text.names import first_few
-from fairlead.explain.text.phrases import BARE_PHRASES, PHRASES
+from fairlead.explain.text.phrases import all_phrases
 from fairlead.model.axes import Axis, QueueName
 from fairlead.model.duration import format_duration
 from fairlead.model.moment_text import moment_text
@@ -59,7 +59,8 @@ _TEXTS: Final[Mapping[str, Callable[[Reason], str]]] = {
 
 def _phrase(code: str, told: Mapping[str, str]) -> str:
     """Return the first phrase of *code* for which nothing is missing that it has a place for."""
-    phrases = (PHRASES.get(code, code), *BARE_PHRASES.get(code, ()))
+    known = all_phrases()
+    phrases = (known.phrases.get(code, code), *known.shorter.get(code, ()))
     for phrase in phrases:
         if all(told[name] for name in _places(phrase)):
             return phrase
@@ -167,48 +168,21 @@ def _term_text(axis: Axis | None, term: Term) -> str:
             return f"{term.name}{owner} {term.amount}"
 
 
-_STAGES: Final = {
-    "WithinItsShare": 0,
-    "WouldBeFuller": 0,
-    "ProtectedByMinRuntime": 0,
-    "NotAllCanMove": 0,
-    "AsRefusedBefore": 0,
-    "NoRoomWithVictims": 1,
-    "OverFairShare": 2,
-    "NonPreemptibleOverQuota": 2,
-    # Under Kueue's rules, where a workload has one claim and its queue's settings may forbid it.
-    "PendingEvaluation": 0,
-    "SharesForbid": 0,
-    "BorrowingForbidden": 0,
-    "CoolsDown": 0,
-    "WaitsBeforeSharing": 0,
-    "WouldLoop": 0,
-    "TooLittleToTake": 1,
-    "NobodyMayBeAsked": 2,
-    "PreemptionIsOff": 2,
-    # Under ElasticQuotas, where a pod has one claim, too.
-    "BeyondMin": 2,
-    "NobodyBorrows": 2,
-    "NeverPreempts": 2,
-}
-"""How far a claim got; what is not here says no more than that nobody is there to give way."""
-
-_ACTIONS: Final = ("reclaim", "preempt", "consolidation", "preemption")
-_ABOUT_ROOM: Final = ("NoNodeFits", "WaitingForQuota", "QuotaIsKept", "PoolExhausted", "OverMax")
-"""Reasons that others could cure by giving way."""
-
-
 def best_claim(wait: Wait) -> FailedClaim | None:
-    """Return the claim to tell beside the reason of *wait*; None if none adds anything.
+    """Return the failed claim to mention beside the reason of *wait*; None if none adds anything.
 
-    First one that found room and was refused, then one that found none, then one that may not be
-    made. What keeps a job from starting at all, such as a limit, says enough.
+    First a claim that found capacity and was refused, then one that found none, then one that may
+    not be made. A reason that no eviction can cure, such as a limit, says enough.
     """
-    if wait.reason.code not in _ABOUT_ROOM:
+    known = all_phrases()
+    if wait.reason.code not in known.curable:
         return None
-    telling = [claim for claim in wait.claims if claim.reason.code in _STAGES]
-    return min(telling, key=_distance, default=None)
-
-
-def _distance(claim: FailedClaim) -> tuple[int, int]:
-    return _STAGES[claim.reason.code], _ACTIONS.index(claim.action)
+    telling = [claim for claim in wait.claims if claim.reason.code in known.claim_stages]
+    return min(
+        telling,
+        key=lambda claim: (
+            known.claim_stages[claim.reason.code],
+            known.actions.index(claim.action),
+        ),
+        default=None,
+    )
