@@ -2,7 +2,7 @@
 
 import click
 
-from fairlead.cli.progress import counted
+from fairlead.cli.output.progress import counted
 from fairlead.cli.usage_record import find_record, names_record
 from fairlead.store.file.upgrade import upgrade as upgrade_store
 
