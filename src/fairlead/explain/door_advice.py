@@ -4,7 +4,7 @@ from typing import Final
 
 from fairlead.explain.explanation import Section
 from fairlead.explain.kueue_job_view import KueueJobView
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.policy.kueue.door import Door
 
 _ADVICE: Final = {

@@ -17,7 +17,7 @@ from fairlead.explain.side_document import (
     side_document,
 )
 from fairlead.model.axes import Axis, WorkloadName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.model.plan import (
     Comparison,
     Decision,

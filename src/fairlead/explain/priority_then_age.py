@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 
 Rank: TypeAlias = tuple[int, int]  # priority, and since when it waits, in milliseconds
 

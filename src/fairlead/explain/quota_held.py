@@ -9,8 +9,8 @@ from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Section
 from fairlead.explain.pod_places import Places, counted
 from fairlead.model.axes import Axis, QueueName, WorkloadName
+from fairlead.model.duration import moment_text
 from fairlead.model.events import Placement
-from fairlead.model.moment_text import moment_text
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.shares import KueueShares

@@ -10,8 +10,7 @@ from fairlead.explain.axis_order import by_interest
 from fairlead.explain.first_few import first_few
 from fairlead.explain.reason_phrases import BARE_PHRASES, PHRASES
 from fairlead.model.axes import Axis, QueueName
-from fairlead.model.duration import format_duration
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import format_duration, moment_text
 from fairlead.model.plan import Comparison, Held, Reason, Tally, Term
 
 TIMES: Final = ("queued at",)

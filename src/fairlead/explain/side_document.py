@@ -7,9 +7,8 @@ from fractions import Fraction
 from fairlead.explain.amount_text import amount_text, number_text
 from fairlead.explain.axis_order import by_interest
 from fairlead.explain.explanation import Section
-from fairlead.model.plan import Held, SideShare
+from fairlead.model.plan import Held, SideNumbers, SideShare
 from fairlead.model.quantity import format_amount
-from fairlead.model.side_numbers import SideNumbers
 
 
 def side_document(side: SideNumbers) -> dict[str, object]:

@@ -7,11 +7,11 @@ that it checks. Tests call it after every step.
 from fractions import Fraction
 from math import floor
 
+from fairlead.model.accounting.node_books import NodeUse
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.device_share import SHARED_GPU, WHOLE_DEVICE_E9
 from fairlead.model.foreign_pod import Occupied
 from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory
-from fairlead.model.node_books import NodeUse
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, KaiJob, KueueWorkload, PodId, PodSet, Workload

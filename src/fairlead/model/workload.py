@@ -22,6 +22,9 @@ counted, by the name of its set and a number. Ids have no meaning in their order
 by their position in the workload, or by name.
 """
 
+PodKey: TypeAlias = tuple[WorkloadName, PodId]
+"""A pod with the name of its workload."""
+
 
 def numbered_pod(pod_set: str, number: int) -> PodId:
     """Return the id of the pod with *number* in a set whose pods are only counted."""

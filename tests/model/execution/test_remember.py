@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged, Placement, WorkloadAdded
-from fairlead.model.executor import apply
-from fairlead.model.kueue_memory import remember
+from fairlead.model.execution.after_plan import carry_out
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import remember
 from fairlead.model.memory import GaveWay, KueueMemory, Promise
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
 from fairlead.model.workload import (

@@ -9,7 +9,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
