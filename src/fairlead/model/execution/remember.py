@@ -13,7 +13,7 @@ from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, W
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, KueueWorkload, PodId, Workload
 
-_NOT_TOLD: Final = Reason(code="")
+_NO_REASON: Final = Reason(code="")
 _REMEMBERED: Final = frozenset({Reserve, Evict})
 
 
@@ -23,9 +23,7 @@ def remember_decision(state: ClusterState, decision: Decision, now_ms: int) -> N
         return  # nothing is to be remembered, and nothing to be forgotten
     name = decision.workload
     workload, before = state.workloads[name], state.memories.get(name)
-    after = remember(workload, before, decision, state.workloads, now_ms) or remember_nominations(
-        workload, before, decision, now_ms
-    )
+    after = memory_after(workload, before, decision, state.workloads, now_ms)
     if after is not None:
         state.apply(MemoryChanged(name, after))
 
@@ -49,7 +47,7 @@ def forget_promises(state: ClusterState, changes: Iterable[Decision], now_ms: in
         if name not in promised and (name not in started or _has_more_to_start(state, name))
     ]
     for name in left:
-        remember_decision(state, Wait(workload=name, reason=_NOT_TOLD), now_ms)
+        remember_decision(state, Wait(workload=name, reason=_NO_REASON), now_ms)
 
 
 def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
@@ -60,18 +58,35 @@ def _has_more_to_start(state: ClusterState, name: WorkloadName) -> bool:
     return any(count < each.count and not each.gated for each, count in sets)
 
 
-def remember(
+def memory_after(
+    workload: Workload,
+    memory: Memory | None,
+    decision: Decision,
+    known: Mapping[WorkloadName, Workload],
+    now_ms: int,
+) -> Memory | None:
+    """Return what replaces *memory* after a *decision* of *now_ms*; None: nothing does.
+
+    *known* are all workloads of the state.
+    """
+    match workload.extension:
+        case KueueWorkload():
+            return _after_kueue(workload, memory, decision, known, now_ms)
+        case ElasticPods():
+            return _after_elastic_quota(memory, decision, now_ms)
+        case _:
+            return None
+
+
+def _after_kueue(
     workload: Workload,
     memory: Memory | None,
     decision: Decision,
     known: Mapping[WorkloadName, Workload],
     now_ms: int,
 ) -> KueueMemory | None:
-    """Return what is remembered after a *decision* of *now_ms* instead of *memory*; None: the same.
-
-    Of those to whom *workload* gave way, the ones are remembered that are still *known*.
-    """
-    if not isinstance(workload.extension, KueueWorkload) or isinstance(decision, Move):
+    """Remember which workloads preempted this one, as long as they exist, and what it awaits."""
+    if isinstance(decision, Move):
         return None
     before = memory if isinstance(memory, KueueMemory) else KueueMemory()
     if isinstance(decision, Evict):
@@ -84,7 +99,7 @@ def remember(
 
 
 def gave_way_to(each: GaveWay, known: Mapping[WorkloadName, Workload]) -> Workload | None:
-    """Return the one to whom a workload gave way; None if it is not there any more."""
+    """Return the workload that preempted this one; None if it does not exist any more."""
     found = known.get(each.beneficiary)
     is_same = found is not None and each.created_ms in (None, found.created_ms)
     return found if is_same else None
@@ -107,9 +122,9 @@ def _after_loss(
 
 
 def _kept(known: Promise | None, workload: Workload, decision: Reserve) -> Promise:
-    """Return what is promised; it is *known* for whom it waits if it was promised before.
+    """Return the promise; one that is *known* already keeps the workloads that it waits for.
 
-    Later it may wait for others as well, who were not told to leave for it.
+    A later plan may also wait for workloads that leave for another reason.
     """
     latest = _promise(workload, decision)
     is_same = known is not None and (known.flavors, known.counts) == (latest.flavors, latest.counts)
@@ -123,15 +138,15 @@ def _promise(workload: Workload, decision: Reserve) -> Promise:
     return Promise(flavors=decision.flavors, counts=tuple(counts), waits_for=decision.waits_for)
 
 
-def remember_nominations(
-    workload: Workload, memory: Memory | None, decision: Decision, now_ms: int
+def _after_elastic_quota(
+    memory: Memory | None, decision: Decision, now_ms: int
 ) -> ElasticMemory | None:
-    """Return what is remembered after a *decision* of *now_ms* instead of *memory*; None: the same.
+    """Remember which pods are nominated to which nodes, and since when.
 
-    Pods that start are nominated no more. A reservation says where all of the others wait, and
-    keeps since when; a wait ends it.
+    Pods that start are nominated no more. A reservation nominates all others. A plan decides about
+    every workload that waits, so a wait without a reservation ends the nomination.
     """
-    if not isinstance(workload.extension, ElasticPods) or isinstance(decision, Evict | Move):
+    if isinstance(decision, Evict | Move):
         return None
     before = memory if isinstance(memory, ElasticMemory) else ElasticMemory()
     nominated: dict[PodId, str] = {}
