@@ -26,7 +26,7 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Evict
 from fairlead.model.queue import (
     ClusterQueue,

@@ -22,7 +22,7 @@ from fairlead.cli.usage_when import dated
 from fairlead.errors import FairleadError
 from fairlead.explain.text.names import printable
 from fairlead.model.axes import QueueName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.model.quantity import is_gpu
 from fairlead.store.file.fit_resources import fit_resources
 from fairlead.store.file.import_notes import ImportNote

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.model.duration import format_duration
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import format_duration, moment_text
 from fairlead.sim.report.comparison import ComparedSide
 from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.stored_run import StoredRun

@@ -9,14 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.back_off import LEAST_VICTIM_PAUSE_MS
-from fairlead.model.carry_over import carry_over
 from fairlead.model.events import Placement, WorkloadConfirmed, WorkloadStopped
-from fairlead.model.executor import Executor
+from fairlead.model.execution.back_off import LEAST_VICTIM_PAUSE_MS
+from fairlead.model.execution.carry_over import carry_over
+from fairlead.model.execution.executor import Executor, Order
+from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
 from fairlead.model.invariants import check_invariants
-from fairlead.model.order import Order
 from fairlead.model.plan import Evict, Reason, Start
-from fairlead.model.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KueueWorkload, PodId, PodSet, PodSets, Workload, numbered_pod

@@ -4,8 +4,8 @@ Only a change of memory changes it, and what takes its subject away: the workloa
 """
 
 from fairlead.errors import StateError
+from fairlead.model.accounting.journal import Journal
 from fairlead.model.axes import WorkloadName
-from fairlead.model.journal import Journal
 from fairlead.model.memory import Memory, is_empty, part_about
 from fairlead.model.workload import Workload
 

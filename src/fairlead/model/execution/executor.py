@@ -12,12 +12,13 @@ outcomes are learnt.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import assert_never
+from typing import Literal, TypeAlias, assert_never
 
+import msgspec
 from msgspec.structs import replace
 
 from fairlead.model.axes import WorkloadName
-from fairlead.model.back_off import BackOff
+from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import (
     MemoryChanged,
     Placement,
@@ -28,13 +29,53 @@ from fairlead.model.events import (
     WorkloadStays,
     WorkloadStopped,
 )
+from fairlead.model.execution.back_off import BackOff
+from fairlead.model.execution.remember import remember_decision
 from fairlead.model.holds import Holds
-from fairlead.model.node_books import PodKey
-from fairlead.model.order import Order, PromisedPlace
+from fairlead.model.memory import Memory
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
-from fairlead.model.remember import remember_decision
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
+from fairlead.model.workload import PodId, PodKey
+
+Verb: TypeAlias = Literal["bind", "evict"]
+
+
+class PromisedPlace(msgspec.Struct, frozen=True):
+    """A place for the next pod of a workload that is of one pod set, whichever pod that is.
+
+    Where evicted pods come back, they come under other names as other pods.
+    """
+
+    pod_set: str
+    node: str | None
+    share: DeviceShare | None = None
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done with some pods of a workload; each pod has one outcome.
+
+    To bind pods is to give them the places in ``placements``; to evict them, to take those away.
+    ``promised`` is where the next pods of the workload are to start instead.
+    """
+
+    number: int  # of all orders of an executor, in their order
+    verb: Verb
+    decision: Start | Evict | Move
+    placements: tuple[Placement, ...]
+    promised: tuple[PromisedPlace, ...] = ()
+    memory_before: Memory | None = None  # what was remembered of the workload
+    memory_after: Memory | None = None  # and is, because of the decision
+    until_ms: int  # by when an outcome is expected
+
+    @property
+    def workload(self) -> WorkloadName:
+        """The workload of the pods."""
+        return self.decision.workload
+
+    def pods(self) -> tuple[PodId, ...]:
+        """Return the pods that it is about."""
+        return tuple([each.pod for each in self.placements])
+
 
 OUTCOME_WITHIN_MS = 30_000
 """How long the outcome of an order is awaited before it is looked into."""

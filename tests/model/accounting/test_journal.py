@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.journal import Journal
+from fairlead.model.accounting.journal import Journal
 
 changes = st.lists(
     st.one_of(

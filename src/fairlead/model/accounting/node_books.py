@@ -5,21 +5,17 @@ A pod may be on a node that is not known (yet, or any more); it is booked there 
 
 from collections.abc import Sequence
 from operator import add, neg, sub
-from typing import TypeAlias
 
 import msgspec
 
 from fairlead.errors import StateError
-from fairlead.model.axes import Amounts, WorkloadName
-from fairlead.model.change_log import ChangeLog
+from fairlead.model.accounting.journal import ChangeLog, Journal
+from fairlead.model.axes import Amounts
 from fairlead.model.device_share import SHARED_GPU, DeviceShare, besides_shares
 from fairlead.model.foreign_pod import ForeignPod, Occupied
-from fairlead.model.journal import Journal
 from fairlead.model.node import Node
 from fairlead.model.run import Phase, Placed
-from fairlead.model.workload import PodId
-
-PodKey: TypeAlias = tuple[WorkloadName, PodId]
+from fairlead.model.workload import PodId, PodKey
 
 
 class NodeUse(msgspec.Struct):

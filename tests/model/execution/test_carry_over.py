@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairlead.model.axes import Axis, QueueName, QuotaAxes, WorkloadName
-from fairlead.model.carry_over import carry_over
 from fairlead.model.device_share import DeviceShare
 from fairlead.model.events import (
     MemoryChanged,
@@ -19,10 +18,11 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadRemoved,
 )
+from fairlead.model.execution.carry_over import carry_over
+from fairlead.model.execution.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, KaiMemory, KueueMemory, Memory, part_about
 from fairlead.model.node import Node
-from fairlead.model.reconcile import ObservedPlace, ObservedWorkload, bring_in_line
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import (

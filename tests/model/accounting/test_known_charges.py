@@ -5,8 +5,8 @@ from copy import deepcopy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.model.accounting.workload_books import MOST_KNOWN, KnownCharges
 from fairlead.model.axes import Axis, QuotaAxes
-from fairlead.model.known_charges import MOST_KNOWN, KnownCharges
 from fairlead.model.workload import PodSet, PodSets
 
 RESOURCES = ("cpu", "gpu")

@@ -7,7 +7,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.back_off import FIRST_PAUSE_MS, LEAST_VICTIM_PAUSE_MS, MOST_NODES, BackOff
 from fairlead.model.events import (
     MemoryChanged,
     Placement,
@@ -16,11 +15,16 @@ from fairlead.model.events import (
     WorkloadRemoved,
     WorkloadStopped,
 )
-from fairlead.model.executor import Executor, apply, redeem
+from fairlead.model.execution.back_off import (
+    FIRST_PAUSE_MS,
+    LEAST_VICTIM_PAUSE_MS,
+    MOST_NODES,
+    BackOff,
+)
+from fairlead.model.execution.executor import Executor, Order, PromisedPlace, apply, redeem
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import ElasticMemory, KueueMemory, Memory, Promise
-from fairlead.model.order import Order, PromisedPlace
 from fairlead.model.plan import Evict, Move, Plan, Reason, Start, Wait
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from fairlead.model.after_plan import carry_out
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.events import MemoryChanged, Placement, WorkloadAdded
-from fairlead.model.executor import apply
-from fairlead.model.kueue_memory import remember
+from fairlead.model.execution.after_plan import carry_out
+from fairlead.model.execution.executor import apply
+from fairlead.model.execution.remember import memory_after as memory_after_decision
 from fairlead.model.memory import GaveWay, KueueMemory, Promise
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reason, Reserve, Start, Wait
 from fairlead.model.workload import (
@@ -42,7 +42,9 @@ def workload(name: WorkloadName = W, created_ms: int = 0) -> Workload:
 def memory_after(before: KueueMemory | None, decision: Decision) -> KueueMemory | None:
     """What is known after *decision*, if that is something else than before."""
     known = {W: workload(), TOP: workload(TOP, created_ms=7)}
-    return remember(known[W], before, decision, known, NOW_MS)
+    after = memory_after_decision(known[W], before, decision, known, NOW_MS)
+    assert after is None or isinstance(after, KueueMemory)
+    return after
 
 
 def start() -> Start:
@@ -154,8 +156,8 @@ def test_who_moves_keeps_what_it_knows() -> None:
 
 def test_workloads_of_other_rules_remember_nothing_here() -> None:
     job = Workload(name=W, queue=Q, pod_sets=PodSets(), min_count=0, extension=KaiJob())
-    assert remember(job, None, reserve(), {}, NOW_MS) is None
-    assert remember(job, None, evict(TOP), {}, NOW_MS) is None
+    assert memory_after_decision(job, None, reserve(), {}, NOW_MS) is None
+    assert memory_after_decision(job, None, evict(TOP), {}, NOW_MS) is None
 
 
 def test_a_plan_that_is_carried_out_is_remembered() -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.holds import NOTHING_HELD, Holds
-from fairlead.model.node_books import PodKey
+from fairlead.model.workload import PodKey
 
 FIRST_PAUSE_MS: Final = 1_000
 LONGEST_PAUSE_MS: Final = 300_000

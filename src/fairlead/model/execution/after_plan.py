@@ -9,11 +9,11 @@ from fairlead.model.events import (
     WorkloadStarted,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.plan import Decision, Plan, Reserve
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import KueueWorkload, PodId
+from fairlead.model.workload import PodId
 
 
 def carry_out(
@@ -71,7 +71,8 @@ def _leaving(run: Run) -> tuple[PodId, ...]:
 
 def _is_withdrawn(state: ClusterState, name: WorkloadName) -> bool:
     pods = state.runs[name].pods
-    if isinstance(state.workloads[name].extension, KueueWorkload):
+    extension = state.workloads[name].extension
+    if extension is not None and extension.is_requeued:
         return False
     return len(pods) == state.workloads[name].pod_count() and all(
         placed.phase == "leaving" for placed in pods.values()

@@ -20,9 +20,14 @@ from fairlead.model.events import (
     WorkloadStays,
     WorkloadStopped,
 )
+from fairlead.model.execution.reconcile import (
+    ObservedPlace,
+    ObservedWorkload,
+    bring_in_line,
+    reconcile,
+)
 from fairlead.model.invariants import check_invariants
 from fairlead.model.memory import KaiMemory
-from fairlead.model.reconcile import ObservedPlace, ObservedWorkload, bring_in_line, reconcile
 from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodId, PodSet, PodSets, Workload

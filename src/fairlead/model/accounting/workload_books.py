@@ -5,26 +5,86 @@ of the nodes that its pods are on, and is noted in `touched`. A contradiction is
 `StateError` before anything changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import neg
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from fairlead.errors import StateError
 from fairlead.model import events as ev
-from fairlead.model.axes import Amounts, QuotaAxes, WorkloadName
-from fairlead.model.change_log import ChangeLog
+from fairlead.model.accounting.journal import ChangeLog, Journal
+from fairlead.model.accounting.memory_books import MemoryBooks
+from fairlead.model.accounting.node_books import NodeBooks
+from fairlead.model.accounting.pod_sums import asked_for, cost, count_by_set
+from fairlead.model.accounting.queue_tree import QueueSums, QueueTree
+from fairlead.model.axes import Amounts, QueueName, QuotaAxes, WorkloadName
 from fairlead.model.device_share import DeviceShare, counted_by_parts
-from fairlead.model.journal import Journal
-from fairlead.model.known_charges import KnownCharges
-from fairlead.model.memory_books import MemoryBooks
-from fairlead.model.node_books import NodeBooks, PodKey
-from fairlead.model.pod_sums import asked_for, cost, count_by_set
-from fairlead.model.queue_lists import QueueLists
-from fairlead.model.queue_sums import QueueSums
-from fairlead.model.queue_tree import QueueTree
 from fairlead.model.run import Phase, Placed, Run
-from fairlead.model.workload import PodId, PodSet, Workload
+from fairlead.model.workload import PodId, PodKey, PodSet, PodSets, Workload
+
+MOST_KNOWN: Final = 1024
+"""That are remembered; where sizes are drawn by chance there may be as many as workloads."""
+
+_Known: TypeAlias = tuple[PodSets, tuple[dict[str, str], ...], tuple[Amounts, ...]]
+
+
+class KnownCharges:
+    """The charges of pod sets that were asked for lately, by the identity of these."""
+
+    def __init__(self, resources: tuple[str, ...], axes: QuotaAxes) -> None:
+        """Charge requests for *resources* on *axes*."""
+        self._resources = resources
+        self._axes = axes
+        self._known: dict[int, _Known] = {}
+
+    def of(self, pod_sets: PodSets, flavors: tuple[dict[str, str], ...]) -> tuple[Amounts, ...]:
+        """Return what one pod of each set costs with the flavors that the set was given."""
+        known = self._known.get(id(pod_sets))
+        # In a copy of a state the sets are others than those whose identity is the key.
+        if known is not None and known[0] is pod_sets and known[1] == flavors:
+            return known[2]
+        charge, resources = self._axes.charge, self._resources
+        pairs = zip(pod_sets, flavors, strict=True)
+        charges = tuple([charge(resources, each.requests, given) for each, given in pairs])
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[id(pod_sets)] = pod_sets, flavors, charges
+        return charges
+
+
+class QueueLists:
+    """Sets of workloads by queue. Every change goes through the journal, at a fixed cost."""
+
+    def __init__(self, journal: Journal) -> None:
+        """Start with nothing listed."""
+        self._journal = journal
+        self._by_queue: dict[QueueName, dict[WorkloadName, None]] = {}
+
+    def of(self, queue: QueueName) -> Iterable[WorkloadName]:
+        """Return what is listed under *queue*, in no order that means anything."""
+        return self._by_queue.get(queue, ())
+
+    def queues(self) -> Iterable[QueueName]:
+        """Return the queues, known or not, under which something is listed."""
+        return self._by_queue
+
+    def has(self, queue: QueueName, workload: WorkloadName) -> bool:
+        """Return whether *workload* is listed under *queue*."""
+        return workload in self._by_queue.get(queue, ())
+
+    def put(self, queue: QueueName, workload: WorkloadName) -> None:
+        """List *workload* under *queue*."""
+        if queue not in self._by_queue:
+            self._journal.put(self._by_queue, queue, {})
+        self._journal.put(self._by_queue[queue], workload, None)
+
+    def drop(self, queue: QueueName, workload: WorkloadName) -> None:
+        """Take *workload*, which must be there, off the list of *queue*."""
+        listed = self._by_queue[queue]
+        self._journal.drop(listed, workload)
+        if not listed:
+            self._journal.drop(self._by_queue, queue)
+
 
 MOST_TOUCHED: Final = 4096
 """How many changes of workloads are remembered for who follows a state: many more than a cycle."""

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.model.change_log import ChangeLog
-from fairlead.model.journal import Journal
+from fairlead.model.accounting.journal import ChangeLog, Journal
 
 
 def test_each_thing_is_told_once_the_latest_first() -> None:
