@@ -12,9 +12,17 @@ from fairlead.explain.measure_text import change_text, measure_text
 from fairlead.explain.printable import printable
 from fairlead.explain.whole_file import write_whole
 from fairlead.sim.report.compare_sides import compare
-from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure, seeds_remark
 from fairlead.sim.report.report_page import ShownResource
-from fairlead.sim.report.sides import Side, sides_of, with_names
+from fairlead.sim.report.sides import (
+    ComparedRow,
+    Comparison,
+    Estimate,
+    Side,
+    is_sure,
+    seeds_remark,
+    sides_of,
+    with_names,
+)
 from fairlead.sim.results.read_result import read_result
 from fairlead.store.text.csv_line import csv_line
 

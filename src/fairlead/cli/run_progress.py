@@ -12,7 +12,7 @@ import click
 from fairlead.cli.interruption import Interruption
 from fairlead.explain.measure_text import length_text
 from fairlead.explain.printable import printable
-from fairlead.sim.run_variant import Onlooker
+from fairlead.sim.run.run_variant import Onlooker
 
 _EVERY_S: Final = 0.2
 _WIDTH: Final = 24

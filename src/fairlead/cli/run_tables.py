@@ -7,7 +7,7 @@ from fairlead.cli.table import table_text
 from fairlead.explain.measure_text import length_text
 from fairlead.explain.printable import printable
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.stored_run import StoredRun
+from fairlead.sim.results.read_result import StoredRun
 
 
 def runs_text(runs: Sequence[StoredRun]) -> str:

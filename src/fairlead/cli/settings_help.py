@@ -2,7 +2,7 @@
 
 import click
 
-from fairlead.sim.scenario.with_settings import SETTABLE
+from fairlead.sim.scenario.settings import SETTABLE
 
 
 class SettingsCommand(click.Command):

@@ -4,9 +4,8 @@ import click
 
 from fairlead.cli.findings import show_findings
 from fairlead.cli.simulation_options import Asked
-from fairlead.sim.read_simulation import SimulationFile, read_simulation
-from fairlead.sim.scenario.choose_variants import rule_sets
-from fairlead.sim.scenario.scenario import Scenario
+from fairlead.sim.scenario.read.read_file import SimulationFile, read_simulation
+from fairlead.sim.scenario.scenario import Scenario, rule_sets
 
 
 def file_or_exit(asked: Asked) -> SimulationFile:

@@ -19,7 +19,7 @@ def simulation_findings(
     if len(names) != 1 or not _may_be_simulated(Path(names[0])):
         return None
     from fairlead.sim.kai_file.read_kai_file import is_kai_simulation
-    from fairlead.sim.read_simulation import is_scenario, read_simulation
+    from fairlead.sim.scenario.read.read_file import is_scenario, read_simulation
 
     documents = read_documents(names, Findings())
     is_of_kai = len(documents) == 1 and is_kai_simulation(documents[0])
