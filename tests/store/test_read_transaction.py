@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from fairlead.store.file.journal import Journal, Numbered
+from fairlead.store.file.journal import Journal, NumberedEntry
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.usage.entries import Entry
 from fairlead.usage.settings import UsageRules
@@ -41,9 +41,9 @@ def gpu_hours(store: UsageStore) -> list[float]:
 
 def write_before(patch: pytest.MonkeyPatch, name: str, write: Callable[[], None]) -> None:
     """Let *write* happen once, in the middle of reading: before *name* reads its rows."""
-    read: Callable[[Journal, int | None, int], Iterator[Numbered]] = getattr(Journal, name)
+    read: Callable[[Journal, int | None, int], Iterator[NumberedEntry]] = getattr(Journal, name)
 
-    def interrupted(journal: Journal, after: int | None, until: int) -> Iterator[Numbered]:
+    def interrupted(journal: Journal, after: int | None, until: int) -> Iterator[NumberedEntry]:
         patch.undo()
         write()
         yield from read(journal, after, until)
@@ -51,7 +51,7 @@ def write_before(patch: pytest.MonkeyPatch, name: str, write: Callable[[], None]
     patch.setattr(Journal, name, interrupted)
 
 
-@pytest.mark.parametrize("table", ["_read_acts", "_read_changes"])
+@pytest.mark.parametrize("table", ["_read_acts", "_read_levels"])
 def test_a_follower_loses_nothing_of_what_is_committed_while_it_reads(
     table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,13 +76,13 @@ def test_a_grant_that_comes_between_two_pages_is_not_passed_over(
         unpacked = Journal.unpacked_levels
         rows = 0
 
-        def slow(journal: Journal, key: int, row: bytes) -> list[Entry]:
+        def slow(journal: Journal, key: int, body: bytes) -> list[Entry]:
             nonlocal rows
             rows += 1
             if rows == 1_000:
                 for entry in late:
                     writer.append([entry])
-            return unpacked(journal, key, row)
+            return unpacked(journal, key, body)
 
         monkeypatch.setattr(Journal, "unpacked_levels", slow)
         follower.ledger(WEEK, NOW)
@@ -92,7 +92,7 @@ def test_a_grant_that_comes_between_two_pages_is_not_passed_over(
         assert gpu_hours(follower)[0] == pytest.approx(1 + 1 + 7, abs=0.01)
 
 
-@pytest.mark.parametrize("table", ["_read_acts", "_read_changes"])
+@pytest.mark.parametrize("table", ["_read_acts", "_read_levels"])
 def test_entries_are_those_of_when_reading_began(
     table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

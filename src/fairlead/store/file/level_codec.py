@@ -1,17 +1,15 @@
-"""How levels are written into one row of the journal, in few bytes.
+"""Packs levels into the body of one row, in few bytes.
 
-Nearly all that a store holds is levels: who holds what from a moment on. A year of a thousand
-queues that change every half hour is 17.5 million of them, so each byte of one costs 17 MB. A row
-is all levels of one moment that were written together, at most `MOST_IN_ROW`:
+Nearly all entries of a store are levels. A year of a thousand queues that change every half hour
+has 17.5 million of them, so each byte of one costs 17 MB. A row has the levels of one moment that
+were written together, at most `MOST_IN_ROW`:
 
     count          how many amounts each level has
     level, ...     holder * 4 + kind, then the amounts
 
 Numbers are varints: seven bits to a byte, the low ones first, the top bit set on all but the last.
-An amount is doubled; one of whole MiB is counted in MiB and doubled plus one, because memory is
-mostly that and would need six bytes otherwise. A limit is one more, and 0 where there is none.
-
-That it is still the row that was written is for others to find out (`sealed_rows`).
+An amount is doubled; an amount of whole MiB is counted in MiB and doubled plus one, because memory
+mostly is and would need six bytes otherwise. A limit is one more, and 0 means no limit.
 """
 
 from collections.abc import Sequence
@@ -21,7 +19,7 @@ from typing import Final, TypeAlias
 from fairlead.model.axes import Limits
 
 Level: TypeAlias = tuple[int, int, Limits]
-"""One level: its kind, the number of its holder (0 for the capacity), and how much."""
+"""One level: its kind, the number of its holder (0 for the capacity), and the amounts."""
 
 HELD: Final = 0
 GUARANTEE: Final = 1
@@ -33,7 +31,7 @@ _MIB = 1 << _MIB_BITS
 
 
 def packed(count: int, levels: Sequence[Level]) -> bytes:
-    """The row of *levels*, with *count* amounts each."""
+    """Return *levels*, with *count* amounts each, as bytes."""
     parts = [_varint(count)]
     for kind, holder, amounts in levels:
         parts.append(_packed_tag(holder << 2 | kind))
@@ -42,7 +40,7 @@ def packed(count: int, levels: Sequence[Level]) -> bytes:
 
 
 def unpacked(row: bytes) -> list[Level]:
-    """The levels of a row that is as `packed` made it."""
+    """Return the levels that `packed` made *row* from."""
     numbers = _varints(row)
     count = numbers[0]
     levels: list[Level] = []
