@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from fairlead.model.accounting.pod_sums import count_by_set
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.pod_sums import count_by_set
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
 from fairlead.policy.elastic_quota.quota.pending_pod import (

@@ -12,9 +12,8 @@ from typing import Final, TypeAlias
 from fairlead.model.axes import Amounts
 from fairlead.model.events import WorkloadStopped
 from fairlead.model.node import Node
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodConstraints
+from fairlead.model.workload import PodConstraints, PodKey
 from fairlead.placement.host_ports import port_room
 from fairlead.placement.node_filters import node_defect
 from fairlead.placement.pod_affinity import PodAffinity

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.catalogue import DisruptionBudget
 from fairlead.model.node import Node
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
+from fairlead.model.workload import PodKey
 from fairlead.policy.elastic_quota.quota.pending_pod import pod_title
 from fairlead.policy.elastic_quota.quota.usage import Charges
 

@@ -19,9 +19,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
+from fairlead.model.accounting.journal import Mark
 from fairlead.model.axes import Amounts
 from fairlead.model.events import Placement, WorkloadStarted, WorkloadStopped
-from fairlead.model.journal import Mark
 from fairlead.model.workload import PodSet
 from fairlead.policy.elastic_quota.nodes.running_pods import RunningPod
 from fairlead.policy.elastic_quota.planning_context import PlanningContext

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.fairness.elastic_pool import exceeds
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
-from fairlead.model.node_books import PodKey
+from fairlead.model.workload import PodKey
 from fairlead.policy.elastic_quota.nodes.running_pods import DisruptionBudgets, RunningPod
 from fairlead.policy.elastic_quota.quota.admission import QuotaCheck
 from fairlead.policy.elastic_quota.quota.nominations import Nominations

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairlead.model.axes import Amounts, QueueName
-from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import ElasticPods, PodId, PodSet, Workload
+from fairlead.model.workload import ElasticPods, PodId, PodKey, PodSet, Workload
 from fairlead.policy.elastic_quota.quota.usage import Charges
 
 

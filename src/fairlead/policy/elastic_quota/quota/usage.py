@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from operator import add, gt, sub
 from typing import Final, NamedTuple
 
+from fairlead.model.accounting.queue_tree import QueueSums
 from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.queue import ElasticQuota, Queue
-from fairlead.model.queue_sums import QueueSums
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ElasticPods, Workload
 from fairlead.policy.elastic_quota.settings import PluginQuirks
