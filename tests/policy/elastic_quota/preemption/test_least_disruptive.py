@@ -14,7 +14,7 @@ from fairlead.policy.elastic_quota.preemption.cross_node import CrossNodeOutcome
 from fairlead.policy.elastic_quota.preemption.joint_placement import JointPlacement
 from fairlead.policy.elastic_quota.preemption.node_search import PodPreemption
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
-from tests.policy.elastic_quota.plain_joint import PlainJoint, Pod, World
+from tests.policy.elastic_quota.plain_cross_node import PlainCrossNode, Pod, World
 from tests.policy.elastic_quota.plan_world import NOW_MS, cluster
 from tests.scale_examples import scale_examples
 
@@ -79,7 +79,7 @@ def test_who_is_refused_is_so_at_any_time(world: World, protect_min: bool) -> No
 @given(world=worlds(), protect_min=st.booleans())
 @settings(max_examples=scale_examples(400))
 def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> None:
-    plain = PlainJoint(world)
+    plain = PlainCrossNode(world)
     found = found_by(desk_of(world, protect_min=protect_min))
     if found is None:
         assert plain.best(protect_min=protect_min) is None
@@ -96,7 +96,7 @@ def test_no_set_of_victims_does_less_harm(world: World, protect_min: bool) -> No
 def test_what_one_node_can_do_all_can_do_with_no_more_harm(world: World, protect_min: bool) -> None:
     """Where both find a way for one pod, the joint search does no more harm."""
     world = world._replace(gang=world.gang[:1])
-    plain = PlainJoint(world)
+    plain = PlainCrossNode(world)
     context = desk_of(world, protect_min=protect_min)
     gang = context.state.workloads[WorkloadName("g")]
     pending = context.pending_pod(gang, gang.pods()[0])

@@ -29,6 +29,7 @@ from fairlead.policy.elastic_quota.scheduling import gangs, pods
 from fairlead.policy.elastic_quota.scheduling.gangs import GangNominated, GangScheduling
 from fairlead.policy.elastic_quota.scheduling.pods import Nominated, PodScheduling
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings, PluginQuirks
+from tests.policy.elastic_quota.preemption.test_node_search import waiting
 from tests.policy.elastic_quota.random_world import (
     FAITHFUL_ACROSS,
     NOW_MS,
@@ -38,7 +39,6 @@ from tests.policy.elastic_quota.random_world import (
     modes,
     worlds,
 )
-from tests.policy.elastic_quota.test_fast_search import waiting
 from tests.scale_examples import scale_examples
 
 Askers = Sequence[PendingPod]

@@ -61,7 +61,7 @@ class World(NamedTuple):
         return "\n".join(["name of asks needs on priority since app", *rows, claimant])
 
 
-class PlainJoint:
+class PlainCrossNode:
     """The rules for one world, each as it is written."""
 
     def __init__(self, world: World) -> None:
