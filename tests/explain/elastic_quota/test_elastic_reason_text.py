@@ -32,7 +32,10 @@ BELOW = compared(GPU, ("left", 3), ("min", 4), relation="<")
 NO_POOL = compared(GPU, ("used by all", 9), ("request", 2), ("all mins", 10), relation=">")
 NO_MAX = compared(GPU, ("used", 8), ("request", 2), ("max", 8), relation=">")
 RANKS = compared(None, ("priority", 100), ("priority", 50), relation=">")
-ASKED = (nodes(2, "have nobody who may be asked"), nodes(1, "give too little back even then"))
+ASKED = (
+    nodes(2, "have no pod that may be preempted"),
+    nodes(1, "free too little quota even after preemption"),
+)
 
 SENTENCES = {
     "gets a place, within its min": (
@@ -119,7 +122,8 @@ SENTENCES = {
         (
             "beyond its min vision asks only its own less important pods: "
             "nvidia.com/gpu: used 4 + nominated 1 + request 2 > min 4; "
-            "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then"
+            "2 of 3 nodes have no pod that may be preempted, "
+            "1 frees too little quota even after preemption"
         ),
     ),
     "is beyond its min, and nobody is less important": (
@@ -141,7 +145,8 @@ SENTENCES = {
         Reason(code="NoRoomWithVictims", queue=VISION, tallies=ASKED),
         (
             "no attempt made room for it: "
-            "2 of 3 nodes have nobody who may be asked, 1 gives too little back even then"
+            "2 of 3 nodes have no pod that may be preempted, "
+            "1 frees too little quota even after preemption"
         ),
     ),
     "asks everybody in vain, for a gang": (
@@ -149,8 +154,8 @@ SENTENCES = {
         "nobody's leaving makes enough room",
     ),
     "waits for pods around": (
-        Reason(code="NoNodeFits", tallies=(nodes(1, "wait for pods around to leave"),)),
-        "fits no node: 1 of 3 nodes waits for pods around to leave",
+        Reason(code="NoNodeFits", tallies=(nodes(1, "wait for other pods to terminate"),)),
+        "fits no node: 1 of 3 nodes waits for other pods to terminate",
     ),
 }
 

@@ -94,7 +94,7 @@ def test_beyond_its_min_only_its_own_less_important_pods_are_asked() -> None:
     assert section(found, RULES)[-1] == (
         "Over its min, only less important pods of a may be asked to give way."
     )
-    assert section(found, TRIES) == ["n1, n2 | have nobody who may be asked"]
+    assert section(found, TRIES) == ["n1, n2 | have no pod that may be preempted"]
     assert "Why it gets no place from others" in titles(found)
 
 
@@ -149,7 +149,7 @@ def test_where_no_node_is_enough_it_is_said_if_several_are(
     """The node has room without its holder, but the pool lacks 1 until both have left."""
     found = explained(cluster(ALL_OF_B, SMALL_NODES, SPREAD), "b1", settings)
     assert section(found, TRIES) == [
-        "n1, n2 | give too little quota back even if all leave who may be asked",
+        "n1, n2 | free too little quota even after preemption",
         told,
     ]
 

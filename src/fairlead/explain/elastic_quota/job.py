@@ -32,11 +32,11 @@ SHOWN_CHOICES: Final = 5
 """How many nodes are shown where it could have room: the one taken, then by the least harm."""
 
 _OUTCOMES: Final[dict[Outcome, str]] = {
-    "no-victim-needed": "have room without asking anybody",
-    "no-victims": "have nobody who may be asked",
-    "does-not-fit": "have too little room even if all leave who may be asked",
-    "quota": "give too little quota back even if all leave who may be asked",
-    "error": "are lost to an error of the plugin",
+    "no-victim-needed": "have room without preemption",
+    "no-victims": "have no pod that may be preempted",
+    "does-not-fit": "have too little room even after preemption",
+    "quota": "free too little quota even after preemption",
+    "error": "fail by a defect of the plugin",
 }
 
 

@@ -23,6 +23,9 @@ _OF_ONE: Final = {
     "run": "runs",
     "give": "gives",
     "wait": "waits",
+    "free": "frees",
+    "fail": "fails",
+    "share": "shares",
 }
 
 
