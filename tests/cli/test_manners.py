@@ -259,7 +259,7 @@ def test_colour_is_only_for_who_wants_and_shows_it(
 def test_an_empty_name_of_a_file_is_told_as_such() -> None:
     ran = run_cli("validate", "-f", "")
     assert (ran.exit_code, ran.out) == (2, "")
-    assert "found an empty name among what to read" in ran.err
+    assert "found an empty path" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_png_is_one(tmp_path: Path) -> None:
 
 
 def test_nothing_held_is_said(tmp_path: Path) -> None:
-    assert texts(picture({}), tmp_path) == ["nobody held anything"]
+    assert texts(picture({}), tmp_path) == ["no usage"]
 
 
 def test_small_queues_are_one_line() -> None:

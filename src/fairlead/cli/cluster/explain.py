@@ -54,7 +54,7 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Show why a queue's numbers are what they are, or a job starts, waits or gives way.
+    """Explain the numbers of a queue, or why a job starts, waits or is evicted.
 
     Of a queue: the arithmetic, step by step, with * at the queue among its siblings. A Cohort is
     named cohort/NAME. Of a job, named NAMESPACE/NAME: who is before it, what its queue and those

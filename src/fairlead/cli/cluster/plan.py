@@ -60,7 +60,7 @@ def command(
     faithful: bool,
     output: str,
 ) -> None:
-    """Show which jobs start, give way or move now, which wait, and exactly why.
+    """Show which jobs start, wait, move or are evicted now, and why.
 
     Reads the jobs, their queues, and the nodes or the quota that they share, and decides as the
     scheduler would. Nothing is changed anywhere.

@@ -74,7 +74,7 @@ def command(
     usage_source: str | None,
     output: str,
 ) -> None:
-    """Show the tree of queues with what each has, wants and is entitled to.
+    """Show the tree of queues: what each has, requests and is entitled to.
 
     The rule set is taken from the objects; the capacity from the nodes among them.
     """

@@ -71,7 +71,7 @@ Examples:
 def command(
     files: tuple[str, ...], more_files: tuple[str, ...], policy: Any, strict: bool, output: str
 ) -> None:
-    """Check manifests and list everything that is wrong or doubtful.
+    """Check manifests and list every error, warning and piece of advice.
 
     Errors refuse the input (exit 1). Warnings say what will be read otherwise than you may
     think, advice what could be better. Objects of other kinds are counted and left alone. A file

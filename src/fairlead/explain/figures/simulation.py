@@ -154,7 +154,7 @@ def _mark_evictions(panel: "Axes", run: RunPage) -> None:
         markersize=5,
         transform=panel.get_xaxis_transform(),
         clip_on=False,
-        label=f"told to leave ({run.evictions.total})",
+        label=f"evicted ({run.evictions.total})",
     )
     panel.tick_params(axis="x", pad=9)
 

@@ -188,7 +188,7 @@ def draw_usage(held: HeldOverTime, resources: tuple[str, ...], file: Path) -> st
         for panel, place in zip(panels, shown, strict=False):
             _draw_panel(panel, held, resources[place], place)
         if not shown:
-            panels[0].set_title("nobody held anything", loc="left")
+            panels[0].set_title("no usage", loc="left")
             panels[0].set_axis_off()
         data = _drawn(figure, file)
     write_whole(file, [data])
