@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from matplotlib.font_manager import fontManager
 
 from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import short_name
 from fairlead.explain.figures.usage import (
     LABEL_COLUMNS,
     MOST_LINES,
@@ -22,6 +21,7 @@ from fairlead.explain.figures.usage import (
     label_heights,
     lines_of,
 )
+from fairlead.explain.text.names import short_name
 from tests.explain.full_disk import no_file_longer_than
 
 RESOURCES = ("cpu", "nvidia.com/gpu")

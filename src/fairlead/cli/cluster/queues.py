@@ -154,7 +154,7 @@ def _report_table(report: ShareReport, *, wide: bool) -> str:
     rows = [head]
     for block in filter(None, [*(blocks[each] for each in by_interest(blocks)), without]):
         rows.extend([*block, blank])
-    return table_text(rows[:-1], left=2)
+    return table_text(rows[:-1], left=2, wide=wide)
 
 
 def _row(

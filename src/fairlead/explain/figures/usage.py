@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from fairlead.errors import FairleadError
-from fairlead.explain.figures.drawing import fonts_for, mark_time, short_name
+from fairlead.explain.figures.drawing import fonts_for, mark_time
 from fairlead.explain.text.amounts import by_interest
-from fairlead.explain.text.names import printable
+from fairlead.explain.text.names import printable, short_name
 from fairlead.explain.text.whole_file import write_whole
 from fairlead.model.axes import Axis
 from fairlead.model.quantity import is_memory_like, scale_of
