@@ -114,7 +114,12 @@ def test_completion_offers_files_where_a_path_stands(words: str) -> None:
 
 def test_completion_offers_the_words_of_a_choice() -> None:
     assert completed("fairlead queues --policy") == [f"plain,{name}" for name in POLICY_NAMES]
-    assert completed("fairlead explain -o") == ["plain,text", "plain,json", "plain,yaml"]
+    assert completed("fairlead explain -o") == [
+        "plain,text",
+        "plain,wide",
+        "plain,json",
+        "plain,yaml",
+    ]
     assert completed("fairlead completion") == ["plain,bash", "plain,zsh", "plain,fish"]
 
 
