@@ -22,10 +22,10 @@ from fairlead.cli.usage_when import dated
 from fairlead.errors import FairleadError
 from fairlead.explain.text.names import printable
 from fairlead.model.axes import QueueName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.model.quantity import is_gpu
-from fairlead.store.file.fit_resources import fit_resources
-from fairlead.store.file.import_notes import ImportNote
+from fairlead.store.file.entry_amounts import fit_resources
+from fairlead.store.file.file_notes import ImportNote
 from fairlead.store.file.usage_store import UsageStore
 from fairlead.store.text.sacct import ONE_LEFT_OUT, SacctHistory, held_entries, read_sacct
 from fairlead.store.text.sacct_fields import RESOURCES

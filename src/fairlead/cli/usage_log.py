@@ -9,8 +9,8 @@ from fairlead.cli.input.options import output_option
 from fairlead.cli.output.table import table_text
 from fairlead.cli.usage_record import find_record, names_record, opened
 from fairlead.explain.text.measures import hours_text, hours_unit
-from fairlead.model.moment_text import moment_text
-from fairlead.store.file.import_notes import ImportNote
+from fairlead.model.duration import moment_text
+from fairlead.store.file.file_notes import ImportNote
 from fairlead.store.text.csv_line import csv_line
 from fairlead.usage.entries import Forgiven, Granted
 

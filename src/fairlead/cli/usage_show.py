@@ -15,8 +15,7 @@ from fairlead.errors import DurationError, FairleadError
 from fairlead.explain.text.names import printable
 from fairlead.explain.usage.table import UsageReport, only_queue, usage_document, usage_report
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.model.duration import format_duration, parse_duration
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import format_duration, moment_text, parse_duration
 from fairlead.store.feed.reading import Reading, standing
 from fairlead.store.feed.stored_reading import stored_reading
 from fairlead.store.file.usage_store import UsageStore

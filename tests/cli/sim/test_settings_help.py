@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.sim.scenario.with_settings import SETTABLE
+from fairlead.sim.scenario.settings import SETTABLE
 from tests.cli.run_cli import run_cli
 
 

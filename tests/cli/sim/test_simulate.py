@@ -16,8 +16,8 @@ from fairlead.cli.sim.progress import RunProgress
 from fairlead.cli.sim.tables import tree
 from fairlead.sim.results.read_result import read_result
 from fairlead.sim.results.result_folder import ResultFolder
-from fairlead.sim.scenario import read_scenario
-from fairlead.sim.scenario.check_trace import CheckedTrace
+from fairlead.sim.scenario.check.trace import CheckedTrace
+from fairlead.sim.scenario.read import read_scenario
 from fairlead.usage.entries import Entry
 from tests.cli.past_store import HOUR_MS, NOW, capacity, held, write_past
 from tests.cli.run_cli import run_cli

@@ -1,7 +1,7 @@
 import pytest
 
 from fairlead.explain.text.measures import change_text, length_text, measure_text, plain_text
-from fairlead.sim.report.shown_resources import shown
+from fairlead.sim.report.measure_rows import shown
 
 
 @pytest.mark.parametrize(

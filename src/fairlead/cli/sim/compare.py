@@ -12,9 +12,17 @@ from fairlead.explain.text.names import printable
 from fairlead.explain.text.whole_file import write_whole
 from fairlead.policy.contract import POLICY_NAMES
 from fairlead.sim.report.compare_sides import compare
-from fairlead.sim.report.comparison import ComparedRow, Comparison, Estimate, is_sure, seeds_remark
 from fairlead.sim.report.report_page import ShownResource
-from fairlead.sim.report.sides import Side, sides_of, with_names
+from fairlead.sim.report.sides import (
+    ComparedRow,
+    Comparison,
+    Estimate,
+    Side,
+    is_sure,
+    seeds_remark,
+    sides_of,
+    with_names,
+)
 from fairlead.sim.results.read_result import read_result
 from fairlead.store.text.csv_line import csv_line
 

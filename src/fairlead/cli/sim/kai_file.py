@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from fairlead.manifest.text.documents import Document
-from fairlead.sim.read_simulation import SimulationFile
+from fairlead.sim.scenario.read.read_file import SimulationFile
 
 FORMAT: Final = "file of KAI's simulator"
 OUTPUTS: Final = frozenset({"table", "csv"})

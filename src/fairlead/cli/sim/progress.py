@@ -12,7 +12,7 @@ import click
 from fairlead.cli.output.progress import Interruption
 from fairlead.explain.text.measures import length_text
 from fairlead.explain.text.names import printable
-from fairlead.sim.run_variant import Onlooker
+from fairlead.sim.run.run_variant import Onlooker
 
 _EVERY_S: Final = 0.2
 _WIDTH: Final = 24

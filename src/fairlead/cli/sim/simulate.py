@@ -22,10 +22,9 @@ from fairlead.sim.results.measure_table import COLUMNS, measure_rows
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
-from fairlead.sim.run_variant import RunOrder, run_variant
-from fairlead.sim.scenario.choose_variants import choose_variants
-from fairlead.sim.scenario.scenario import Variant
-from fairlead.sim.scenario.with_settings import with_settings
+from fairlead.sim.run.run_variant import RunOrder, run_variant
+from fairlead.sim.scenario.scenario import Variant, choose_variants
+from fairlead.sim.scenario.settings import with_settings
 from fairlead.store.text.csv_line import csv_line
 
 

@@ -33,11 +33,16 @@ from fairlead.sim.results.about import RunAbout
 from fairlead.sim.results.eviction_table import Phrase
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
-from fairlead.sim.run_variant import RunOrder
-from fairlead.sim.scenario.choose_variants import choose_variants
-from fairlead.sim.scenario.with_settings import with_settings
-from fairlead.sim.sweep.combinations import Combination, Sweep, all_runs, combinations
-from fairlead.sim.sweep.no_effect import without_effect
+from fairlead.sim.run.run_variant import RunOrder
+from fairlead.sim.scenario.scenario import choose_variants
+from fairlead.sim.scenario.settings import with_settings
+from fairlead.sim.sweep.combinations import (
+    Combination,
+    Sweep,
+    all_runs,
+    combinations,
+    without_effect,
+)
 from fairlead.store.text.csv_line import csv_line
 
 

@@ -12,7 +12,7 @@ from fairlead.model.quantity import is_gpu
 from fairlead.sim.measures.spread import interval
 from fairlead.sim.measures.summary import JobMeasures, Summary
 from fairlead.sim.results.about import RunAbout
-from fairlead.sim.results.stored_run import StoredRun
+from fairlead.sim.results.read_result import StoredRun
 
 
 class Column(NamedTuple):

@@ -7,7 +7,7 @@ import msgspec
 
 from fairlead.explain.text.explanation import Section
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 
 SHOWN_TURNS: Final = 10
 """How many of the turns before a job are listed, the nearest ones."""

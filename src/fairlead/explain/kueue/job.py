@@ -22,7 +22,7 @@ from fairlead.explain.text.explanation import Explanation, Section
 from fairlead.explain.text.names import first_few
 from fairlead.explain.text.reasons import best_claim, reason_text
 from fairlead.model.axes import WorkloadName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.model.plan import Decision, Evict, Move, Plan, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.kueue.door import Door

@@ -13,8 +13,8 @@ from fairlead.explain.text.amounts import amount_text, by_interest
 from fairlead.explain.text.explanation import Section
 from fairlead.explain.text.reasons import held_texts
 from fairlead.model.axes import Axis, QueueName, WorkloadName
+from fairlead.model.duration import moment_text
 from fairlead.model.events import Placement
-from fairlead.model.moment_text import moment_text
 from fairlead.model.plan import Held
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState

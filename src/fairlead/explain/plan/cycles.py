@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from fairlead.model.after_plan import carry_out
+from fairlead.model.execution.after_plan import carry_out
 from fairlead.model.plan import Decision, Plan, Wait
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from fairlead.explain.text.amounts import amount_text, by_interest, number_text
 from fairlead.explain.text.explanation import Section
-from fairlead.model.plan import Held, SideShare
+from fairlead.model.plan import Held, SideNumbers, SideShare
 from fairlead.model.quantity import format_amount
-from fairlead.model.side_numbers import SideNumbers
 
 
 def side_document(side: SideNumbers) -> dict[str, object]:

@@ -16,7 +16,7 @@ from fairlead.explain.plan.reason_document import (
 from fairlead.explain.text.names import first_few
 from fairlead.explain.text.reasons import TIMES, best_claim, reason_text, rounded_duration
 from fairlead.model.axes import Axis, WorkloadName
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import moment_text
 from fairlead.model.plan import (
     Comparison,
     Decision,

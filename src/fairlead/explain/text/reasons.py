@@ -9,8 +9,7 @@ from fairlead.explain.text.amounts import amount_text, by_interest, number_text
 from fairlead.explain.text.names import first_few
 from fairlead.explain.text.phrases import all_phrases
 from fairlead.model.axes import Axis, QueueName
-from fairlead.model.duration import format_duration
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import format_duration, moment_text
 from fairlead.model.plan import Comparison, FailedClaim, Held, Reason, Tally, Term, Wait
 
 TIMES: Final = ("queued at",)

@@ -7,8 +7,7 @@ import msgspec
 from fairlead.explain.text.amounts import by_interest
 from fairlead.explain.text.measures import hours_text, hours_unit
 from fairlead.model.axes import Axis, QueueName
-from fairlead.model.duration import format_duration
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import format_duration, moment_text
 from fairlead.store.feed.reading import Standing
 from fairlead.store.feed.usage_vector import Parents
 from fairlead.usage.queue_use import (
