@@ -21,6 +21,7 @@ from fairlead.sim.engine.happenings import Happening
 from fairlead.sim.measures.follow_shares import ShareFollower
 from fairlead.sim.measures.measures import Measures
 from fairlead.sim.scenario.read.read_scenario import read_scenario
+from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.scenario import Scenario, measured_queues
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
@@ -92,9 +93,8 @@ def _tell(scenario: Scenario, prepared: Prepared, changes: Sequence[Moment]) -> 
     horizon_ms = MONTH_DAYS * DAY_MS
     parents = measured_queues(scenario, state)
     measures = Measures(state.resources, parents, start_ms=start_ms, horizon_ms=horizon_ms)
-    follower = ShareFollower(
-        measures, state, prepared.settings, start_ms=start_ms, horizon_ms=horizon_ms
-    )
+    shares = RULE_SETS["kai"].rule_shares(state, prepared.settings)
+    follower = ShareFollower(measures, state, shares, start_ms=start_ms, horizon_ms=horizon_ms)
     for each in changes:
         state.sums.update(each.sums)
         for happening in each.happenings:

@@ -18,6 +18,7 @@ from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from fairlead.sim.traces.jobs_of_trace import jobs_of_trace
 from fairlead.sim.traces.trace_rules import QueueRule, TraceRules
 from tests.sim.engine.batch_policies import EasyBackfilling, FirstComeFirstServed
@@ -59,7 +60,9 @@ def replay(jobs: list[Job], policy: Policy, *, processors: int, tau_ms: int) -> 
             slowdowns.append(max(1.0, took_ms / max(run_ms, tau_ms)))
 
     rules = SimulationRules(at_most_every_ms=0)
-    Simulation(state, policy, WorkloadMaker(state, "kai"), FixedWork(jobs), rules, listen).run()
+    Simulation(
+        state, policy, WorkloadMaker(state, kai_address_book(state)), FixedWork(jobs), rules, listen
+    ).run()
     assert len(waits) == len(jobs), "somebody never ran"
     return Means(sum(slowdowns) / len(slowdowns), sum(waits) / len(waits) / 1000)
 

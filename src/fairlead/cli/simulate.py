@@ -15,11 +15,11 @@ from fairlead.cli.simulation_options import (
     takes_scenario,
 )
 from fairlead.explain.reason_text import reason_text
-from fairlead.sim.kai_file.kai_simulation import KaiSimulation
 from fairlead.sim.results.parquet_tables import require_parquet, write_parquet
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.run.run_variant import RunOrder, run_variant
+from fairlead.sim.scenario.rule_set import PeerSimulation
 from fairlead.sim.scenario.scenario import Variant, choose_variants
 from fairlead.sim.scenario.settings import with_settings
 
@@ -49,7 +49,7 @@ def command(asked: Asked, parquet: bool, output: str) -> None:
     read = file_or_exit(asked)
     if read.scenario is None:
         is_plain = asked.is_plain() and not parquet and output in _KAI_OUTPUTS
-        _print_kai_table(read.kai_simulation, is_plain=is_plain)
+        _run_peer_file(read.peer, is_plain=is_plain)
         return
     if parquet:
         require_parquet()
@@ -103,15 +103,13 @@ def _run_all(orders: dict[str, RunOrder], folder: ResultFolder) -> bool:
     return True
 
 
-def _print_kai_table(asked: KaiSimulation | None, *, is_plain: bool) -> None:
-    assert asked is not None
+def _run_peer_file(peer: PeerSimulation | None, *, is_plain: bool) -> None:
+    assert peer is not None
     if not is_plain:
         raise click.UsageError(
             "a file of KAI's simulator is run as it is, and prints its table: leave out all options"
         )
-    from fairlead.sim.kai_file.run_kai_file import run_kai_simulation
-
-    run_kai_simulation(asked, click.echo)
+    peer.run(click.echo)
 
 
 def _show(result: StoredResult, variants: Sequence[Variant], output: str) -> None:

@@ -17,7 +17,7 @@ def file_or_exit(asked: Asked) -> SimulationFile:
         raise click.UsageError("name a file: a scenario names others, seen from its folder")
     read = read_simulation(asked.scenario, rule_sets(asked.policies), asked.policies)
     show_findings([finding for finding in read.findings if finding.severity != "advice"])
-    if read.scenario is None and read.kai_simulation is None:
+    if read.scenario is None and read.peer is None:
         raise click.exceptions.Exit(1)
     return read
 

@@ -13,8 +13,8 @@ from fairlead.cli.named_path import NamedPath
 from fairlead.cli.options import read_moment
 from fairlead.explain.printable import printable
 from fairlead.sim.results.result_folder import RESULTS, free_folder
-from fairlead.sim.scenario.effect import WithoutEffect, settings_without_effect
 from fairlead.sim.scenario.scenario import Scenario, Variant
+from fairlead.sim.scenario.settings import WithoutEffect, settings_without_effect
 from fairlead.sim.scenario.variant.prepare import prepare
 from fairlead.usage.entries import Entry
 

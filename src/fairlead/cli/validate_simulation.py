@@ -18,19 +18,18 @@ def simulation_findings(
     """Return what is found in the one file that is named; None if it is not to be simulated."""
     if len(names) != 1 or not _may_be_simulated(Path(names[0])):
         return None
-    from fairlead.sim.kai_file.read_kai_file import is_kai_simulation
-    from fairlead.sim.scenario.read.read_file import is_scenario, read_simulation
+    from fairlead.sim.scenario.read.read_file import is_scenario, read_simulation, simulator_of
 
     documents = read_documents(names, Findings())
-    is_of_kai = len(documents) == 1 and is_kai_simulation(documents[0])
-    if not is_of_kai and not any(map(is_scenario, documents)):
+    is_of_peer = simulator_of(documents) is not None
+    if not is_of_peer and not any(map(is_scenario, documents)):
         return None
     read = read_simulation(names[0], [policy] if policy else [])
     return LoadResult(
         assembled=None,
         findings=tuple(_refused(each) if strict else each for each in read.findings),
         omitted=0,
-        read={"file of KAI's simulator" if is_of_kai else "Scenario": 1},
+        read={"file of KAI's simulator" if is_of_peer else "Scenario": 1},
         left_alone={},
     )
 

@@ -29,6 +29,7 @@ from fairlead.sim.engine.job_progress import Delays
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import NodeChange, SimulationRules
 from fairlead.sim.engine.workload_maker import WorkloadMaker
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from tests.sim.small_cluster import (
     DEVICE,
     GPU,
@@ -62,7 +63,7 @@ def simulate(
     simulation = Simulation(
         state,
         policy or KaiPolicy(KaiSettings()),
-        WorkloadMaker(state, "kai"),
+        WorkloadMaker(state, kai_address_book(state)),
         FixedWork(jobs),
         rules or SimulationRules(),
         listen,

@@ -16,6 +16,7 @@ from fairlead.model.workload import numbered_pod
 from fairlead.sim.engine.happenings import CapacityChanged, Happening
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.measures.entitlement import EntitlementFollower
+from fairlead.sim.scenario.kai.objects import kai_address_book
 from fairlead.sim.scenario.variant.prepare import prepare
 from tests.scale_examples import scale_examples
 from tests.sim.random_scenarios import POLICIES, Document, documents, read
@@ -25,7 +26,9 @@ GPU_PLACE = RESOURCES.index(GPU)
 
 
 def ask(state: ClusterState, queue_name: str, gpus: int) -> None:
-    made = WorkloadMaker(state, "kai").workload(job(f"of-{queue_name}", queue_name, gpus=gpus))
+    made = WorkloadMaker(state, kai_address_book(state)).workload(
+        job(f"of-{queue_name}", queue_name, gpus=gpus)
+    )
     state.apply(WorkloadAdded(made))
 
 
@@ -82,7 +85,7 @@ def test_flavors_of_a_resource_are_added_up_and_quotas_stand_for_nodes_that_are_
         lend_limit=(None, None),
     )
     state.apply(QueueChanged(flavored))
-    made_job = WorkloadMaker(state, "kai").workload(job("j", "a", gpus=6))
+    made_job = WorkloadMaker(state, kai_address_book(state)).workload(job("j", "a", gpus=6))
     state.apply(WorkloadAdded(made_job))
     assert EntitlementFollower(state).everything(0).entitled[QueueName("a")] == (6 * DEVICE,)
     state.apply(NodeAdded(Node(name="n", allocatable=(4 * DEVICE,))))

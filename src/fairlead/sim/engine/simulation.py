@@ -1,8 +1,8 @@
-"""Lets Python look for garbage rarely while a simulation makes and drops millions of objects.
+"""The engine on a virtual clock.
 
-What refers to nothing that refers back is freed at once without it. The collector finds the few
-circles that are left, and by default it looks for them each time that 700 objects more are there
-than before: several times in one plan. Every look goes through all that is young.
+The policy is asked in cycles, as on a live cluster: when something changed, but not more often than
+the rules say, or at a fixed period. Its decisions are carried out, and everything that happens is
+reported to a listener. Nothing is remembered of finished jobs, so memory is bounded by live work.
 """
 
 import gc
@@ -30,7 +30,11 @@ NEW_OBJECTS: Final = 20_000
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect rarely in the body, and as before after it."""
+    """Let Python collect garbage rarely in the body, and as before after it.
+
+    By default the collector looks for cycles after every 700 new objects: several times in one
+    plan. A simulation makes and drops millions of objects and few cycles.
+    """
     before, *older = gc.get_threshold()
     gc.set_threshold(max(before, NEW_OBJECTS) if before else 0, *older)  # 0: it is off
     try:

@@ -1,6 +1,10 @@
-"""What the rules grant queues from some moment on, as a simulation tells it when it changes.
+"""What each queue is entitled to at every moment, by one yardstick for all rule sets.
 
-What happens says who holds what. What is due to whom only the rules know, so it comes from outside.
+The cluster is divided without regard to past use: guarantees first, the rest by weight among the
+queues that request more, and no queue gets more than it requests or may hold. Under rules without
+weights all queues weigh the same. So the same work can be compared under different rules; what a
+rule set itself calls a fair share is another number. Entitlement changes only with requests and
+capacity, so it is known exactly at all times, at a cost that grows with what changed.
 """
 
 from collections.abc import Iterable, Sequence

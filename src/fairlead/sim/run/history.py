@@ -13,10 +13,10 @@ from typing import Final, assert_never
 import msgspec
 
 from fairlead.errors import SimulationError
-from fairlead.manifest.kai.quota_axes import KAI_AXES
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.model.quantity import is_gpu
 from fairlead.sim.results.about import HistoryMark
+from fairlead.sim.scenario.rule_sets import USAGE_AXES
 from fairlead.usage.entries import (
     Capacity,
     Entry,
@@ -29,7 +29,7 @@ from fairlead.usage.entries import (
     Renamed,
 )
 
-_NOTHING: Final[Amounts] = (0,) * len(KAI_AXES)
+_NOTHING: Final[Amounts] = (0,) * len(USAGE_AXES)
 
 
 class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +44,8 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 def history_before(record: UsageRecord, at_ms: int, start_ms: int) -> tuple[Entry, ...]:
     """Return what *record* says before *at_ms*, as of a simulation that starts at *start_ms*.
 
-    The moment *at_ms* of the record becomes *start_ms*. Amounts are on the axes of KAI, the only
-    rules under which past use counts. Raises `SimulationError` if nothing is before *at_ms*.
+    The moment *at_ms* of the record becomes *start_ms*. Amounts are on the axes that past
+    use is counted in. Raises `SimulationError` if nothing is before *at_ms*.
     """
     kept = [entry for entry in record.entries if entry.at_ms < at_ms]
     if not kept:
@@ -77,7 +77,7 @@ def history_mark(history: Sequence[Entry]) -> HistoryMark | None:
 
 def _on_axes(entries: Iterable[Entry], resources: tuple[str, ...]) -> Iterator[Entry]:
     places = [
-        [at for at, name in enumerate(resources) if _axis_of(name) == axis] for axis in KAI_AXES
+        [at for at, name in enumerate(resources) if _axis_of(name) == axis] for axis in USAGE_AXES
     ]
     for entry in entries:
         match entry:

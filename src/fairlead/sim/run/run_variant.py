@@ -15,6 +15,7 @@ from fairlead.sim.results.files import check_texts
 from fairlead.sim.results.run_writer import RunWriter
 from fairlead.sim.run.history import history_mark
 from fairlead.sim.run.work_marks import work_marks
+from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.scenario import Scenario, Variant, jobs_to_come, measured_queues
 from fairlead.sim.scenario.settings import with_settings
 from fairlead.sim.scenario.variant.prepare import Prepared, prepare
@@ -96,7 +97,7 @@ class _Run:
         self._shares = ShareFollower(
             self._measures,
             prepared.state,
-            prepared.settings,
+            RULE_SETS[variant.policy].rule_shares(prepared.state, prepared.settings),
             start_ms=rules.start_ms,
             horizon_ms=horizon_ms,
         )

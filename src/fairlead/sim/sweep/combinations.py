@@ -8,9 +8,8 @@ import msgspec
 
 from fairlead.errors import SimulationError
 from fairlead.sim.run.run_variant import RunOrder
-from fairlead.sim.scenario.effect import Effects, WithoutEffect
 from fairlead.sim.scenario.scenario import Scenario, Variant
-from fairlead.sim.scenario.settings import with_settings
+from fairlead.sim.scenario.settings import Effects, WithoutEffect, with_settings
 from fairlead.usage.entries import Entry
 
 MOST_RUNS: Final = 100_000

@@ -5,15 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from fairlead.manifest.text.path import quote
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts
 from fairlead.model.node import Node
 from fairlead.model.quantity import show_amount
-from fairlead.model.queue import ClusterQueue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints
 from fairlead.placement.node_filters import node_defect
 from fairlead.policy.contract import PolicyName
-from fairlead.policy.kueue.shares import KueueShares
+from fairlead.sim.scenario.rule_set import RuleSet
 
 
 class Gang(NamedTuple):
@@ -120,14 +119,10 @@ def _listed(labels: Mapping[str, str]) -> str:
 class QueueRoom:
     """All queues under one rule set."""
 
-    def __init__(self, state: ClusterState, policy: PolicyName) -> None:
+    def __init__(self, state: ClusterState, rule_set: RuleSet) -> None:
         """Take the queues of *state*. Cost: linear in them."""
-        self._state = state
-        self._keeps_jobs = policy == "kai"
-        self._tree = KueueShares(state).tree if policy == "kueue" else None
-        self._named: dict[str, QueueName] = {name: name for name in state.queues}
-        for door in state.catalogue.local_queues.values():
-            self._named[f"{door.namespace}/{door.name}"] = door.cluster_queue
+        self._bounds = rule_set.queue_bounds(state)
+        self._keeps_jobs = rule_set.keeps_non_preemptible
         self._most: dict[tuple[str, str, bool], int | None] = {}
 
     def lack(self, queue: str, gang: Gang) -> str | None:
@@ -152,32 +147,8 @@ class QueueRoom:
     def _most_of(self, queue: str, resource: str, is_kept: bool) -> int | None:
         key = queue, resource, is_kept
         if key not in self._most:
-            name = self._named[queue]
-            if self._tree is None:
-                self._most[key] = min(self._limits(name, resource, is_kept), default=None)
-            else:
-                self._most[key] = max(self._reaches(name, resource), default=None)
+            self._most[key] = self._bounds.most(queue, resource, preemptible=not is_kept)
         return self._most[key]
-
-    def _limits(self, queue: QueueName, resource: str, is_kept: bool) -> Iterator[int]:
-        axis = self._state.axes.index(resource)
-        if axis is None:
-            return
-        for name in self._state.path(queue):
-            above = self._state.queues[name]
-            bounds = (above.ceiling[axis], above.guaranteed[axis] if is_kept else None)
-            yield from (bound for bound in bounds if bound is not None)
-
-    def _reaches(self, queue: QueueName, resource: str) -> Iterator[int]:
-        """Yield what the queue could hold of each flavor: all pods of a gang have the same."""
-        rules = self._state.queues[queue].extension
-        assert isinstance(rules, ClusterQueue)
-        assert self._tree is not None
-        for group in rules.resource_groups:
-            for flavor in group.flavors if resource in group.resources else ():
-                axis = self._state.axes.index(resource, flavor)
-                if axis is not None:
-                    yield self._tree.potential_on(queue, axis)
 
 
 Kind: TypeAlias = Literal["pod", "gang", "queue"]

@@ -11,7 +11,7 @@ from fairlead.manifest.text.path import Path
 from fairlead.model.duration import format_duration
 from fairlead.model.quantity import show_amount
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm
-from fairlead.sim.scenario.policy_overrides import PolicyOverrides
+from fairlead.sim.scenario.setting import Overrides
 from fairlead.sim.scenario.work_part import WorkPart
 from fairlead.sim.work.arrivals import Arrivals, At, Every
 from fairlead.sim.work.description import MOST_JOBS, ArrivingWork, expected_jobs
@@ -31,9 +31,7 @@ class TooLarge(NamedTuple):
     fix: str
 
 
-def too_large(
-    spec: SpecForm, work: Sequence[WorkPart], overrides: PolicyOverrides
-) -> Iterator[TooLarge]:
+def too_large(spec: SpecForm, work: Sequence[WorkPart], overrides: Overrides) -> Iterator[TooLarge]:
     """Tell of what *work*, whose parts have no defects, makes too much in the time of *spec*."""
     yield from _too_many_jobs(work, spec.duration_ms)
     if spec.duration_ms is not None:
@@ -76,9 +74,7 @@ def _fewer(arrivals: Arrivals) -> str:
             return f"lower perHour, or {bound} or until"
 
 
-def _too_many_steps(
-    spec: SpecForm, duration_ms: int, overrides: PolicyOverrides
-) -> Iterator[TooLarge]:
+def _too_many_steps(spec: SpecForm, duration_ms: int, overrides: Overrides) -> Iterator[TooLarge]:
     for path, every_ms in _periods(spec, overrides):
         steps = duration_ms // every_ms
         if steps > MOST_STEPS:
@@ -87,12 +83,12 @@ def _too_many_steps(
             yield TooLarge(path, message, "write more here, or a shorter duration")
 
 
-def _periods(spec: SpecForm, overrides: PolicyOverrides) -> Iterator[tuple[Path, int]]:
+def _periods(spec: SpecForm, overrides: Overrides) -> Iterator[tuple[Path, int]]:
     if spec.cycle.every_ms is not None:
         yield ("spec", "cycle", "every"), spec.cycle.every_ms
     yield ("spec", "cycle", "lookAgain"), spec.cycle.look_again_ms
-    if overrides.fetch_interval_ms is not None:
-        yield ("spec", "usage", "fetchInterval"), overrides.fetch_interval_ms
+    if "fetchInterval" in overrides:
+        yield ("spec", "usage", "fetchInterval"), overrides["fetchInterval"]
         return
     if spec.usage is not None:
         yield ("spec", "usage", "fetchInterval"), spec.usage.fetch_interval_ms

@@ -6,6 +6,7 @@ from typing import Final
 from fairlead.manifest.text.path import Path, quote
 from fairlead.sim.results.about import run_name_problem
 from fairlead.sim.scenario.form.scenario_form import PolicyForm, SpecForm, UsageForm, WindowForm
+from fairlead.sim.scenario.rule_sets import RULE_SETS
 from fairlead.sim.scenario.variant.nodes import Tell
 from fairlead.sim.scenario.variant.queue_tree import check_queues
 from fairlead.sim.work.rate import HOUR_MS
@@ -116,13 +117,16 @@ def _check_policies(spec: SpecForm, tell: Tell) -> None:
             tell(path, "duplicate-entry", message, "add another name")
         seen.add(name)
         _check_variant_name(name, (*path, "name"), tell)
-        if form.policy == "kai" and form.settings:
-            message = "found settings for kai, whose only settings here are those of usage"
+        rule_set = RULE_SETS[form.policy]
+        if rule_set.section is None and form.settings:
+            message = (
+                f"found settings for {form.policy}, whose only settings here are those of usage"
+            )
             tell((*path, "settings"), "contradiction", message, "write usage in their place")
-        if form.policy != "kai" and form.usage is not None:
+        if not rule_set.usage_axes and form.usage is not None:
             message = f"found usage for {form.policy}, under which past use does not count"
             tell((*path, "usage"), "contradiction", message, "remove it")
-        if form.policy != "kueue" and form.fair_sharing is not None:
+        if not rule_set.has_fair_sharing and form.fair_sharing is not None:
             message = f"found fairSharing for {form.policy}, which has no such option"
             tell((*path, "fairSharing"), "contradiction", message, "remove it")
 

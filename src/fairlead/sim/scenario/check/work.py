@@ -5,8 +5,6 @@ from typing import Final, NamedTuple
 
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
-from fairlead.model.state import ClusterState
-from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.check.room import Gang
 from fairlead.sim.scenario.variant.nodes import Tell
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart
@@ -14,15 +12,6 @@ from fairlead.sim.work.arrivals import At, Every
 from fairlead.sim.work.description import ArrivingWork, Drawn, InTurn, Names, expected_jobs
 from fairlead.sim.work.job_shape import JobShape
 from fairlead.sim.work.number import highest_draw
-
-
-def queues_for_jobs(state: ClusterState, policy: PolicyName) -> set[str]:
-    """Return all names by which a job can say which queue it is for."""
-    if policy == "kueue":
-        doors = state.catalogue.local_queues.values()
-        named = {f"{door.namespace}/{door.name}" for door in doors}
-        return named | {door.cluster_queue for door in doors}
-    return {name for name in state.queues if not state.children(name)}
 
 
 class Offer(NamedTuple):

@@ -75,7 +75,7 @@ class QueueForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     guaranteed: Annotated[Quantities | None, says("What it can have whenever it asks.")] = None
     limit: Annotated[Quantities | None, says("What it may hold at most.")] = None
     weight: Annotated[Factor, says("How what is left over is divided.")] = ONE
-    priority: Annotated[int | None, says("Of the queue, under kai.")] = None
+    priority: Annotated[int | None, says("Of the queue, under rules with queue priorities.")] = None
     borrow_limit: Annotated[Quantities | None, says("At most so much above guaranteed.")] = None
     lend_limit: Annotated[Quantities | None, says("At most so much lent to others.")] = None
     min_runtime_ms: Annotated[
@@ -94,7 +94,7 @@ class WindowForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
 
 
 class UsageForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
-    """How past use counts, under kai."""
+    """How past use counts, under rules that look at it."""
 
     k: Annotated[Factor | None, says("How much it counts; 0: not at all.")] = None
     window: Annotated[DurationMs | WindowForm | None, says("Else the last 7 days.")] = None
@@ -111,10 +111,12 @@ class PolicyForm(msgspec.Struct, frozen=True, kw_only=True, rename=in_file):
     policy: PolicyName
     name: Annotated[str | None, says("Else that of the policy.")] = None
     faithful: Annotated[bool, says("As the namesake does, also where we would do better.")] = False
-    fair_sharing: Annotated[bool | None, says("Under kueue; inline queues have it.")] = None
-    usage: Annotated[UsageForm | None, says("In place of that of the scenario; under kai.")] = None
+    fair_sharing: Annotated[
+        bool | None, says("Under rules with that option; inline queues have it on.")
+    ] = None
+    usage: Annotated[UsageForm | None, says("In place of that of the scenario.")] = None
     settings: Annotated[
-        AsWritten, says("The section of fairlead/v1 Settings for kueue or elastic-quota.")
+        AsWritten, says("The section of fairlead/v1 Settings for the policy, if it has one.")
     ] = {}
 
 

@@ -18,7 +18,6 @@ from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName
 from fairlead.sim.scenario.check.advice import (
-    Doubt,
     evicted_all_the_same,
     inexpressible,
     pods_of_nothing,
@@ -34,7 +33,6 @@ from fairlead.sim.scenario.check.work import (
     Offer,
     check_work,
     gangs_of,
-    queues_for_jobs,
 )
 from fairlead.sim.scenario.form.scenario_form import (
     API_VERSION,
@@ -43,14 +41,14 @@ from fairlead.sim.scenario.form.scenario_form import (
     ScenarioForm,
     SpecForm,
 )
-from fairlead.sim.scenario.kueue_nodes import unseen_by_kueue
-from fairlead.sim.scenario.policy_overrides import PolicyOverrides
 from fairlead.sim.scenario.read.convert_work import WorkConverter
 from fairlead.sim.scenario.read.read_form import read_form
+from fairlead.sim.scenario.rule_set import ScenarioWarning
+from fairlead.sim.scenario.rule_sets import RULE_SETS, WITH_USAGE
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.variant.load_variant import load_variant
 from fairlead.sim.scenario.variant.nodes import Tell, check_changes, take_out_later_nodes
-from fairlead.sim.scenario.variant.objects import told_of_scenario, told_where_named
+from fairlead.sim.scenario.variant.objects import told_where_named
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
@@ -185,7 +183,7 @@ class _Reading:
             message = "found work without end and no duration, expected one"
             self._tell(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
         if not self._findings.has_errors:
-            for path, message, fix in too_large(spec, work, PolicyOverrides()):
+            for path, message, fix in too_large(spec, work, {}):
                 self._tell(path, "out-of-range", message, fix)
         return Scenario(
             name=form.metadata.name,
@@ -206,12 +204,9 @@ class _Reading:
         for place, form in enumerate(forms):
             if place >= listed and form and _has(loaded, form.policy):
                 continue
-            variant = load_variant(spec, self._source.file, self._folder, form, place)
-            told = told_of_scenario(
-                variant.result.findings, variant.text_name, variant.objects, self._source
-            )
-            self.of_objects += told_where_named(told, spec, self._folder, self._source)
-            assembled = variant.result.assembled
+            result = load_variant(spec, self._source, self._folder, form, place)
+            self.of_objects += told_where_named(result.findings, spec, self._folder, self._source)
+            assembled = result.assembled
             if assembled is None:
                 continue
             named = form or PolicyForm(policy=assembled.policy)
@@ -221,15 +216,17 @@ class _Reading:
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
             self._doubt(spec, state, found)
             loaded.append(_Loaded(found, state, nodes))
-        if spec.usage is not None and not _has(loaded, "kai"):
+        if spec.usage is not None and not any(_has(loaded, policy) for policy in WITH_USAGE):
             message = "found usage and no policy that looks at past use"
-            self._report("advice", ("spec", "usage"), "no-effect", message, "add the policy kai")
+            fix = f"add the policy {' or '.join(WITH_USAGE)}"
+            self._report("advice", ("spec", "usage"), "no-effect", message, fix)
         is_whole = not any(each.severity == "error" for each in self.of_objects)
         return loaded if is_whole and not self._findings.has_errors else []
 
     def _advise(self, spec: SpecForm, form: PolicyForm) -> None:
         if spec.queues:
-            for path, message in inexpressible(QueueTree(spec.queues, spec.cluster), form.policy):
+            tree = QueueTree(spec.queues, spec.cluster)
+            for path, message in inexpressible(tree, RULE_SETS[form.policy]):
                 fix = f"remove it, or do not compare by it under {form.policy}"
                 self._report("advice", path, "no-effect", message, fix)
 
@@ -287,7 +284,7 @@ class _Reading:
     ) -> None:
         """Check whether jobs can run on the cluster."""
         offers = [
-            Offer(queues_for_jobs(state, variant.policy), state.resources)
+            Offer(RULE_SETS[variant.policy].queues_for_jobs(state), state.resources)
             for variant, state, _ in loaded
         ]
         room = self._room(loaded)
@@ -309,32 +306,32 @@ class _Reading:
                         self._report("warning", each.path, "unusable", message, _ROOM[lack.kind])
 
     def _room(self, loaded: Sequence[_Loaded]) -> Room:
-        """Return what bounds gangs; nodes are the same under all rules, but Kueue sees none."""
+        """Return what bounds gangs; nodes are the same under all rules that see any."""
         nodes = next(
             (
                 PodRoom(each.nodes.values(), each.state)
                 for each in loaded
-                if each.variant.policy != "kueue"
+                if RULE_SETS[each.variant.policy].sees_nodes
             ),
             None,
         )
         queues: dict[PolicyName, QueueRoom] = {}
         for variant, state, _ in loaded:
             if variant.policy not in queues and self._is_asked_for(variant):
-                queues[variant.policy] = QueueRoom(state, variant.policy)
+                queues[variant.policy] = QueueRoom(state, RULE_SETS[variant.policy])
         return Room(nodes, queues)
 
     def _doubt(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
         """Tell what the results of *variant* would not show as it is meant, if they are wanted."""
         if self._is_asked_for(variant):
-            if variant.policy == "kueue":
-                self._warn(unseen_by_kueue(spec, state))
-            self._warn(evicted_all_the_same(spec.work, variant.policy))
+            rule_set = RULE_SETS[variant.policy]
+            self._warn(rule_set.warnings(spec, state))
+            self._warn(evicted_all_the_same(spec.work, rule_set))
 
     def _is_asked_for(self, variant: Variant) -> bool:
         return not self._asked or bool(self._asked & {variant.name, variant.policy})
 
-    def _warn(self, doubts: Iterable[Doubt]) -> None:
+    def _warn(self, doubts: Iterable[ScenarioWarning]) -> None:
         for path, code, message, fix in doubts:
             self._report("warning", path, code, message, fix)
 

@@ -1,6 +1,7 @@
 """The nodes of a scenario: those of the start, those that come later, and when which are lost."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -46,7 +47,7 @@ def node_objects(cluster: ClusterForm) -> Iterator[MadeObject]:
         }
         taints = [msgspec.to_builtins(taint) for taint in group.taints]
         for name in node_names(group):
-            node = {
+            node: dict[str, Any] = {
                 "apiVersion": "v1",
                 "kind": "Node",
                 "metadata": {"name": name, "labels": group.labels},

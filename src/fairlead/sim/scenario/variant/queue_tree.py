@@ -132,6 +132,11 @@ def _shared(queues: Sequence[QueueForm], there: Mapping[str, int]) -> tuple[str,
     return tuple(sorted(named))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return such as ``1 queue`` or ``3 queues``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def check_queues(queues: Sequence[QueueForm], tell: Tell) -> None:
     """Tell which queues have no place in a tree: two of one name, no such parent, a circle."""
     by_name: dict[str, QueueForm] = {}

@@ -15,6 +15,11 @@ from fairlead.sim.scenario.variant.queue_tree import QueueTree
 
 _API: Final = "kueue.x-k8s.io/v1beta2"
 _FLAVOR: Final = "default"
+_FAIR_SHARING: Final[dict[str, Any]] = {
+    "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+    "kind": "Configuration",
+    "fairSharing": {},
+}
 
 
 def kueue_objects(tree: QueueTree) -> Iterator[MadeObject]:
@@ -31,6 +36,11 @@ def kueue_objects(tree: QueueTree) -> Iterator[MadeObject]:
             yield MadeObject(local, origin)
         else:
             yield MadeObject(_cohort(tree, queue, above), origin)
+
+
+def fair_sharing_object() -> MadeObject:
+    """Return the configuration that turns fair sharing on."""
+    return MadeObject(_FAIR_SHARING, ("spec", "queues"))
 
 
 def _cluster_queue(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, Any]:
