@@ -13,7 +13,7 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
-from fairlead.sim.engine.happenings import Finished, Happening
+from fairlead.sim.engine.events import Finished, SimulationEvent
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.simulation import Simulation
 from fairlead.sim.engine.simulation_rules import SimulationRules
@@ -51,12 +51,12 @@ def replay(jobs: list[Job], policy: Policy, *, processors: int, tau_ms: int) -> 
     slowdowns: list[float] = []
     waits: list[int] = []
 
-    def listen(happening: Happening) -> None:
-        if isinstance(happening, Finished):
-            run_ms = happening.job.run_ms
+    def listen(event: SimulationEvent) -> None:
+        if isinstance(event, Finished):
+            run_ms = event.job.run_ms
             assert run_ms is not None
-            took_ms = happening.at_ms - happening.job.submit_ms
-            waits.append(happening.first_start_ms - happening.job.submit_ms)
+            took_ms = event.at_ms - event.job.submit_ms
+            waits.append(event.first_start_ms - event.job.submit_ms)
             slowdowns.append(max(1.0, took_ms / max(run_ms, tau_ms)))
 
     rules = SimulationRules(at_most_every_ms=0)

@@ -15,14 +15,14 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.engine.happenings import (
+from fairlead.sim.engine.events import (
     CapacityChanged,
+    Evicted,
     Finished,
-    Happening,
+    SimulationEvent,
     Started,
     Stopped,
     Submitted,
-    ToldToLeave,
 )
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.job_progress import Delays
@@ -55,10 +55,10 @@ def simulate(
     """What happened, a line each; the state is looked over after everything that happens."""
     told: list[str] = []
 
-    def listen(happening: Happening) -> None:
+    def listen(event: SimulationEvent) -> None:
         check_invariants(state)
-        if not isinstance(happening, CapacityChanged):
-            told.append(line(happening))
+        if not isinstance(event, CapacityChanged):
+            told.append(line(event))
 
     simulation = Simulation(
         state,
@@ -73,23 +73,23 @@ def simulate(
     return told, simulation
 
 
-def line(happening: Happening) -> str:
-    at = f"{happening.at_ms / SECOND:g}"
-    match happening:
+def line(event: SimulationEvent) -> str:
+    at = f"{event.at_ms / SECOND:g}"
+    match event:
         case Submitted():
-            return f"{at} {happening.job.name} comes"
+            return f"{at} {event.job.name} comes"
         case Started():
-            return f"{at} {happening.job.name} starts {happening.pods}"
-        case ToldToLeave():
-            whom = happening.beneficiary or happening.cause
-            return f"{at} {happening.job.name} is to leave for {whom}"
+            return f"{at} {event.job.name} starts {event.pods}"
+        case Evicted():
+            whom = event.beneficiary or event.cause
+            return f"{at} {event.job.name} is to leave for {whom}"
         case Stopped():
-            return f"{at} {happening.job.name} stops and loses {happening.lost_ms / SECOND:g}"
+            return f"{at} {event.job.name} stops and loses {event.lost_ms / SECOND:g}"
         case Finished():
-            held = happening.held_ms / SECOND
-            return f"{at} {happening.job.name} is done, held {held:g}"
+            held = event.held_ms / SECOND
+            return f"{at} {event.job.name} is done, held {held:g}"
         case CapacityChanged():
-            return f"{at} the cluster has {happening.capacity[GPU] // DEVICE}"
+            return f"{at} the cluster has {event.capacity[GPU] // DEVICE}"
 
 
 def lines(text: str) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.sim.engine.happenings import Finished, Happening, Started, Stopped, ToldToLeave
+from fairlead.sim.engine.events import Evicted, Finished, SimulationEvent, Started, Stopped
 from fairlead.sim.engine.job import Job
 from fairlead.sim.engine.past_use import PastUse, UsageInterest
 from fairlead.sim.engine.simulation import Simulation
@@ -92,19 +92,19 @@ class _Watch:
         self.turns: list[int] = []
         self.reclaims = 0
 
-    def take(self, happening: Happening) -> None:
-        match happening:
+    def take(self, event: SimulationEvent) -> None:
+        match event:
             case Started():
-                self._began[happening.job.name] = happening.at_ms
-                at = int(happening.job.queue[1:])
-                self.starts.append((happening.at_ms // SECOND, at))
-                self._change(happening.job, happening.at_ms, 1)
-            case ToldToLeave():
+                self._began[event.job.name] = event.at_ms
+                at = int(event.job.queue[1:])
+                self.starts.append((event.at_ms // SECOND, at))
+                self._change(event.job, event.at_ms, 1)
+            case Evicted():
                 self.reclaims += 1
-                ran_ms = happening.at_ms - self._began.pop(happening.job.name)
+                ran_ms = event.at_ms - self._began.pop(event.job.name)
                 self.turns.append(ran_ms // SECOND)
             case Stopped() | Finished():
-                self._change(happening.job, happening.at_ms, -1)
+                self._change(event.job, event.at_ms, -1)
             case _:
                 pass
 

@@ -13,7 +13,7 @@ from fairlead.model.events import NodeAdded, Placement, QueueChanged, WorkloadAd
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import numbered_pod
-from fairlead.sim.engine.happenings import CapacityChanged, Happening
+from fairlead.sim.engine.events import CapacityChanged, SimulationEvent
 from fairlead.sim.engine.workload_maker import WorkloadMaker
 from fairlead.sim.measures.entitlement import EntitlementFollower
 from fairlead.sim.scenario.kai.objects import kai_address_book
@@ -107,9 +107,9 @@ def test_what_is_followed_is_what_a_new_division_of_the_state_gives(
     known = follower.everything(0)
     happened: set[QueueName] = set()
 
-    def listen(happening: Happening) -> None:
-        if not isinstance(happening, CapacityChanged):
-            happened.add(QueueName(happening.job.queue))
+    def listen(event: SimulationEvent) -> None:
+        if not isinstance(event, CapacityChanged):
+            happened.add(QueueName(event.job.queue))
 
     def watch(now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         del until_ms

@@ -1,10 +1,10 @@
-"""Tells the measures what is due to queues whenever it changes, and now and then what rules say.
+"""Gives the measures each change of entitlements, and now and then the shares of the rules.
 
-What queues are due by one yardstick is followed from moment to moment: fairness is judged by it.
+Entitlement by one yardstick is followed from moment to moment: fairness is judged by it.
 What the rules themselves call a fair share, and the past use that went into it, is for charts.
 With past use it changes for every queue every minute and costs a division of the whole tree, so it
-is looked at a thousand times at regular times, each time at the cost of what changed. Where nobody
-knows the end, that becomes rarer as time goes by, so that a month costs little more than a day.
+is sampled a thousand times at regular times, each time at the cost of what changed. Where the end
+is not known, that becomes rarer as time goes by, so that a month costs little more than a day.
 """
 
 from collections.abc import Collection, Mapping
@@ -46,7 +46,7 @@ class RuleShares(Protocol):
 
 
 class ShareFollower:
-    """Looks at a state for *measures*: tell it what changed before time passes."""
+    """Follows a state for *measures*: call it with what changed before time passes."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ShareFollower:
     def __call__(self, now_ms: int, until_ms: int, queues: Collection[QueueName]) -> None:
         """Look at the state as it is from now until *until_ms*. Cost: that of what changed.
 
-        Only *queues* may hold or want something else than the last time.
+        Only *queues* may hold or request something else than the last time.
         """
         is_changed = bool(queues) or self._entitlements.has_other_capacity()
         if is_changed:
@@ -77,9 +77,9 @@ class ShareFollower:
             if change.entitled or change.demand:
                 self._measures.change_due(change)
         if self._rules is not None:
-            told = self._rules.look(now_ms, until_ms, self._state, is_changed=is_changed)
-            if told is not None:
-                self._measures.change_due(told)
+            sampled = self._rules.look(now_ms, until_ms, self._state, is_changed=is_changed)
+            if sampled is not None:
+                self._measures.change_due(sampled)
 
 
 class _SampledShares:
@@ -93,7 +93,7 @@ class _SampledShares:
         horizon_ms: int | None,
     ) -> None:
         self._followed = followed
-        self._told: dict[QueueName, ShareRow] = {}
+        self._given: dict[QueueName, ShareRow] = {}
         self._axes = [state.axes.index(resource) for resource in state.resources]
         self._start_ms = self._next_ms = start_ms
         self._has_end = horizon_ms is not None
@@ -116,10 +116,10 @@ class _SampledShares:
             return None
         self._is_stale, self._usage = False, state.usage
         self._followed.catch_up()
-        told = self._told
-        # Who has the same numbers as before has the same object.
-        rows = [row for name, row in self._followed.shares.items() if told.get(name) is not row]
-        told.update([(row.queue, row) for row in rows])
+        given = self._given
+        # A queue with the same numbers as before has the same object.
+        rows = [row for name, row in self._followed.shares.items() if given.get(name) is not row]
+        given.update([(row.queue, row) for row in rows])
         return EntitlementChange(
             at_ms=at_ms,
             fair_share={row.queue: self._on_resources(row.fair_share) for row in rows},

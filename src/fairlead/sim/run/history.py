@@ -1,7 +1,7 @@
 """What was used before a simulation begins, taken from a record of a real cluster.
 
-A record tells of more resources than a rule set counts, of users, and of times after the start.
-A simulation begins with nobody holding anything, so whatever the record says is held comes to an
+A record has more resources than a rule set counts, users, and times after the start. A
+simulation begins with queues that hold nothing, so whatever the record says is held comes to an
 end when it begins, or before, when the record itself ends.
 """
 
@@ -49,7 +49,7 @@ def history_before(record: UsageRecord, at_ms: int, start_ms: int) -> tuple[Entr
     """
     kept = [entry for entry in record.entries if entry.at_ms < at_ms]
     if not kept:
-        raise SimulationError(f"{record.name} tells of nothing before the simulation starts")
+        raise SimulationError(f"{record.name} has no entry before the simulation starts")
     last_ms = max(entry.at_ms for entry in record.entries)
     end_ms = min(at_ms, max(last_ms, record.looked_at_ms or last_ms))
     on_axes = list(_on_axes(kept, record.resources))
@@ -61,7 +61,7 @@ def history_before(record: UsageRecord, at_ms: int, start_ms: int) -> tuple[Entr
 
 
 def history_mark(history: Sequence[Entry]) -> HistoryMark | None:
-    """Return by what runs that began with *history* are told from others; None without any.
+    """Return what distinguishes runs that began with *history*; None without any.
 
     Same mark on every machine. Cost: writing all entries once.
     """
@@ -105,7 +105,7 @@ def _sum(limits: Limits) -> int | None:
 
 
 def _holders(entries: Iterable[Entry]) -> list[tuple[QueueName, str]]:
-    """Return who holds something after the last entry, in the order of names."""
+    """Return the queues and users that hold something after the last entry, by name."""
     held: dict[tuple[QueueName, str], Amounts] = {}
     for entry in entries:
         match entry:

@@ -52,7 +52,7 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
     """Return *scenario* with each of *settings* changed to the value that its text says.
 
     What a rule set does not know leaves it as it is. Raises `SimulationError` for a name that is
-    not in `SETTABLE`, a text that is no value for it, or more than anybody could simulate. No file
+    not in `SETTABLE`, a text that is no value for it, or more than can be simulated. No file
     is read again.
     """
     for name, text in settings.items():
@@ -64,8 +64,8 @@ def with_settings(scenario: Scenario, settings: Mapping[str, str]) -> Scenario:
         try:
             value = setting.parse(text)
         except FieldError as wrong:
-            cure = f"; {wrong.fix}" if wrong.fix else ""
-            raise SimulationError(f"the setting {name}: {wrong.message}{cure}") from None
+            fix = f"; {wrong.fix}" if wrong.fix else ""
+            raise SimulationError(f"the setting {name}: {wrong.message}{fix}") from None
         scenario = setting.change(scenario, value)
     for path, message, fix in too_large(scenario.spec, scenario.work, scenario.overrides):
         given = ", ".join(f"{name}={text}" for name, text in settings.items())
@@ -164,7 +164,7 @@ SETTABLE: Final[Mapping[str, Setting]] = MappingProxyType(
                 "grace",
                 parse_duration,
                 _in_spec("pods", "grace_ms"),
-                "from being told to leave until a pod has stopped",
+                "from the eviction of a pod until it has stopped",
             ),
             (
                 "startUp",
@@ -182,7 +182,7 @@ SETTABLE: Final[Mapping[str, Setting]] = MappingProxyType(
                 "faithful",
                 parse_word,
                 _in_policy("faithful"),
-                "whether it decides as the namesake does",
+                "whether it decides as the peer does",
             ),
             *_of_rule_sets(),
         )

@@ -17,7 +17,7 @@ _PODS: Final = "pods"
 
 
 def quotas_of_nothing(spec: SpecForm) -> Iterator[ScenarioWarning]:
-    """Tell the amounts of inline queues that are of nothing that the nodes beside them have."""
+    """Yield amounts of inline queues of resources that no node ever has."""
     known = most_capacity(spec.cluster)
     for place, queue in enumerate(spec.queues):
         path = (*QUEUES, place)
@@ -28,7 +28,7 @@ def quotas_of_nothing(spec: SpecForm) -> Iterator[ScenarioWarning]:
 
 
 def pods_of_nothing(work: Sequence[WorkForm], known: Collection[str]) -> Iterator[ScenarioWarning]:
-    """Tell where pods of logs have at most so much of what is not *known* of nodes."""
+    """Yield the ``podAtMost`` of logs whose resources are not *known* of nodes."""
     for place, source in enumerate(work):
         if source.trace is not None:
             path: Path = ("spec", "work", place, "trace", "podAtMost")
@@ -67,14 +67,14 @@ def inexpressible(tree: QueueTree, rule_set: RuleSet) -> Iterator[tuple[Path, st
 
 
 def evicted_all_the_same(work: Sequence[WorkForm], rule_set: RuleSet) -> Iterator[ScenarioWarning]:
-    """Tell where the first ``preemptible: false`` stands, if *rule_set* does not know such jobs."""
+    """Yield the first ``preemptible: false``, if *rule_set* evicts such jobs all the same."""
     if rule_set.keeps_non_preemptible:
         return
     policy = rule_set.name
     paths = list(_kept_jobs(work))
     if paths:
-        told = "preemptible: false" + ("" if len(paths) == 1 else f" in {len(paths):,} places")
-        message = f"found {told}, which has no effect under {policy}: "
+        field = "preemptible: false" + ("" if len(paths) == 1 else f" in {len(paths):,} places")
+        message = f"found {field}, which has no effect under {policy}: "
         message += "such jobs are evicted as all others are"
         fix = f"remove it, or do not compare by it under {policy}"
         yield ScenarioWarning(paths[0], "no-effect", message, fix)

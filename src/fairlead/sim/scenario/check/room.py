@@ -64,8 +64,8 @@ class PodRoom:
         offers = self._offers(gang.node_labels)
         labels, requests = gang.node_labels, gang.requests
         if not offers:
-            told = f"labels {_listed(labels)}" if labels else "no taint"
-            return f"a pod for nodes with {told}, of which none takes it"
+            found = f"labels {_listed(labels)}" if labels else "no taint"
+            return f"a pod for nodes with {found}, of which none takes it"
         if any(self._holds(offer, requests) for offer, _ in offers):
             return None
         columns = zip(*(offer for offer, _ in offers), strict=True)
@@ -95,8 +95,8 @@ class PodRoom:
             held += max(0, on_each) * count
         if held >= gang.pods:
             return None
-        told = f"{gang} of {amounts_text(gang.requests)} each"
-        return f"{told}, of which all nodes together hold no more than {held:,}"
+        found = f"{gang} of {amounts_text(gang.requests)} each"
+        return f"{found}, of which all nodes together hold no more than {held:,}"
 
     def _offers(self, labels: Mapping[str, str]) -> list[tuple[Amounts, int]]:
         """Return what nodes that take such pods have, and how many have that."""
@@ -138,11 +138,11 @@ class QueueRoom:
                 asked[resource], most[resource] = amount, bound
         if not asked:
             return None
-        told = f"{gang} {'of' if gang.pods == 1 else 'with'} {amounts_text(asked)}"
+        found = f"{gang} {'of' if gang.pods == 1 else 'with'} {amounts_text(asked)}"
         together = "" if gang.pods == 1 else " together"
         bounded = f"queue {quote(queue)} may hold no more than {amounts_text(most)}"
         kept = " in jobs that are not preemptible" if is_kept else ""
-        return f"{told}{together}, where {bounded}{kept}"
+        return f"{found}{together}, where {bounded}{kept}"
 
     def _most_of(self, queue: str, resource: str, is_kept: bool) -> int | None:
         key = queue, resource, is_kept
@@ -172,7 +172,8 @@ class Room(NamedTuple):
     def lacks(self, gang: Gang, queues: Sequence[str]) -> Iterator[Lack]:
         """Yield what keeps *gang* from running for ever, of nodes and of *queues*.
 
-        The first of the queues that is too small is told. Rules that say the same do it together.
+        Only the first queue that is too small is reported. Rule sets with the same finding share
+        one.
         """
         if self.nodes is not None:
             of_pod = self.nodes.pod_lack(gang)

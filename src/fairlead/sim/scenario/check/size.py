@@ -1,6 +1,6 @@
 """Whether a scenario is one that a simulation could ever get through.
 
-The bounds are far beyond what anybody simulates. What exceeds them is a slip: bytes where devices
+The bounds are far beyond useful simulations. What exceeds them is a mistake: bytes where devices
 were meant, or milliseconds where days were.
 """
 
@@ -24,7 +24,7 @@ _SHOWN_WHOLE: Final = 10**12
 
 
 class TooLarge(NamedTuple):
-    """What there would be too many of: where that is written, how many, and how to mend it."""
+    """What there would be too many of: where that is written, how many, and how to fix it."""
 
     path: Path
     message: str
@@ -32,7 +32,7 @@ class TooLarge(NamedTuple):
 
 
 def too_large(spec: SpecForm, work: Sequence[WorkPart], overrides: Overrides) -> Iterator[TooLarge]:
-    """Tell of what *work*, whose parts have no defects, makes too much in the time of *spec*."""
+    """Yield what *work*, whose parts have no defects, makes too much of in the time of *spec*."""
     yield from _too_many_jobs(work, spec.duration_ms)
     if spec.duration_ms is not None:
         yield from _too_many_steps(spec, spec.duration_ms, overrides)
@@ -78,8 +78,8 @@ def _too_many_steps(spec: SpecForm, duration_ms: int, overrides: Overrides) -> I
     for path, every_ms in _periods(spec, overrides):
         steps = duration_ms // every_ms
         if steps > MOST_STEPS:
-            told = f"{format_duration(every_ms)} in a duration of {format_duration(duration_ms)}"
-            message = f"found {told}: {_found(steps, 'steps', MOST_STEPS).removeprefix('found ')}"
+            period = f"{format_duration(every_ms)} in a duration of {format_duration(duration_ms)}"
+            message = f"found {period}: {_found(steps, 'steps', MOST_STEPS).removeprefix('found ')}"
             yield TooLarge(path, message, "write more here, or a shorter duration")
 
 

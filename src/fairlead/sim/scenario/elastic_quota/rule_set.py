@@ -32,7 +32,7 @@ class ElasticQuotaRuleSet(RuleSet):
 
     name: ClassVar[PolicyName] = "elastic-quota"
     settable: ClassVar[Mapping[str, tuple[Parse, str]]] = {
-        "protectMin": (parse_word, "whether everybody keeps its min"),
+        "protectMin": (parse_word, "whether a namespace is never taken below its min"),
         "crossNodePreemption": (parse_word, "may take victims on several nodes"),
     }
     section: ClassVar[str | None] = "elasticQuota"
@@ -76,7 +76,7 @@ class ElasticQuotaRuleSet(RuleSet):
 
 
 def elastic_quota_objects(tree: QueueTree) -> Iterator[MadeObject]:
-    """Yield a quota for each leaf, and one for what is guaranteed to nobody, if anything is."""
+    """Yield a quota for each leaf, and one for what no queue is guaranteed, if anything is."""
     free = {name: amount for name, amount in tree.most.items() if name not in tree.shared}
     for queue in filter(tree.is_leaf, tree.queues):
         least = {**tree.guaranteed(queue), **free}

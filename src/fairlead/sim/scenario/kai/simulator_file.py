@@ -20,7 +20,7 @@ from fairlead.sim.scenario.variant.queue_tree import MOST_LEVELS, first_too_deep
 
 KNOWN_BY: Final = frozenset({"cycles", "nodes", "queues", "jobs"})
 MOST: Final = 1_000_000
-"""Of cycles, nodes, and pods of all jobs: more is surely a slip."""
+"""Of cycles, nodes, and pods of all jobs: more is surely a mistake."""
 
 
 class SimulatedNodes(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +126,7 @@ def _jobs(cursor: Cursor) -> Iterator[SimulatedJobs]:
 
 
 def _check_names(read: KaiSimulation, top: Cursor) -> None:
-    """Tell queues that are there twice, and names of queues that are not there."""
+    """Report queues that are listed twice, and names of queues that do not exist."""
     parents = {queue.name: queue.parent for queue in read.queues}
     circles, too_deep = in_circles(parents), first_too_deep(parents)
     seen: set[str] = set()
@@ -153,7 +153,7 @@ def _check_names(read: KaiSimulation, top: Cursor) -> None:
 
 
 def _check_size(read: KaiSimulation, top: Cursor) -> None:
-    """Tell what is too much only together: many groups of nodes, or many jobs of many pods."""
+    """Report what is too much only together: many groups of nodes, or many jobs of many pods."""
     sums = {
         "Nodes": (sum(nodes.count for nodes in read.nodes), "nodes"),
         "Jobs": (sum(each.jobs * each.pods for each in read.jobs), "pods of all jobs"),

@@ -21,9 +21,9 @@ _FIX: Final = "remove it, or do not compare by it under kueue"
 
 
 def unseen_by_kueue(spec: SpecForm, state: ClusterState) -> Iterator[ScenarioWarning]:
-    """Tell what means less under Kueue than it says; *state* is that of the start, under Kueue.
+    """Yield what has less effect under Kueue than it says; *state* is that of the start.
 
-    Each kind of it is told once, where it stands first.
+    Each kind is reported once, at its first place.
     """
     if spec.cluster.changes:
         is_less = any(change.lose for change in spec.cluster.changes)
@@ -36,32 +36,32 @@ def unseen_by_kueue(spec: SpecForm, state: ClusterState) -> Iterator[ScenarioWar
 
 
 def _taints(cluster: ClusterForm) -> Iterator[ScenarioWarning]:
-    """Tell taints that keep pods off; no pod of a scenario tolerates any."""
+    """Yield taints that would keep pods off; no pod of a scenario tolerates any."""
     paths = [
         (*path, "taints")
         for path, group in node_groups(cluster)
         if any(taint.effect != "PreferNoSchedule" for taint in group.taints)
     ]
     if paths:
-        message = f"found taints, which keep nobody off: {_WHATEVER}"
+        message = f"found taints, which keep no job off: {_WHATEVER}"
         yield ScenarioWarning(paths[0], "no-effect", message, _FIX)
 
 
 def _labels(work: Sequence[WorkForm], of_flavors: Collection[str]) -> Iterator[ScenarioWarning]:
-    """Tell labels that no flavor has: on those of flavors Kueue does look."""
+    """Yield labels that no flavor has: Kueue does look at those of flavors."""
     paths = [
         (*path, "nodeLabels")
         for path, job in written_jobs(work)
         if any(key not in of_flavors for key in job.node_labels)
     ]
     if paths:
-        told = "nodeLabels" if len(paths) == 1 else f"nodeLabels in {len(paths):,} places"
-        message = f"found {told}, which keep nobody off other nodes: {_WHATEVER}"
+        where = "nodeLabels" if len(paths) == 1 else f"nodeLabels in {len(paths):,} places"
+        message = f"found {where}, which keep no job off other nodes: {_WHATEVER}"
         yield ScenarioWarning(paths[0], "no-effect", message, _FIX)
 
 
 def _more_quota(spec: SpecForm, state: ClusterState) -> Iterator[ScenarioWarning]:
-    """Tell where all quotas of a resource are more than the nodes of the start have."""
+    """Yield resources whose quotas add up to more than the nodes of the start have."""
     there = dict(zip(state.resources, state.capacity, strict=True))
     counted = QueueTree(spec.queues, spec.cluster).shared if spec.queues else state.resources
     owned = {resource: _quota_of(resource, state) for resource in counted}

@@ -1,7 +1,7 @@
 """Inline queues as the objects of Kueue: a ClusterQueue for each leaf, a Cohort for the others.
 
-Kueue lends only what is quota of somebody. So what is guaranteed to nobody becomes quota of a
-cohort above all others, from which everybody may borrow.
+Kueue lends only quota that some queue or cohort has. So capacity that no queue is guaranteed
+becomes quota of a cohort above all others, from which every queue may borrow.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def _cluster_queue(tree: QueueTree, queue: QueueForm, above: str) -> dict[str, A
         _borrowed(tree.ceiling(queue), tree.guaranteed(queue)),
         full_names(queue.lend_limit),
     )
-    # What is free of quota must be covered all the same, or Kueue would let nobody have it.
+    # A resource without quotas must be covered all the same, or Kueue would admit no use of it.
     for resource, amount in tree.most.items():
         if resource not in tree.shared:
             quotas.append(_quota(resource, amount, None, 0))

@@ -27,7 +27,7 @@ class SimulationFile(msgspec.Struct, frozen=True, kw_only=True):
 def read_simulation(
     path: str, also: Sequence[PolicyName] = (), asked: Sequence[str] = ()
 ) -> SimulationFile:
-    """Read the file at *path*, whichever of the two it is: what it holds tells.
+    """Read the file at *path*, whichever of the two it is, by its content.
 
     *also* is as for `read_scenario`, and *asked* as for `scenario_of`. Never raises for what a file
     holds. It is read once, so it may be a pipe.
@@ -43,12 +43,14 @@ def read_simulation(
         peer = reader.read_simulator_file(documents[0], findings)
         return SimulationFile(peer=None if findings.has_errors else peer, findings=tuple(findings))
     result = scenario_of(documents, path, also, findings, asked)
-    told = tuple(_told_of_one(each) if each.file == path else each for each in result.findings)
-    return SimulationFile(scenario=result.scenario, findings=told)
+    reported = tuple(
+        _with_fix_for_one_file(each) if each.file == path else each for each in result.findings
+    )
+    return SimulationFile(scenario=result.scenario, findings=reported)
 
 
-def _told_of_one(finding: Finding) -> Finding:
-    """Return *finding* with a cure for who names one file, and not folders or standard input."""
+def _with_fix_for_one_file(finding: Finding) -> Finding:
+    """Return *finding* with a fix for a command that takes one file, no folder or stdin."""
     if finding.code != "unreadable" or finding.line is not None:
         return finding
     fix = "name the file of a scenario, one that exists and that you may read"

@@ -47,12 +47,12 @@ from fairlead.sim.scenario.rule_set import ScenarioWarning
 from fairlead.sim.scenario.rule_sets import RULE_SETS, WITH_USAGE
 from fairlead.sim.scenario.scenario import Scenario, Variant
 from fairlead.sim.scenario.variant.load_variant import load_variant
-from fairlead.sim.scenario.variant.nodes import Tell, check_changes, take_out_later_nodes
-from fairlead.sim.scenario.variant.objects import told_where_named
+from fairlead.sim.scenario.variant.nodes import ErrorReport, check_changes, take_out_later_nodes
+from fairlead.sim.scenario.variant.objects import reported_where_named
 from fairlead.sim.scenario.variant.queue_tree import QueueTree
 from fairlead.sim.scenario.work_part import JobList, TraceWork, WorkPart, is_endless
 
-_MOST_KINDS: Final = 5  # that are told of a file with other objects
+_MOST_KINDS: Final = 5  # that are listed of a file with other objects
 _ROOM: Final[Mapping[Kind, str]] = {
     "pod": "ask for less in each pod, or add a node that holds it",
     "gang": "ask for fewer pods or less in each, or add nodes",
@@ -88,7 +88,7 @@ def scenario_of(
 ) -> ScenarioResult:
     """Return the scenario in *documents*, which were read from *path* with these *findings*.
 
-    Where *asked* names variants or rule sets, only of those is told how they would mislead.
+    Where *asked* names variants or rule sets, only their results are checked for being misleading.
     """
     document = _only_scenario(documents, path, findings)
     if document is None or findings.has_errors:
@@ -96,10 +96,12 @@ def scenario_of(
     folder = str(FilePath(path).parent)
     reading = _Reading(document, folder, tuple(also), findings, frozenset(asked))
     scenario = reading.scenario()
-    told = (*findings, *reading.of_objects)
-    has_errors = any(finding.severity == "error" for finding in told)
+    reported = (*findings, *reading.of_objects)
+    has_errors = any(finding.severity == "error" for finding in reported)
     assert has_errors or scenario is not None
-    in_order = sorted(told, key=lambda each: (each.file != document.source.file, each.line or 0))
+    in_order = sorted(
+        reported, key=lambda each: (each.file != document.source.file, each.line or 0)
+    )
     return ScenarioResult(
         scenario=None if has_errors else scenario, findings=tuple(dict.fromkeys(in_order))
     )
@@ -118,7 +120,7 @@ def _only_scenario(documents: list[Document], path: str, findings: Findings) -> 
         named = first.value.get("kind")
         guess = did_you_mean(named, [KIND]) if isinstance(named, str) and not found else ""
         first.source.report(findings, "error", "unknown-kind", ("kind",), message, guess or fix)
-    elif not findings.has_errors:  # else what is wrong is told
+    elif not findings.has_errors:  # else what is wrong is reported
         message = "found no object, expected a scenario"
         findings.add("error", "unknown-kind", file=path, message=message, fix=fix)
     return None
@@ -169,7 +171,7 @@ class _Reading:
         form = read_form(self._document, ScenarioForm, self._findings)
         spec = form.spec
         if not self._findings.has_errors:
-            check_spec(spec, self._tell)
+            check_spec(spec, self._error)
         if self._findings.has_errors:
             return None
         self._warn(quotas_of_nothing(spec))
@@ -181,10 +183,10 @@ class _Reading:
         work = self._work(spec, loaded)
         if spec.duration_ms is None and any(map(is_endless, work)):
             message = "found work without end and no duration, expected one"
-            self._tell(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
+            self._error(("spec", "duration"), "missing-field", message, "add duration, such as 7d")
         if not self._findings.has_errors:
             for path, message, fix in too_large(spec, work, {}):
-                self._tell(path, "out-of-range", message, fix)
+                self._error(path, "out-of-range", message, fix)
         return Scenario(
             name=form.metadata.name,
             file=self._source.file,
@@ -205,7 +207,9 @@ class _Reading:
             if place >= listed and form and _has(loaded, form.policy):
                 continue
             result = load_variant(spec, self._source, self._folder, form, place)
-            self.of_objects += told_where_named(result.findings, spec, self._folder, self._source)
+            self.of_objects += reported_where_named(
+                result.findings, spec, self._folder, self._source
+            )
             assembled = result.assembled
             if assembled is None:
                 continue
@@ -214,7 +218,7 @@ class _Reading:
             state = assembled.state
             nodes = self._check_state(spec, state)
             found = Variant(name=named.name or named.policy, policy=named.policy, form=named)
-            self._doubt(spec, state, found)
+            self._warn_of_results(spec, state, found)
             loaded.append(_Loaded(found, state, nodes))
         if spec.usage is not None and not any(_has(loaded, policy) for policy in WITH_USAGE):
             message = "found usage and no policy that looks at past use"
@@ -234,21 +238,21 @@ class _Reading:
         """Check what is known of the cluster only when its objects are read; return all nodes."""
         if state.workloads:
             message = f"found {len(state.workloads)} workloads in the manifests, expected none: "
-            message += "all work of a simulation is told under work"
+            message += "all work of a simulation is listed under work"
             fix = "name only manifests with queues, nodes and settings"
-            self._tell(("spec", "manifests"), "contradiction", message, fix)
+            self._error(("spec", "manifests"), "contradiction", message, fix)
         if not state.nodes:
             message = "found no nodes, expected some"
-            self._tell(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
+            self._error(("spec", "cluster", "nodes"), "missing-field", message, "add nodes")
         let_foreign_pods_leave(state)
         nodes = take_out_later_nodes(spec.cluster, state)
-        check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._tell)
+        check_changes(spec.cluster, [name for name in nodes if name in state.nodes], self._error)
         return nodes
 
     def _work(self, spec: SpecForm, loaded: list[_Loaded]) -> tuple[WorkPart, ...]:
         first = loaded[0].state
         capacity = dict(zip(first.resources, first.capacity, strict=True))
-        converter = WorkConverter(self._folder, capacity, spec.start_ms, self._tell)
+        converter = WorkConverter(self._folder, capacity, spec.start_ms, self._error)
         parts: dict[Path, WorkPart] = {}
         for place, form in enumerate(spec.work):
             path: Path = ("spec", "work", place)
@@ -258,14 +262,14 @@ class _Reading:
         names = JobNames(converter.job_places, parts, spec.duration_ms)
         self._check_work(parts, converter.job_places, loaded, names)
         for clash in names.clashes():
-            self._tell(clash.path, "duplicate-entry", clash.message, RENAME)
+            self._error(clash.path, "duplicate-entry", clash.message, RENAME)
         self._advise_late_jobs(spec, parts.values(), converter.job_places)
         return tuple(parts.values())
 
     def _advise_late_jobs(
         self, spec: SpecForm, parts: Iterable[WorkPart], job_places: Mapping[str, Path]
     ) -> None:
-        """Tell jobs that are told one by one and come when all is over."""
+        """Report listed jobs that are submitted after the end."""
         for part in parts:
             for job in part.jobs if isinstance(part, JobList) else ():
                 if spec.duration_ms is not None and job.submit_ms >= spec.duration_ms:
@@ -296,7 +300,7 @@ class _Reading:
                 continue
             for offer in offers:
                 before = len(self._findings)
-                check_work(part, offer, path, job_places, self._tell)
+                check_work(part, offer, path, job_places, self._error)
                 if len(self._findings) > before:
                     break  # the other rule sets would say the same
             else:
@@ -321,8 +325,8 @@ class _Reading:
                 queues[variant.policy] = QueueRoom(state, RULE_SETS[variant.policy])
         return Room(nodes, queues)
 
-    def _doubt(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
-        """Tell what the results of *variant* would not show as it is meant, if they are wanted."""
+    def _warn_of_results(self, spec: SpecForm, state: ClusterState, variant: Variant) -> None:
+        """Report how the results of *variant* would mislead, if they are asked for."""
         if self._is_asked_for(variant):
             rule_set = RULE_SETS[variant.policy]
             self._warn(rule_set.warnings(spec, state))
@@ -336,7 +340,7 @@ class _Reading:
             self._report("warning", path, code, message, fix)
 
     @property
-    def _tell(self) -> Tell:
+    def _error(self) -> ErrorReport:
         return lambda path, code, message, fix: self._report("error", path, code, message, fix)
 
     def _report(self, severity: Severity, path: Path, code: str, message: str, fix: str) -> None:

@@ -62,7 +62,7 @@ def _objects(
     section = None if form is None else RULE_SETS[form.policy].section
     if form is not None and form.settings and section is not None:
         origin = ("spec", "policies", place, "settings")
-        # Said here, whatever in the section departs from the namesake is refused beside it.
+        # Said in the section, so that whatever in it departs from the peer is refused.
         said = {"faithful": True} if form.faithful else {}
         yield _settings(section, {**form.settings, **said}, origin)
 

@@ -118,12 +118,12 @@ def manifest_file(folder: str, named: str) -> str:
     return f"./{STDIN}" if file == STDIN else file
 
 
-def told_where_named(
+def reported_where_named(
     findings: Iterable[Finding], spec: SpecForm, folder: str, source: Source
 ) -> Iterator[Finding]:
     """Yield *findings* with those about whole inputs moved to where *spec* names them.
 
-    The file of a folder that cannot be read stays where it is: nobody names it.
+    The file of a folder that cannot be read stays where it is: the scenario does not name it.
     """
     places = {manifest_file(folder, name): place for place, name in enumerate(spec.manifests)}
     for found in findings:

@@ -49,7 +49,7 @@ class Prepared:
         self.past_use = past_use
 
     def simulation(self, listener: Listener, watcher: Watcher | None = None) -> Simulation:
-        """Return the simulation at its start; *watcher* is told what changed before time passes."""
+        """Return the simulation at its start; *watcher* is called before time passes."""
         return Simulation(
             self.state,
             self.policy,
