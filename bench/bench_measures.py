@@ -14,8 +14,8 @@ import msgspec
 
 from bench.harness import Work, benchmark
 from bench.long_scenarios import MONTH_DAYS, month
+from fairlead.model.accounting.queue_tree import QueueSums
 from fairlead.model.axes import QueueName
-from fairlead.model.queue_sums import QueueSums
 from fairlead.model.state import ClusterState
 from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.measures.follow_shares import ShareFollower

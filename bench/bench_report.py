@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.harness import Work, benchmark
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import Amounts
 from fairlead.model.plan import Reason
 from fairlead.sim.engine.events import (

@@ -20,7 +20,7 @@ import msgspec
 from bench.harness import AbsentInputError
 from bench.long_scenarios import SCENARIOS
 from fairlead.errors import SimulationError
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.results.read_result import StoredRun
 from fairlead.sim.run.run_variant import RunObserver, RunOrder, run_variant
 from fairlead.sim.scenario.read.read_scenario import read_scenario

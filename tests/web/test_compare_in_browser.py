@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairlead.explain.measure_text import change_text, measure_text
+from fairlead.explain.text.measures import change_text, measure_text
 from fairlead.sim.report.compare_sides import compare
 from fairlead.sim.report.measure_rows import shown
 from fairlead.sim.report.sides import sides_of

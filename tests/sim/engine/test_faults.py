@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fairlead.model.execution.executor import Verb
 from fairlead.model.invariants import check_invariants
-from fairlead.model.order import Verb
 from fairlead.sim.engine.events import (
     Evicted,
     Finished,

@@ -15,7 +15,7 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
-from fairlead.model.executor import apply
+from fairlead.model.execution.executor import apply
 from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Move, Plan, Start, Wait
 from fairlead.model.state import ClusterState

@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.engine.events import SimulationEvent
 from fairlead.sim.measures.entitlement import EntitlementChange
 from fairlead.sim.results.about import RunAbout, WorkMarks

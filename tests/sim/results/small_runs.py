@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.sim.results.read_result import StoredResult, read_result
 from fairlead.sim.results.result_folder import ResultFolder
 from fairlead.sim.run.run_variant import RunObserver, RunOrder, run_variant

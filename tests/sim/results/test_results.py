@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.explain.reason_text import reason_text
+from fairlead.explain.text.reasons import reason_text
 from fairlead.model.axes import QueueName
 from fairlead.model.plan import Comparison, Reason, SideShare, Term
 from fairlead.sim.engine.events import (

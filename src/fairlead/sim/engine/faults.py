@@ -11,8 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from fairlead.model.executor import OUTCOME_WITHIN_MS
-from fairlead.model.order import Verb
+from fairlead.model.execution.executor import OUTCOME_WITHIN_MS, Verb
 from fairlead.model.workload import PodId
 from fairlead.sim.work.draw_number import random_stream
 

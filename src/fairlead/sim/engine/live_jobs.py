@@ -18,17 +18,17 @@ from fairlead.model.events import (
     WorkloadLeaving,
     WorkloadStopped,
 )
-from fairlead.model.executor import (
+from fairlead.model.execution.executor import (
     OUTCOME_WITHIN_MS,
     Executor,
+    Order,
     apply_decision,
     promised_places,
     redeem,
 )
+from fairlead.model.execution.remember import forget_promises
 from fairlead.model.holds import Holds
-from fairlead.model.order import Order
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
-from fairlead.model.remember import forget_promises
 from fairlead.model.run import Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId

@@ -11,8 +11,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from fairlead.errors import ResultError
-from fairlead.model.duration import format_duration
-from fairlead.model.moment_text import moment_text
+from fairlead.model.duration import format_duration, moment_text
 from fairlead.sim.report.report_page import ShownResource
 from fairlead.sim.results.about import HistoryMark, RunAbout
 from fairlead.sim.results.read_result import StoredRun

@@ -12,8 +12,8 @@ from fairlead.manifest.text.documents import Document, read_documents
 from fairlead.manifest.text.path import Path, quote
 from fairlead.manifest.text.suggest import did_you_mean
 from fairlead.manifest.text.values import Value
-from fairlead.model.after_plan import let_foreign_pods_leave
 from fairlead.model.duration import format_duration
+from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.node import Node
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import PolicyName

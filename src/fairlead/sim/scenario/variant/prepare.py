@@ -1,7 +1,7 @@
 """A scenario under one rule set and one seed, ready to run."""
 
 from fairlead.errors import ManifestError
-from fairlead.model.after_plan import let_foreign_pods_leave
+from fairlead.model.execution.after_plan import let_foreign_pods_leave
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Policy, Settings, make_policy
 from fairlead.sim.engine.faults import Faults, OrderFaults
