@@ -20,7 +20,7 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")

@@ -23,9 +23,9 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reason, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
-from fairlead.policy.kai.shares import KaiShares
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.kai_world import (
     NOW_MS,

@@ -11,8 +11,9 @@ from itertools import combinations
 from typing import Any
 
 from fairlead.model.axes import QueueName
-from fairlead.policy.kai.knock_out import KnockOut
-from fairlead.policy.kai.queue_order import (
+from fairlead.policy.kai.fair_share.shares import allocatable, whole_unit
+from fairlead.policy.kai.ordering.bracket import KnockOut
+from fairlead.policy.kai.ordering.queue_order import (
     QueueNumbers,
     Standing,
     deciding_rule,
@@ -20,7 +21,6 @@ from fairlead.policy.kai.queue_order import (
     precedes,
     standing,
 )
-from fairlead.policy.kai.shares import allocatable, whole_unit
 from tests.conformance.kai_amounts import AXES, amounts, limits, next_job, request
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.outcome import Outcome

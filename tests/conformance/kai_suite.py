@@ -34,7 +34,7 @@ from fairlead.model.workload import (
     SubGroup,
     Workload,
 )
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.settings import KaiSettings, PackOrSpread
 from tests.conformance.kai_cycle import carry_out, memory_of
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in

@@ -12,9 +12,9 @@ from fairlead.model.plan import Start
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare, KaiShares
 from tests.examples.kai_world import NOW_MS, WORLDS, read, story, table_of, told
 from tests.text_table import rows
 

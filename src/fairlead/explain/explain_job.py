@@ -16,7 +16,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.look_ahead import look_ahead
+from fairlead.policy.kai.actions.look_ahead import look_ahead
 from fairlead.policy.kai.settings import KaiSettings
 
 

@@ -13,7 +13,7 @@ from fairlead.explain.turn_order import why_before
 from fairlead.explain.turns_before import TurnBefore
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Tally
-from fairlead.policy.kai.cycle import KaiCycle
+from fairlead.policy.kai.actions.cycle import KaiCycle
 
 
 class GateLine(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from typing import Final
 
 from fairlead.explain.amount_text import number_text
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kai.cycle import KaiCycle
-from fairlead.policy.kai.queue_order import Ratio, Standing, deciding_rule, precedes
+from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.ordering.queue_order import Ratio, Standing, deciding_rule, precedes
 
 Phrase = Callable[[str, Standing, str, Standing], str]
 

@@ -20,12 +20,12 @@ from fairlead.model.run import Placed
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.gates import refusal
-from fairlead.policy.kai.try_line import TryLine
-from fairlead.policy.kai.victim_line import VictimLine, charge_of
-from fairlead.policy.kai.victim_pool import Candidate
-from fairlead.policy.kai.victim_search import Judge, Tried
-from fairlead.policy.kai.victim_steps import Group
+from fairlead.policy.kai.fair_share.capacity import refusal
+from fairlead.policy.kai.victims.candidates import Candidate
+from fairlead.policy.kai.victims.eviction_order import VictimLine, charge_of
+from fairlead.policy.kai.victims.service_order import TryLine
+from fairlead.policy.kai.victims.solver import Judge, Tried
+from fairlead.policy.kai.victims.steps import Group
 
 
 class PlainSearch:

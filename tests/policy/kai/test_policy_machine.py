@@ -32,21 +32,21 @@ from fairlead.model.queue_sums import QueueSums
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.askable_pool import AskablePool
-from fairlead.policy.kai.claim_hopes import ReclaimKinds
-from fairlead.policy.kai.cycle_record import CycleRecord
-from fairlead.policy.kai.followed_state import FollowedState
-from fairlead.policy.kai.hopes import Hopes
-from fairlead.policy.kai.job_kinds import Kind
+from fairlead.policy.kai.actions.record import CycleRecord
+from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.incremental.pending_queues import QueueLine
+from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.jobs.job_class import Kind
+from fairlead.policy.kai.jobs.start_job import JobStarter
+from fairlead.policy.kai.ordering.queue_order import queue_numbers
+from fairlead.policy.kai.ordering.tournament import Offer, QueueRace
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.queue_order import queue_numbers
-from fairlead.policy.kai.queue_race import Offer, QueueRace
+from fairlead.policy.kai.pruning.attempts import ReclaimKinds
+from fairlead.policy.kai.pruning.feasibility import Hopes
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShares
-from fairlead.policy.kai.start_job import JobStarter
-from fairlead.policy.kai.victim_line import VICTIM_RULES, VictimLine, charge_of
-from fairlead.policy.kai.victim_pool import Candidate, Entry
-from fairlead.policy.kai.waiting_lines import QueueLine
+from fairlead.policy.kai.victims.candidates import Candidate, Entry
+from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES, VictimLine, charge_of
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds
 

@@ -7,10 +7,10 @@ from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.followed_state import FollowedState
-from fairlead.policy.kai.look_ahead import Outlook, look_ahead
+from fairlead.policy.kai.actions.look_ahead import Outlook, look_ahead
+from fairlead.policy.kai.fair_share.shares import KaiShare
+from fairlead.policy.kai.incremental.state import FollowedState
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.shares import KaiShare
 
 
 class KaiPolicy:

@@ -1,0 +1,90 @@
+"""What keeps a job from starting whatever room there is: the bounds of its queue and those above.
+
+Two gates. *Limit*: no queue on the path may hold more than its ceiling. *Quota*: what cannot be
+preempted must fit into what is guaranteed, because nobody could take it back. Both look only at the
+resources that the job asks for: a queue that is over in another one is no reason to refuse.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from fairlead.model.axes import Amounts, Limits, QueueName
+from fairlead.model.plan import Comparison, Reason
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.fair_share.axis_comparisons import axis_comparisons
+
+OVER_LIMIT: Final = "OverLimit"
+NON_PREEMPTIBLE_OVER_QUOTA: Final = "NonPreemptibleOverQuota"
+
+_LOOKED_AT: Final = {"cpu": 0, "memory": 1, "gpu": 2}
+_LAST: Final = len(_LOOKED_AT)  # what KAI has no axis for
+
+
+def refusal(
+    state: ClusterState, path: Sequence[QueueName], request: Amounts, *, preemptible: bool
+) -> Reason | None:
+    """Return why *request* more may not start in the first queue of *path*; None if it may.
+
+    *path* leads from that queue upward, *request* is on the quota axes. The limit is asked first,
+    all the way up, then the quota. What asks for nothing always passes. Cost: the length of the
+    path times the number of axes; nothing is built unless there is something to say.
+    """
+    return over_limit(state, path, request) or (
+        None if preemptible else over_quota(state, path, request)
+    )
+
+
+def over_limit(state: ClusterState, path: Sequence[QueueName], request: Amounts) -> Reason | None:
+    """Return the refusal of the first queue on *path* that would hold more than its ceiling."""
+    bounds = [(name, state.sums[name].allocated, state.queues[name].ceiling) for name in path]
+    return _first_refusal(state, OVER_LIMIT, ("allocated", "limit"), bounds, request)
+
+
+def over_quota(state: ClusterState, path: Sequence[QueueName], request: Amounts) -> Reason | None:
+    """Return the refusal of the first queue on *path* whose guarantee does not cover it.
+
+    For a request that cannot be preempted: it and its like must fit into what is guaranteed.
+    """
+    bounds = [
+        (name, state.sums[name].non_preemptible, state.queues[name].guaranteed) for name in path
+    ]
+    terms = ("non-preemptible", "quota")
+    return _first_refusal(state, NON_PREEMPTIBLE_OVER_QUOTA, terms, bounds, request)
+
+
+def _first_refusal(
+    state: ClusterState,
+    code: str,
+    terms: tuple[str, str],
+    bounds: Sequence[tuple[QueueName, Sequence[int], Limits]],
+    request: Amounts,
+) -> Reason | None:
+    """Return the reason of the first queue that would hold more than its bound, if one would.
+
+    *terms* are the names under which what is held and the bound are told.
+    """
+    asked = [(at, more) for at, more in enumerate(request) if more > 0]
+    for name, held, limits in bounds:
+        for at, more in asked:
+            bound = limits[at]
+            if bound is not None and held[at] + more > bound:
+                exceeded = _exceeded(state, name, (terms[0], held), request, (terms[1], limits))
+                return Reason(code=code, queue=name, comparisons=(exceeded,))
+    return None
+
+
+def _exceeded(
+    state: ClusterState,
+    queue: QueueName,
+    held: tuple[str, Sequence[int]],
+    request: Amounts,
+    bounds: tuple[str, Limits],
+) -> Comparison:
+    """Compare on the first axis that is exceeded, in the order in which KAI looks at them."""
+    axes = state.axes.axes
+    every = axis_comparisons(axes, queue, held, ">", bounds, request=request)
+    found = [
+        (axis, each) for axis, more, each in zip(axes, request, every, strict=True) if more > 0
+    ]
+    found.sort(key=lambda pair: _LOOKED_AT.get(pair[0].resource, _LAST))
+    return next(each for _, each in found if each.holds())

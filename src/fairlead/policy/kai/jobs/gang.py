@@ -1,0 +1,237 @@
+"""Which pods of a job start next: as many as its minimums need together, then one by one.
+
+A job is one group of pods with a minimum, or sub-groups with a minimum each. Below a minimum only
+all that is missing is of use; above, every single pod is. Pods that are to leave no longer count.
+
+Where only some of the sub-groups must start (see `sub_groups`), the others are optional: their pods
+start one by one once those that are needed have their minimum.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+from enum import IntEnum
+from typing import NamedTuple
+
+from fairlead.model.run import Run
+from fairlead.model.workload import KaiJob, PodId, Workload
+from fairlead.policy.kai.jobs.sub_groups import (
+    Branch,
+    fewest_pods,
+    needed_leaves,
+    needs_all,
+    tree_of,
+)
+
+
+class Members(NamedTuple):
+    """Pods in the order in which they start, and how many of them are of use together."""
+
+    minimum: int
+    pods: tuple[PodId, ...]
+    name: str = ""  # of the sub-group; "": of the pods that are in none
+
+
+class Fullness(IntEnum):
+    """How many of its pods a job has, against its minimum; who lacks most is served first."""
+
+    BELOW = 0
+    AT = 1
+    ABOVE = 2
+
+
+class Gang:
+    """The groups of one job, which stay the same for as long as its workload does."""
+
+    __slots__ = ("_choice", "_first_pods", "_fullness_at_first", "_has_enough", "_pods", "groups")
+
+    def __init__(self, workload: Workload) -> None:
+        """Sort the pods of *workload* that may start into its groups."""
+        self.groups, self._choice = _groups(workload)
+        self._pods = frozenset([pod for group in self.groups for pod in group.pods])
+        self._has_enough = all(len(group.pods) >= group.minimum for group in self.groups)
+        self._first_pods: tuple[PodId, ...] | None = None  # None: nobody asked
+        self._fullness_at_first: Fullness | None = None  # the same
+
+    def next_pods(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
+        """Return the pods that would start next, given what has a place; none: the job waits.
+
+        Below a minimum that is all that is missing, in every group that is needed. Where one has
+        too few pods left for that, nothing starts. Else it is the first pod without a place, of
+        the groups that are needed before the others. Pods that are *away* do not wait. Cost: a look
+        at each pod; for a job that has nothing, once.
+        """
+        if run is not None and self._pods <= run.pods.keys():
+            return ()  # as most jobs have it that have anything
+        if run is not None or away:
+            return self._next_pods(run, away)
+        if self._first_pods is None:
+            self._first_pods = self._pods_at_first()
+        return self._first_pods
+
+    def spare(self, pods: Sequence[PodId]) -> PodId | None:
+        """Return the last of *pods* whose group has more of them than it needs, if there is one."""
+        counts = [sum([pod in pods for pod in group.pods]) for group in self.groups]
+        for pod in reversed(pods):
+            for count, group in zip(counts, self.groups, strict=True):
+                if count > group.minimum and pod in group.pods:
+                    return pod
+        return None
+
+    def one_by_one(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
+        """Return all pods that would start one after the other, as far as that is known now.
+
+        It is known of a job that has its minimums if all of its groups are needed: then no pod that
+        gets a place changes whose turn is next. Law: asked again after each of them has got its
+        place, `next_pods` returns the one that follows, and at last none.
+        """
+        if self._choice is not None or self.fullness(run) == Fullness.BELOW:
+            return ()
+        placed = {*(run.pods if run else ()), *away}
+        return tuple([pod for group in self.groups for pod in group.pods if pod not in placed])
+
+    def minimum(self) -> int:
+        """Return how many pods the job needs, all groups together."""
+        return sum([group.minimum for group in self.groups])
+
+    def fullness(self, run: Run | None) -> Fullness:
+        """Return whether the pods that have a place are fewer or more than the minimums.
+
+        Cost: a look at each pod; for a job that has nothing, once.
+        """
+        if run is not None:
+            return self._fullness(run)
+        if self._fullness_at_first is None:
+            needs_any = len(self.groups) == 1 and self.groups[0].minimum > 0
+            self._fullness_at_first = Fullness.BELOW if needs_any else self._fullness(None)
+        return self._fullness_at_first
+
+    def _fullness(self, run: Run | None) -> Fullness:
+        counts = self._counts(run)
+        needed = self._needed(counts)
+        if any(self._lacking(counts, needed)):
+            return Fullness.BELOW
+        spare = sum(counts) > sum([self.groups[at].minimum for at in needed])
+        return Fullness.ABOVE if spare else Fullness.AT
+
+    def must_wait(self, run: Run) -> bool:
+        """Return whether a group that is needed rests on a reservation: then no pod may start.
+
+        It does if fewer than its minimum have started and some have a reservation. Cost: nothing
+        without a reservation, else a look at each pod.
+        """
+        if not run.reserved:
+            return False
+        for at in self._needed(self._counts(run)):
+            group = self.groups[at]
+            placed = [run.pods[pod] for pod in group.pods if pod in run.pods]
+            is_reserved = any(each.phase == "reserved" for each in placed)
+            if is_reserved and sum([each.is_running() for each in placed]) < group.minimum:
+                return True
+        return False
+
+    def broken(self, run: Run) -> list[tuple[str, int, int]]:
+        """Return the groups that are needed and have places for fewer pods than they need.
+
+        Each with its name, the number of its pods that have a place, those included that are to
+        leave, and its minimum.
+        """
+        there = run.pods.keys()
+        if self._has_enough and self._pods <= there:
+            return []
+        counts = [len(there & group.pods) for group in self.groups]
+        needed = [(self.groups[at], counts[at]) for at in self._needed(counts)]
+        return [(g.name, count, g.minimum) for g, count in needed if count < g.minimum]
+
+    def incomplete(self, run: Run | None) -> list[tuple[Members, int]]:
+        """Return the groups that are needed and have too few pods, with how many there are.
+
+        Pods that are to leave and pods that are held back are not there.
+        """
+        placed = run.pods if run else {}
+        counts = self._counts(run)
+        there = [
+            count + sum([pod not in placed for pod in group.pods])
+            for count, group in zip(counts, self.groups, strict=True)
+        ]
+        needed = [(self.groups[at], there[at]) for at in self._needed(counts)]
+        return [(group, pods) for group, pods in needed if pods < group.minimum]
+
+    def _pods_at_first(self) -> tuple[PodId, ...]:
+        """Return what a job starts that has nothing yet, in short for the many with one group."""
+        if len(self.groups) > 1:
+            return self._next_pods(None, frozenset())
+        minimum, pods, _ = self.groups[0]
+        return pods[: minimum or 1] if minimum <= len(pods) else ()
+
+    def _next_pods(self, run: Run | None, away: Set[PodId]) -> tuple[PodId, ...]:
+        placed = {*(run.pods if run else ()), *away}
+        waiting = [[pod for pod in group.pods if pod not in placed] for group in self.groups]
+        counts = self._counts(run)
+        needed = self._needed(counts)
+        lacking = self._lacking(counts, needed)
+        if not any(lacking):
+            order = sorted(range(len(waiting)), key=lambda at: at not in needed)
+            return tuple(next(((waiting[at][0],) for at in order if waiting[at]), ()))
+        pairs = list(zip(lacking, waiting, strict=True))
+        if any(lack > len(pods) for lack, pods in pairs):
+            return ()
+        return tuple([pod for lack, pods in pairs for pod in pods[:lack]])
+
+    def _counts(self, run: Run | None) -> list[int]:
+        """Return how many pods of each group have a place and are not told to leave it."""
+        if run is None:
+            return [0] * len(self.groups)
+        held = {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
+        return [len(held.intersection(group.pods)) for group in self.groups]
+
+    def _needed(self, counts: list[int]) -> Sequence[int]:
+        """Return the places of the groups that must have their minimum."""
+        if self._choice is None:
+            return range(len(self.groups))
+        full = [count >= group.minimum for count, group in zip(counts, self.groups, strict=True)]
+        return [*needed_leaves(self._choice, full), len(self.groups) - 1]
+
+    def _lacking(self, counts: list[int], needed: Sequence[int]) -> list[int]:
+        return [
+            max(0, group.minimum - count) if at in needed else 0
+            for at, (group, count) in enumerate(zip(self.groups, counts, strict=True))
+        ]
+
+
+def _groups(workload: Workload) -> tuple[tuple[Members, ...], Branch | None]:
+    """Return the groups, that of the pods in no sub-group last, and who must start; None: all."""
+    job = workload.extension
+    if not isinstance(job, KaiJob) or not job.sub_groups:
+        return (Members(workload.min_count, tuple(_in_start_order(workload))),), None
+    inner = {each.parent for each in job.sub_groups}
+    leaves = [each for each in job.sub_groups if each.name not in inner]
+    leaves.sort(key=lambda leaf: leaf.name)
+    places = {leaf.name: place for place, leaf in enumerate(leaves)}
+    # Who has no minimum of its own needs a pod, as the reader counts it.
+    minimums = [1 if leaf.min_member is None else leaf.min_member for leaf in leaves]
+    top = tree_of(job, places)
+    rest = workload.min_count - fewest_pods(top, minimums)
+    is_any_outside = any(pods.sub_group not in places for pods in workload.pod_sets)
+    minimums.append(max(0, rest) if is_any_outside else 0)
+    pods: list[list[PodId]] = [[] for _ in minimums]
+    for pod in _in_start_order(workload):
+        pods[places.get(workload.pod_sets.of(pod).sub_group, -1)].append(pod)
+    names = [*places, ""]
+    groups = [
+        Members(minimum, tuple(own), name)
+        for minimum, own, name in zip(minimums, pods, names, strict=True)
+    ]
+    return tuple(groups), None if needs_all(top) else top
+
+
+def _in_start_order(workload: Workload) -> Iterable[PodId]:
+    """Return the pods that are not held back: by their order, the highest first, then by name."""
+    sets = workload.pod_sets
+    if len(sets) == 1:
+        return () if sets[0].gated else sets.ids
+    pods = [pod for pod in workload.pods() if not sets.of(pod).gated]
+
+    def key(pod: PodId) -> tuple[bool, int, str, int]:
+        order = sets.of(pod).start_order
+        return order is None, -(order or 0), workload.pod_name(pod), sets.position[pod]
+
+    return sorted(pods, key=key)

@@ -1,0 +1,166 @@
+"""Which queue is next, kept known while jobs come and go and queues fill up.
+
+At every level the children of a queue meet in a knock-out, each with what it offers: the job that
+it would run next, or who would be next to give way. For an inner queue that is the offer of the
+child that wins below it. A change in one leaf touches the brackets on its way to the top and no
+others.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.ordering.bracket import KnockOut
+from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Standing, precedes, standing
+
+Offer: TypeAlias = Callable[[QueueName], Amounts | None]
+"""What a leaf enters the race with; None: nothing, so it is out."""
+
+
+class RaceCourse:
+    """Who meets whom: the children of each queue stand side by side, the oldest first."""
+
+    def __init__(self, state: ClusterState, queues: Iterable[QueueName]) -> None:
+        """Let *queues* take part, among which are all that are above them."""
+        self.names: dict[QueueName | None, list[QueueName]] = {}
+        for name in queues:
+            self.names.setdefault(state.queues[name].parent, []).append(name)
+        self.places: dict[QueueName, int] = {}
+        for children in self.names.values():
+            children.sort(key=lambda name: (state.queues[name].created_ms, name))
+            self.places |= {name: place for place, name in enumerate(children)}
+
+    @classmethod
+    def of_leaves(cls, state: ClusterState, leaves: Iterable[QueueName]) -> "RaceCourse":
+        """Let *leaves* take part, and the queues above them."""
+        return cls(state, dict.fromkeys([name for leaf in leaves for name in state.path(leaf)]))
+
+
+class QueueRace:
+    """The brackets of a tree of queues."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        course: RaceCourse,
+        numbers: Mapping[QueueName, QueueNumbers],
+        offer: Offer,
+        leaves: Iterable[QueueName],
+        stand: Callable[[QueueNumbers, Amounts], Standing] = standing,
+        before: Callable[[Standing, Standing], bool] = precedes,
+    ) -> None:
+        """Let *leaves* meet with what they *offer*; the others of the *course* are out.
+
+        *stand* says how a queue stands with an offer, and *before* which of two wins. Cost: the
+        paths of the leaves, if there are several.
+        """
+        self._state = state
+        self._course = course
+        self._numbers = numbers
+        self._offer = offer
+        self._stand = stand
+        self._before = before
+        self._brackets: dict[QueueName | None, KnockOut[Standing]] = {}  # where any has entered
+        self._offers: dict[QueueName, Amounts | None] = {}
+        self._standings: dict[QueueName, Standing | None] = {}
+        first = list(leaves)
+        # A leaf that is alone leads, whatever it holds; it enters when anybody asks how it stands.
+        self._alone = first[0] if len(first) == 1 else None
+        if self._alone is None:
+            self._enter_all(first)
+
+    def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueRace":
+        """Return another race, in which leaves meet with what they now *offer*.
+
+        That, and what queues hold, must be as in this race but for the leaves that *changed*. Law:
+        it is the race that would be made anew. Cost: a copy of the brackets, and the paths of what
+        changed.
+        """
+        self._enter_with_others()
+        rules = self._stand, self._before
+        made = QueueRace(self._state, self._course, self._numbers, offer, (), *rules)
+        made._brackets = {name: bracket.copy() for name, bracket in self._brackets.items()}
+        made._offers = self._offers.copy()
+        made._standings = self._standings.copy()
+        for leaf in changed:
+            made.renew(leaf)
+        return made
+
+    def enter_again(
+        self,
+        queues: Iterable[QueueName],
+        numbers: Mapping[QueueName, QueueNumbers],
+        offer: Offer,
+    ) -> None:
+        """Let *queues*, children before parents, stand with what they offer and have now.
+
+        The others stand as before, and offer the same.
+        """
+        self._enter_with_others()
+        self._numbers, self._offer = numbers, offer
+        for name in queues:
+            self._enter(name)
+
+    def standing(self, queue: QueueName) -> Standing | None:
+        """Return how *queue* stands in the race; None if it is out."""
+        self._enter_with_others()
+        return self._standings.get(queue)
+
+    def leader(self) -> QueueName | None:
+        """Return the leaf whose offer is next of all; None if all are out."""
+        if self._alone is not None:
+            return None if self._offer(self._alone) is None else self._alone
+        at: QueueName | None = None
+        while at is None or at in self._course.names:
+            bracket = self._brackets.get(at)
+            place = None if bracket is None else bracket.winner()
+            if place is None:
+                return None
+            at = self._course.names[at][place]
+        return at
+
+    def renew(self, leaf: QueueName) -> None:
+        """Take notice that *leaf* offers something else, or holds more or less than before."""
+        if leaf == self._alone:
+            return
+        self._enter_with_others()
+        for name in self._state.path(leaf):
+            self._enter(name)
+
+    def _enter_with_others(self) -> None:
+        """Let a leaf enter that was alone."""
+        if self._alone is not None:
+            leaf, self._alone = self._alone, None
+            self._enter_all([leaf])
+
+    def _enter_all(self, leaves: Iterable[QueueName]) -> None:
+        """Let leaves enter, then those above them, level by level.
+
+        Where leaves are not all equally deep, a queue enters again after its last child has.
+        """
+        level: dict[QueueName, None] = dict.fromkeys(leaves)
+        while level:
+            for name in level:
+                self._enter(name)
+            parents = [self._state.queues[name].parent for name in level]
+            level = dict.fromkeys([parent for parent in parents if parent is not None])
+
+    def _enter(self, name: QueueName) -> None:
+        offer = self._best_offer(name)
+        self._offers[name] = offer
+        entrant = None if offer is None else self._stand(self._numbers[name], offer)
+        self._standings[name] = entrant
+        parent = self._state.queues[name].parent
+        bracket = self._brackets.get(parent)
+        if bracket is None:
+            size = len(self._course.names[parent])
+            bracket = self._brackets[parent] = KnockOut(size, self._before)
+        bracket.enter(self._course.places[name], entrant)
+
+    def _best_offer(self, name: QueueName) -> Amounts | None:
+        if name not in self._course.names:
+            return self._offer(name)
+        bracket = self._brackets.get(name)
+        winner = None if bracket is None else bracket.winner()
+        return None if winner is None else self._offers[self._course.names[name][winner]]

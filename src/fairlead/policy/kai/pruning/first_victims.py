@@ -1,0 +1,249 @@
+"""Who would give way first whoever claims, kept from cycle to cycle, queue by queue.
+
+Consolidation asks the same jobs for the sake of everybody, and in nearly every cycle it is asked
+whether that could help anybody. Between two cycles something changed in one leaf. What leaves and
+the queues above them give up, one job after the other, is a line for each queue, made from those of
+its children as far as anybody has looked; a queue keeps it for as long as nothing in it changed.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+from operator import add
+from typing import Final, NamedTuple, Protocol
+
+from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.incremental.shares import FollowedShares
+from fairlead.policy.kai.ordering.bracket import KnockOut
+from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Rank, Standing
+from fairlead.policy.kai.ordering.tournament import RaceCourse
+from fairlead.policy.kai.victims.candidates import Candidate, Entry
+from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES
+
+_STAND, _BEFORE = VICTIM_RULES
+_LOWEST: Final[Rank] = (False, False, 0, False)
+"""Of nobody, which is never asked for."""
+
+
+class Leaving(NamedTuple):
+    """A job that gives way, what its leaf has given back with it, and how its queue stands then."""
+
+    candidate: Candidate
+    offer: Amounts
+    standing: Standing
+
+
+class _Line(Protocol):
+    """Those of one queue in the order in which they would give way."""
+
+    def at(self, place: int) -> Leaving | None:
+        """Return who is at a place; None if there are not so many."""
+
+
+class _LeafLine:
+    """The line of a leaf: that of the pool, from its end."""
+
+    def __init__(self, own: QueueNumbers, line: Sequence[Entry]) -> None:
+        self._own = own
+        self._line = line
+        self._known: list[Leaving] = []
+
+    def at(self, place: int) -> Leaving | None:
+        known = self._known
+        while len(known) <= place:
+            if len(known) == len(self._line):
+                return None
+            candidate = self._line[-1 - len(known)][1]
+            offer = candidate.cost()
+            if known:
+                offer = tuple(map(add, known[-1].offer, offer))
+            known.append(Leaving(candidate, offer, _STAND(self._own, offer)))
+        return known[place]
+
+
+class _Heads:
+    """The children of a queue with who of each is first, before anybody has given way."""
+
+    def __init__(self, size: int) -> None:
+        self.lines: list[_Line | None] = [None] * size  # at their places on the course
+        self.first: list[Leaving | None] = [None] * size
+        self.bracket: KnockOut[Standing] = KnockOut(size, _BEFORE)
+
+    def renew(self, lines: Iterable[_Line]) -> bool:
+        """Let children stand with these *lines*; returns whether any is another than before.
+
+        Cost: a glance at each, and a few meetings for those that are others.
+        """
+        is_any_new = False
+        for place, line in enumerate(lines):
+            if self.lines[place] is not line:
+                self.lines[place] = line
+                first = self.first[place] = line.at(0)
+                self.bracket.enter(place, None if first is None else first.standing)
+                is_any_new = True
+        return is_any_new
+
+
+class _InnerLine:
+    """The line of a queue with children, who meet anew after each that gives way."""
+
+    def __init__(self, own: QueueNumbers | None, heads: _Heads) -> None:
+        """Begin with the *heads* of the children. *own* is None for the top level."""
+        self._own = own
+        self._children = heads.lines.copy()
+        self._next = heads.first.copy()  # of each child
+        self._taken = [0] * len(self._next)  # how many of each have given way
+        self._bracket = heads.bracket.copy()
+        self._known: list[Leaving] = []
+
+    def at(self, place: int) -> Leaving | None:
+        known = self._known
+        while len(known) <= place:
+            winner = self._bracket.winner()
+            if winner is None:
+                return None
+            known.append(self._take_from(winner))
+        return known[place]
+
+    def _take_from(self, place: int) -> Leaving:
+        """Let the next of a child give way."""
+        child, leaving = self._children[place], self._next[place]
+        assert child is not None, "a child won that never entered"
+        assert leaving is not None, "a child won that has nobody"
+        self._taken[place] += 1
+        following = self._next[place] = child.at(self._taken[place])
+        self._bracket.enter(place, None if following is None else following.standing)
+        if self._own is None:
+            return leaving
+        return Leaving(leaving.candidate, leaving.offer, _STAND(self._own, leaving.offer))
+
+
+class _Known(NamedTuple):
+    """The line of a queue, and all that it was made from but for its children."""
+
+    line: _Line
+    own: QueueNumbers
+    held: list[int]
+    source: Sequence[Entry]  # the line of a leaf in the pool
+
+
+class _First(NamedTuple):
+    """The first of all to give way, and of what rank their queues at the top are at least."""
+
+    candidates: list[Candidate]
+    least_rank: Rank
+
+
+class FirstToLeave:
+    """The line of all who could give way in one state, whoever asks."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Look at nobody yet."""
+        self._state = state
+        self._course: RaceCourse | None = None
+        self._seen = (0, 0)  # of what queues hold, and of what they are due
+        self._special: Set[QueueName] = frozenset()  # whose lines were not those of the pool
+        self._known: dict[QueueName, _Known] = {}
+        self._places: dict[QueueName, int] = {}  # parents before children
+        self._heads: dict[QueueName | None, _Heads] = {}  # of queues with children, and of the top
+        self._top = _InnerLine(None, _Heads(0))
+        self._first: dict[int | None, _First] = {}  # of the top, by how many
+        self._stale: set[QueueName] = set()  # whose lines may be others, with those above them
+
+    def first(
+        self, most: int | None, division: FollowedShares, pool: AskablePool
+    ) -> list[Candidate]:
+        """Return the first *most* to give way (None: all) of those in *pool*.
+
+        Law: these are whom a `VictimLine` of all leaves lets out, and the same list as before until
+        something in it may have changed. Cost: a glance at the queues in which something changed;
+        where that may matter, these queues and the paths of those that give way otherwise, as far
+        as the line is asked for.
+        """
+        changed = self._changed(division, pool)
+        self._stale.update([above for name in changed for above in self._state.path(name)])
+        known = self._first.get(most)
+        if known is not None and not self._may_matter(most, known, division):
+            return known.candidates
+        if self._make_anew(self._stale, division, pool):
+            self._top = _InnerLine(None, self._heads[None])
+            self._first.clear()
+        self._stale.clear()
+        if most not in self._first:
+            self._first[most] = self._taken(most)
+        return self._first[most].candidates
+
+    def _may_matter(self, most: int | None, known: _First, division: FollowedShares) -> bool:
+        """Return whether other lines of stale queues may change who is first.
+
+        Rank goes before all else, and stays the same whoever of a queue leaves. So nobody beneath a
+        queue at the top enters that is of a lower one than those who are *known*, and was when they
+        were found: it wins no meeting with any of theirs, as if it were not there.
+        """
+        if not self._stale:
+            return False
+        if len(known.candidates) != most:
+            return True  # anybody more is one of them
+        first, least = self._heads[None].first, known.least_rank
+        for place, name in enumerate(division.course.names.get(None, ())):
+            if name in self._stale:
+                before, own = first[place], division.numbers[name]
+                if before is not None and before.standing.rank >= least:
+                    return True
+                if _STAND(own, self._state.axes.zero).rank >= least:
+                    return True
+        return False
+
+    def _changed(self, division: FollowedShares, pool: AskablePool) -> Set[QueueName]:
+        """Return the queues that may give way otherwise, by themselves."""
+        log, due = division.changes.log(), division.entitled
+        (held, was_due), self._seen = self._seen, (log.moment, due.moment)
+        before, self._special = self._special, pool.special()
+        if division.course is not self._course:
+            self._course = division.course
+            self._known.clear()
+            self._top = _InnerLine(None, _Heads(0))
+            self._first.clear()
+            self._stale.clear()
+            children = {None: (), **division.course.names}
+            self._heads = {name: _Heads(len(those)) for name, those in children.items()}
+            self._places = {name: place for place, name in enumerate(division.numbers)}
+            return self._places.keys()
+        return {*log.since(held), *due.since(was_due), *before, *self._special}
+
+    def _make_anew(
+        self, names: Set[QueueName], division: FollowedShares, pool: AskablePool
+    ) -> bool:
+        """Make those lines of queues anew that are others now; return whether any is."""
+        places, known, heads = self._places, self._known, self._heads
+        for name in sorted(names & places.keys(), key=places.__getitem__, reverse=True):
+            own, before = division.numbers[name], known.get(name)
+            source = () if name in heads else pool.line(name)
+            is_other = name in heads and self._renew(name, division.course)
+            if (
+                not is_other
+                and before is not None
+                and before.own is own
+                and before.held == own.allocated
+                and before.source == source
+            ):
+                continue
+            own_heads = heads.get(name)
+            line = _InnerLine(own, own_heads) if own_heads else _LeafLine(own, source)
+            known[name] = _Known(line, own, [*own.allocated], source)
+        return self._renew(None, division.course)
+
+    def _renew(self, name: QueueName | None, course: RaceCourse) -> bool:
+        """Let the children of a queue, or all at the top, stand with the lines that they have."""
+        children = course.names.get(name, ())
+        return self._heads[name].renew([self._known[child].line for child in children])
+
+    def _taken(self, most: int | None) -> _First:
+        found: list[Leaving] = []
+        while most is None or len(found) < most:
+            leaving = self._top.at(len(found))
+            if leaving is None:
+                break
+            found.append(leaving)
+        ranks = [leaving.standing.rank for leaving in found]
+        return _First([leaving.candidate for leaving in found], min(ranks, default=_LOWEST))

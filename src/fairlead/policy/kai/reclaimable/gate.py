@@ -1,0 +1,63 @@
+"""Whether a job may take from other queues at all, before anyone looks for a victim.
+
+Only what is a queue's own by right is taken back for it: with the job it must stay within its fair
+share. What cannot be preempted must also stay within what is guaranteed, because nobody could take
+it back again. Both look at every resource, also those that the job does not ask for: a queue that
+holds too much of one thing claims nothing of another.
+
+Only the job's own queue is asked. What the queues above have to say depends on the victims; that is
+for `reclaim_judge`.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from fairlead.model.axes import Amounts, Limits
+from fairlead.model.plan import Reason
+from fairlead.model.state import ClusterState
+from fairlead.policy.kai.fair_share.axis_comparisons import axis_comparisons, those_that_hold
+from fairlead.policy.kai.fair_share.capacity import NON_PREEMPTIBLE_OVER_QUOTA
+from fairlead.policy.kai.fair_share.shares import KaiShare
+
+OVER_FAIR_SHARE: Final = "OverFairShare"
+
+
+def may_reclaim(
+    state: ClusterState, share: KaiShare, request: Amounts, *, preemptible: bool
+) -> bool:
+    """Return whether a job of the queue of *share* may reclaim *request*. Cost: the axes."""
+    sums, guaranteed = state.sums[share.queue], state.queues[share.queue].guaranteed
+    if first_over(sums.allocated, request, share.fair_share) is not None:
+        return False
+    return preemptible or first_over(sums.non_preemptible, request, guaranteed) is None
+
+
+def reclaim_refusal(
+    state: ClusterState, share: KaiShare, request: Amounts, *, preemptible: bool
+) -> Reason | None:
+    """Return why a job of the queue of *share* may not reclaim *request*; None if it may.
+
+    The fair share is asked first; the reason has a comparison for each resource that is over.
+    A larger fair share or guarantee never turns a pass into a refusal. Cost: the number of axes;
+    nothing is built unless there is something to say.
+    """
+    bounds: tuple[str, Limits]
+    sums, guaranteed = state.sums[share.queue], state.queues[share.queue].guaranteed
+    if first_over(sums.allocated, request, share.fair_share) is not None:
+        code = OVER_FAIR_SHARE
+        held, bounds = ("allocated", sums.allocated), ("fair share", share.fair_share)
+    elif not preemptible and first_over(sums.non_preemptible, request, guaranteed) is not None:
+        code = NON_PREEMPTIBLE_OVER_QUOTA
+        held, bounds = ("non-preemptible", sums.non_preemptible), ("quota", guaranteed)
+    else:
+        return None
+    every = axis_comparisons(state.axes.axes, share.queue, held, ">", bounds, request=request)
+    return Reason(code=code, queue=share.queue, comparisons=those_that_hold(every))
+
+
+def first_over(held: Sequence[int], request: Amounts, bounds: Limits) -> int | None:
+    """Return the first axis on which *held* and *request* exceed the bound; None if on none."""
+    for at, bound in enumerate(bounds):
+        if bound is not None and held[at] + request[at] > bound:
+            return at
+    return None

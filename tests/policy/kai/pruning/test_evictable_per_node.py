@@ -1,0 +1,203 @@
+"""Who could give way on each node, and what they hold.
+
+Jobs, with their nodes and GPUs:  queue a: *one* n1 2, *gang* n1 1 and n2 3.  queue b: *two* n2 4.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from unittest import mock
+
+from msgspec.structs import replace
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.device_share import DeviceShare
+from fairlead.model.events import (
+    NodeAdded,
+    Placement,
+    QueueChanged,
+    WorkloadAdded,
+    WorkloadStarted,
+    WorkloadStopped,
+)
+from fairlead.model.node import Node
+from fairlead.model.queue import Queue
+from fairlead.model.state import ClusterState
+from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload, numbered_pod
+from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.pruning.evictable_per_node import Crowd, HelpfulNodes
+from fairlead.policy.kai.settings import KaiSettings
+from fairlead.policy.kai.victims.candidates import Entry
+from fairlead.policy.kai.victims.solver import VictimSearch
+from tests.policy.changes import changes_of
+from tests.policy.kai.random_worlds import build
+
+A, B = QueueName("a"), QueueName("b")
+
+
+def whole_job(
+    name: str, queue: QueueName, places: dict[str, int], share: GpuShare | None = None
+) -> tuple[WorkloadAdded, WorkloadStarted]:
+    """Return that a job comes, with a pod of so many GPUs on each node, and starts."""
+    sets = tuple(
+        PodSet(name=node, count=1, min_count=1, requests=(0, 0, 1000 * gpus), gpu_share=share)
+        for node, gpus in places.items()
+    )
+    workload = Workload(
+        name=WorkloadName(name),
+        queue=queue,
+        pod_sets=PodSets(sets),
+        min_count=len(sets),
+        priority=50,
+        created_ms=0,
+        extension=KaiJob(),
+    )
+    placements = tuple(Placement(numbered_pod(node, 0), node) for node in places)
+    started = WorkloadStarted(workload=workload.name, placements=placements, at_ms=0)
+    return WorkloadAdded(workload), started
+
+
+def queue(name: QueueName) -> Queue:
+    free = (None, None, None)
+    return Queue(
+        name=name,
+        weights=(Decimal(1),) * 3,
+        guaranteed=free,
+        ceiling=free,
+        borrow_limit=free,
+        lend_limit=free,
+    )
+
+
+def node(name: str) -> Node:
+    return Node(name=name, allocatable=(0, 0, 8000))
+
+
+def two_nodes() -> ClusterState:
+    return build(
+        [
+            *[QueueChanged(queue(name)) for name in (A, B)],
+            *[NodeAdded(node(name)) for name in ("n1", "n2")],
+            *whole_job("one", A, {"n1": 2}),
+            *whole_job("gang", A, {"n1": 1, "n2": 3}),
+            *whole_job("two", B, {"n2": 4}),
+        ]
+    )
+
+
+def lines_of(followed: FollowedState, *queues: QueueName) -> list[tuple[QueueName, list[Entry]]]:
+    return [(name, followed.pool.line(name)) for name in queues]
+
+
+def crowds_of(followed: FollowedState, *queues: QueueName) -> Mapping[str, Crowd]:
+    return followed.crowds.of(lines_of(followed, *queues))
+
+
+def names(crowds: Mapping[str, Crowd]) -> dict[str, list[str]]:
+    return {each: sorted(g.job for g in crowd.groups()) for each, crowd in crowds.items()}
+
+
+def test_a_crowd_is_all_who_have_a_pod_on_the_node() -> None:
+    followed = FollowedState(two_nodes(), KaiSettings())
+    assert names(crowds_of(followed, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+    assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
+
+
+def test_who_leaves_a_node_leaves_with_all_of_its_pods() -> None:
+    """Of n1: 2 + 1 there, and the other 3 of the gang on n2."""
+    crowd = crowds_of(FollowedState(two_nodes(), KaiSettings()), A, B)["n1"]
+    assert crowd.freed() == {"n1": (0, 0, 3000), "n2": (0, 0, 3000)}
+
+
+def test_what_is_held_counts_on_whichever_node_it_is() -> None:
+    """Who is on n1 holds 2 + 4, who is on n2 4 + 4; of queue a alone 2 + 4, and 4."""
+    followed = FollowedState(two_nodes(), KaiSettings())
+    assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
+    assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000
+    assert followed.crowds.most_gpus([]) == 0
+
+
+def test_crowds_are_those_of_now() -> None:
+    state = two_nodes()
+    followed = FollowedState(state, KaiSettings())
+    crowds_of(followed, A, B)
+    with state.trial():
+        state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(numbered_pod("n2", 0),)))
+        assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+        assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 6000
+    assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
+
+
+def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
+    state = two_nodes()
+    added, _ = whole_job("half", B, {"n1": 1}, GpuShare(thousandths=1000))
+    state.apply(added)
+    share = DeviceShare(devices=(0,), part_e9=10**9)
+    place = Placement(numbered_pod("n1", 0), "n1", share)
+    state.apply(WorkloadStarted(workload=WorkloadName("half"), placements=(place,), at_ms=0))
+    followed = FollowedState(state, KaiSettings())
+    assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000
+    assert followed.crowds.most_gpus(lines_of(followed, A, B)) is None
+
+
+def test_a_node_is_asked_about_once() -> None:
+    crowds = crowds_of(FollowedState(two_nodes(), KaiSettings()), A, B)
+    asked: list[Crowd] = []
+
+    def may_help(crowd: Crowd) -> bool:
+        asked.append(crowd)
+        return crowd is crowds["n2"]
+
+    helpful = HelpfulNodes(lambda: crowds, may_help)
+    assert not helpful.is_any_of(["n1"])
+    assert helpful.are_any()
+    assert helpful.is_any_of(["n1", "n2"])
+    assert sorted({name for name, _ in helpful.members()}) == ["gang", "two"]
+    assert asked == [crowds["n1"], crowds["n2"]]
+
+
+def test_any_node_may_help_where_nobody_knows_who_is_there() -> None:
+    helpful = HelpfulNodes(lambda: None, lambda _: False)
+    assert helpful.are_any()
+    assert helpful.is_any_of(["n1"])
+    assert not helpful.are_known()
+
+
+def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
+    """Queue a may run for 200 s, and 100 have passed; but nobody gains 8 of a node from its 4.
+
+    n1: gang 4, fixed 4.  n2: gang 4, fixed 4.  *big* of b wants 8 on one node and is due 8.
+    """
+    half = {"n1": 4, "n2": 4}
+    fixed, starts = whole_job("fixed", A, half)
+    wanted, _ = whole_job("big", B, {"n1": 8})
+    nothing, due = (None, None, 0), (None, None, 8000)
+    state = build(
+        [
+            QueueChanged(replace(queue(A), guaranteed=nothing, reclaim_min_runtime_ms=200_000)),
+            QueueChanged(replace(queue(B), guaranteed=due)),
+            *[NodeAdded(node(name)) for name in ("n1", "n2")],
+            WorkloadAdded(replace(fixed.workload, preemptible=False)),
+            starts,
+            *whole_job("gang", A, half),
+            WorkloadAdded(wanted.workload),
+        ]
+    )
+    policy = KaiPolicy(KaiSettings(actions=("reclaim",)))
+    run = mock.create_autospec(VictimSearch.run, side_effect=VictimSearch.run)
+    with mock.patch.object(VictimSearch, "run", run):
+        made = policy.plan(state, 100_000, explain=False)
+        assert not made.decisions
+    assert run.called
+    assert not made.time_dependent
+
+
+def test_who_fits_already_starts_in_a_reclaim_for_which_nobody_can_be_asked() -> None:
+    """Allocate looks at *big* alone, which wants 16 of 8 GPUs; *small* is due the one it wants."""
+    due = queue(A)
+    state = build([QueueChanged(due), NodeAdded(node("n1"))])
+    for name, gpus in (("big", 16), ("small", 1)):
+        comes, _ = whole_job(name, due.name, {"n1": gpus})
+        state.apply(WorkloadAdded(comes.workload))
+    chosen = KaiSettings(actions=("allocate", "reclaim"), queue_depth=(("allocate", 1),))
+    assert [each.workload for each in changes_of(KaiPolicy(chosen), state, 0)] == ["small"]
