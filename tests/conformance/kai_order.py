@@ -12,7 +12,6 @@ from typing import Any
 
 from fairlead.model.axes import QueueName
 from fairlead.policy.kai.fair_share.shares import allocatable, whole_unit
-from fairlead.policy.kai.ordering.bracket import KnockOut
 from fairlead.policy.kai.ordering.queue_order import (
     QueueNumbers,
     Standing,
@@ -21,6 +20,7 @@ from fairlead.policy.kai.ordering.queue_order import (
     precedes,
     standing,
 )
+from fairlead.policy.kai.ordering.tournament import KnockOut
 from tests.conformance.kai_amounts import AXES, amounts, limits, next_job, request
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in
 from tests.conformance.outcome import Outcome

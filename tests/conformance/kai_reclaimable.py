@@ -14,8 +14,13 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import KaiShare, allocatable
 from fairlead.policy.kai.reasons.evidence import VerdictEvidence, explain_verdict
 from fairlead.policy.kai.reclaimable.gate import reclaim_refusal
-from fairlead.policy.kai.reclaimable.judge import Reclaimer, ReclaimJudge, allocated_now
-from fairlead.policy.kai.reclaimable.losses import Loss, losses_of
+from fairlead.policy.kai.reclaimable.judge import (
+    Loss,
+    Reclaimer,
+    ReclaimJudge,
+    allocated_now,
+    losses_of,
+)
 from tests.conformance.kai_amounts import AXES, amounts, next_job, request
 from tests.conformance.kai_capacity import recorded_state
 from tests.conformance.kai_division import MALFORMED, exact_number, named_in

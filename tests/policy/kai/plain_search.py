@@ -21,11 +21,10 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
-from fairlead.policy.kai.victims.candidates import Candidate
+from fairlead.policy.kai.victims.candidates import Candidate, Group
 from fairlead.policy.kai.victims.eviction_order import VictimLine, charge_of
 from fairlead.policy.kai.victims.service_order import TryLine
 from fairlead.policy.kai.victims.solver import Judge, Tried
-from fairlead.policy.kai.victims.steps import Group
 
 
 class PlainSearch:

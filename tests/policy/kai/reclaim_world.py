@@ -15,12 +15,12 @@ from fairlead.model.events import QueueChanged
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import KaiShare, allocatable
 from fairlead.policy.kai.reclaimable.judge import (
+    Loss,
     Reclaimer,
     ReclaimJudge,
     Verdict,
     allocated_now,
 )
-from fairlead.policy.kai.reclaimable.losses import Loss
 from tests.model.worlds import AXES, RESOURCES, queue
 from tests.text_table import rows
 

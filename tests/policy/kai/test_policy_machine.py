@@ -44,8 +44,7 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.attempts import ReclaimKinds
 from fairlead.policy.kai.pruning.feasibility import Hopes
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate, Entry
-from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.candidates import AskablePool, Candidate, Entry
 from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES, VictimLine, charge_of
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds

@@ -35,8 +35,7 @@ from fairlead.policy.kai.pruning.attempts import ReclaimKinds
 from fairlead.policy.kai.pruning.first_victims import FirstToLeave
 from fairlead.policy.kai.pruning.moves import FollowedMoves
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate
-from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.candidates import AskablePool, Candidate
 from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES, VictimLine
 from tests.policy.kai.random_worlds import build, gpus, queues
 from tests.scale_examples import scale_examples

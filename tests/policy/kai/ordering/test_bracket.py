@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.policy.kai.ordering.bracket import KnockOut
+from fairlead.policy.kai.ordering.tournament import KnockOut
 
 HANDS = ("rock", "paper", "scissors")
 

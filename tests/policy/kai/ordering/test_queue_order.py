@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.policy.kai.fair_share.shares import KaiShares, allocatable
-from fairlead.policy.kai.ordering.bracket import KnockOut
 from fairlead.policy.kai.ordering.queue_order import (
     QueueNumbers,
     Standing,
@@ -23,6 +22,7 @@ from fairlead.policy.kai.ordering.queue_order import (
     queue_numbers,
     standing,
 )
+from fairlead.policy.kai.ordering.tournament import KnockOut
 from tests.model.worlds import queue, started, state_with, workload
 from tests.text_table import rows
 

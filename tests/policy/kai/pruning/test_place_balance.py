@@ -10,8 +10,8 @@ import pytest
 
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.workload import numbered_pod
-from fairlead.policy.kai.pruning.place_balance import Moving, PlaceBalance
-from fairlead.policy.kai.victims.steps import Group
+from fairlead.policy.kai.pruning.room import Moving, PlaceBalance
+from fairlead.policy.kai.victims.candidates import Group
 from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}

@@ -15,8 +15,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.actions.record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.victims.candidates import VictimPool
-from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.candidates import AskablePool, VictimPool
 from tests.policy.kai.random_worlds import build
 
 LEAF = QueueName("leaf")

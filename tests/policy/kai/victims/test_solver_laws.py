@@ -40,12 +40,12 @@ from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.evictable_per_node import HelpfulNodes
 from fairlead.policy.kai.pruning.losses import LossBound
 from fairlead.policy.kai.pruning.moves import MoveBound
-from fairlead.policy.kai.pruning.place_balance import PlaceBalance
+from fairlead.policy.kai.pruning.room import PlaceBalance
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims import solver as victim_search
+from fairlead.policy.kai.victims.candidates import Group
 from fairlead.policy.kai.victims.eviction_order import VictimLine
 from fairlead.policy.kai.victims.solver import Judge, Tried, VictimSearch
-from fairlead.policy.kai.victims.steps import Group
 from tests.model.foreign import foreign_pod
 from tests.policy.changes import changes_of
 from tests.policy.kai.actions.test_attempt_laws import (

@@ -29,9 +29,13 @@ from fairlead.policy.kai.reasons.grants import reason_to_gain, reasons_to_lose
 from fairlead.policy.kai.reasons.refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.reclaimable.judge import allocated_now
 from fairlead.policy.kai.victims.attempt import Claim, ClaimAction, Judged
-from fairlead.policy.kai.victims.capped_order import CappedLine
-from fairlead.policy.kai.victims.eligible import AskablePool
-from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES, HoldRace, VictimLine
+from fairlead.policy.kai.victims.candidates import AskablePool
+from fairlead.policy.kai.victims.eviction_order import (
+    VICTIM_RULES,
+    CappedLine,
+    HoldRace,
+    VictimLine,
+)
 from fairlead.policy.kai.victims.service_order import LineOfAll, LineOfThoseConcerned, TryLine
 from fairlead.policy.kai.victims.solver import Tried, VictimSearch
 

@@ -26,8 +26,7 @@ from fairlead.policy.kai.ordering.tournament import Offer, QueueRace, RaceCourse
 from fairlead.policy.kai.pruning.evictable_per_node import Crowd
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Entry
-from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.candidates import AskablePool, Entry
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 

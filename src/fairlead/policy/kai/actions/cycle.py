@@ -20,7 +20,7 @@ from fairlead.policy.kai.actions.record import Act
 from fairlead.policy.kai.incremental.state import FollowedState
 from fairlead.policy.kai.ordering.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.ordering.tournament import QueueRace
-from fairlead.policy.kai.reasons.without_turn import misplaced, why_unready
+from fairlead.policy.kai.reasons.refusals import misplaced, why_unready
 from fairlead.policy.kai.settings import KaiSettings
 
 BEYOND_QUEUE_DEPTH: Final = "BeyondQueueDepth"

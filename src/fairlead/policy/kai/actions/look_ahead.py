@@ -12,18 +12,17 @@ cycle asks. That must not cost a newcomer its place: when a cycle is planned aga
 are spared whom it did not ask at first. So the law holds from plan to plan.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from fairlead.model.after_plan import carry_out
-from fairlead.model.axes import WorkloadName
+from fairlead.model.axes import Limits, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Evict, Move, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.placement.room_for_all import is_room_for_all
 from fairlead.policy.kai.actions.cycle import NO_TAKERS, KaiCycle
-from fairlead.policy.kai.actions.hold_back import pods_to_hold_back
-from fairlead.policy.kai.actions.may_be_cut import may_be_cut
 from fairlead.policy.kai.incremental.state import FollowedState
 from fairlead.policy.kai.ordering.pending_jobs import NOBODY
 from fairlead.policy.kai.settings import KaiSettings
@@ -328,3 +327,72 @@ def _asked(decisions: Iterable[Decision]) -> Taken:
             case _:
                 assert_never(each)
     return taken
+
+
+def pods_to_hold_back(
+    state: ClusterState,
+    decisions: Sequence[Decision],
+    undone: Set[PodKey],
+    *,
+    with_those_behind: bool,
+    takers: Set[WorkloadName] = frozenset(),
+) -> set[PodKey]:
+    """Return which pods should wait, for *undone* of those that get a place by *decisions*.
+
+    Law: *undone* are among them, so asking again and again comes to an end. Cost: a look at each
+    decision; *with_those_behind* also at each job that waits in the queues of those pods. But not
+    the *takers*, for whose sake they wait.
+    """
+    started = {each.workload for each in decisions if isinstance(each, Start)}
+    served = started | {each.workload for each in decisions if isinstance(each, Reserve)}
+    losing = {name for name, _ in undone}
+    held = set(losing)
+    if with_those_behind:
+        queues = {state.workloads[name].queue for name in losing & started}
+        held |= {name for queue in queues for name in state.waiting(queue)} - served - takers
+    placed = {
+        (each.workload, place.pod)
+        for each in decisions
+        if isinstance(each, Start | Reserve)
+        for place in each.placements
+    }
+    waiting = {(name, pod) for name in held for pod in state.workloads[name].pods()}
+    return (waiting - placed) | undone
+
+
+def may_be_cut(
+    state: ClusterState, settings: KaiSettings, followed: FollowedState, starts: int
+) -> bool:
+    """Return whether more than *starts* pods wait, all of which plainly start in one cycle.
+
+    Not so where allocate does not come first, or does not look at all of a queue: the next plan
+    would look further. Cost: the queues, and a look at each node (see `is_room_for_all`).
+    """
+    if sum(followed.waiting_pods.by_shape().values()) <= starts:
+        return False
+    if settings.actions[:1] != ("allocate",) or "allocate" in dict(settings.queue_depth):
+        return False
+    if state.repelling or not _are_queues_open(state, followed):
+        return False
+    rooms = followed.finder.rooms()
+    idle = {name: tuple(map(min, room.idle, room.later)) for name, room in rooms.items()}
+    return is_room_for_all(state.books, idle, followed.waiting_pods.by_shape())
+
+
+def _are_queues_open(state: ClusterState, followed: FollowedState) -> bool:
+    """Return whether no limit or quota is in the way of all that is requested."""
+    for name, queue in state.queues.items():
+        if not _is_within(state.requested(name), queue.ceiling):
+            return False
+    for leaf in followed.waiting_pods.marked_queues():  # whose jobs nobody could preempt
+        for name in state.path(leaf):
+            sums = state.sums[name]
+            waiting = state.axes.charge(state.resources, tuple(sums.pending))
+            kept = [a + b for a, b in zip(sums.non_preemptible, waiting, strict=True)]
+            if not _is_within(kept, state.queues[name].guaranteed):
+                return False
+    return True
+
+
+def _is_within(amounts: Sequence[int], limits: Limits) -> bool:
+    return all(most is None or amount <= most for amount, most in zip(amounts, limits, strict=True))

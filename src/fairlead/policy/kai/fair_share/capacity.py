@@ -1,17 +1,46 @@
-"""What keeps a job from starting whatever room there is: the bounds of its queue and those above.
+"""Amounts of a queue against its bounds, written down axis by axis for a reason."""
 
-Two gates. *Limit*: no queue on the path may hold more than its ceiling. *Quota*: what cannot be
-preempted must fit into what is guaranteed, because nobody could take it back. Both look only at the
-resources that the job asks for: a queue that is over in another one is no reason to refuse.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from fairlead.model.axes import Amounts, Limits, QueueName
-from fairlead.model.plan import Comparison, Reason
+from fairlead.model.axes import Amounts, Axis, Limits, QueueName
+from fairlead.model.plan import Comparison, Reason, Relation, Term
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.fair_share.axis_comparisons import axis_comparisons
+
+
+def axis_comparisons(
+    axes: Sequence[Axis],
+    queue: QueueName,
+    held: tuple[str, Sequence[int]],
+    relation: Relation,
+    bounds: tuple[str, Limits],
+    *,
+    request: Amounts | None = None,
+) -> list[Comparison]:
+    """Return, for every axis, what is *held* and the *request* against the bound.
+
+    Held and bounds come with the name under which they are told. Whether a comparison holds is not
+    asked here.
+    """
+    held_name, amounts = held
+    bound_name, limits = bounds
+    asked = () if request is None else (request,)
+    return [
+        Comparison(
+            queue=queue,
+            axis=axis,
+            left=(Term(held_name, amount), *(Term("request", more) for more in requested)),
+            relation=relation,
+            right=Term(bound_name, bound),
+        )
+        for axis, bound, amount, *requested in zip(axes, limits, amounts, *asked, strict=True)
+    ]
+
+
+def those_that_hold(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
+    """Return the comparisons of which the numbers stand in the stated relation."""
+    return tuple([comparison for comparison in comparisons if comparison.holds()])
+
 
 OVER_LIMIT: Final = "OverLimit"
 NON_PREEMPTIBLE_OVER_QUOTA: Final = "NonPreemptibleOverQuota"

@@ -1,7 +1,7 @@
-"""What queues are entitled to, followed through the changes of one state.
+"""Which queues hold or ask for something else than before, by the change log of workloads.
 
-A cluster is divided anew in every cycle, and in most of them one queue asks for something else than
-in the last one. So what was worked out is kept, and worked out again where its numbers changed.
+A hundred queues are in a state, and from cycle to cycle a job came or went in two of them. Whoever
+keeps something for each queue looks again at these alone.
 """
 
 from collections.abc import Set
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from fairlead.fairness.division_tree import DivisionTree
 from fairlead.fairness.kept_shares import KeptShares
-from fairlead.model.axes import Amounts, QueueName
+from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.change_log import ChangeLog
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import (
@@ -20,9 +20,50 @@ from fairlead.policy.kai.fair_share.shares import (
     usage_of,
     whole_units,
 )
-from fairlead.policy.kai.incremental.changed_queues import ChangedQueues
 from fairlead.policy.kai.ordering.queue_order import QueueNumbers, queue_numbers
 from fairlead.policy.kai.ordering.tournament import RaceCourse
+
+
+class ChangedQueues:
+    """The queues of workloads that changed, in the order of their latest changes."""
+
+    def __init__(self, state: ClusterState) -> None:
+        """Follow *state*. Nobody is looked at yet."""
+        self._state = state
+        self._log = ChangeLog[QueueName]()
+        self._read_at: int | None = None  # None: nothing was read
+        self._queue_of: dict[WorkloadName, QueueName] = {}
+
+    def log(self) -> ChangeLog[QueueName]:
+        """Return the log as of now; the queues above those that are in it changed as well.
+
+        Law: in a queue that is not in it, and has none below that is, nobody came, left, got a
+        place or lost one; unless the queues themselves changed. Cost: the workloads that changed.
+        """
+        touched = self._state.touched
+        if self._read_at is None or not touched.remembers(self._read_at):
+            self._begin()
+        elif touched.moment != self._read_at:
+            for name in touched.since(self._read_at):
+                self._change(name)
+        self._read_at = touched.moment
+        return self._log
+
+    def _begin(self) -> None:
+        workloads = self._state.workloads
+        self._queue_of = {name: workload.queue for name, workload in workloads.items()}
+        for queue in self._state.queues:
+            self._log.touch(queue)
+
+    def _change(self, name: WorkloadName) -> None:
+        before, now = self._queue_of.get(name), self._state.workloads.get(name)
+        if before is not None:
+            self._log.touch(before)
+        if now is None:
+            self._queue_of.pop(name, None)
+        elif now.queue != before:
+            self._log.touch(now.queue)
+            self._queue_of[name] = now.queue
 
 
 class FollowedShares:

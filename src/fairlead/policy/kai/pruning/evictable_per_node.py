@@ -16,8 +16,7 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.victims.candidates import Candidate, Entry
-from fairlead.policy.kai.victims.steps import Group
+from fairlead.policy.kai.victims.candidates import Candidate, Entry, Group
 
 
 class Leaver(NamedTuple):

@@ -16,7 +16,7 @@ from fairlead.policy.kai.incremental.pending_queues import KindTally
 from fairlead.policy.kai.jobs.job_class import Kind
 from fairlead.policy.kai.jobs.start_job import JobStarter, Shortage
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.pruning.place_balance import needs_of, times
+from fairlead.policy.kai.pruning.room import needs_of, times
 
 
 class HopelessKinds:

@@ -13,11 +13,9 @@ from typing import Final, NamedTuple, Protocol
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.incremental.shares import FollowedShares
-from fairlead.policy.kai.ordering.bracket import KnockOut
 from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Rank, Standing
-from fairlead.policy.kai.ordering.tournament import RaceCourse
-from fairlead.policy.kai.victims.candidates import Candidate, Entry
-from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.ordering.tournament import KnockOut, RaceCourse
+from fairlead.policy.kai.victims.candidates import AskablePool, Candidate, Entry
 from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES
 
 _STAND, _BEFORE = VICTIM_RULES

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.pruning.place_balance import PlaceBalance
+from fairlead.policy.kai.pruning.room import PlaceBalance
 from fairlead.policy.kai.reclaimable.judge import ReclaimJudge, Sides
-from fairlead.policy.kai.victims.steps import Group
+from fairlead.policy.kai.victims.candidates import Group
 
 
 class Piece(NamedTuple):

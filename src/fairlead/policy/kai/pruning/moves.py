@@ -17,7 +17,7 @@ from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_room import NodeRoom
-from fairlead.policy.kai.pruning.place_balance import needs_of, times
+from fairlead.policy.kai.pruning.room import needs_of, times
 from fairlead.policy.kai.victims.candidates import Candidate
 
 

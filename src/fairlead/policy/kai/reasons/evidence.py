@@ -12,10 +12,9 @@ import msgspec
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.plan import Comparison, Relation, Term
 from fairlead.model.side_numbers import SideNumbers
-from fairlead.policy.kai.fair_share.axis_comparisons import axis_comparisons, those_that_hold
+from fairlead.policy.kai.fair_share.capacity import axis_comparisons, those_that_hold
 from fairlead.policy.kai.fair_share.shares import saturation
-from fairlead.policy.kai.reclaimable.judge import ReclaimJudge, Rule, Sides, Strategy, Verdict
-from fairlead.policy.kai.reclaimable.losses import Loss
+from fairlead.policy.kai.reclaimable.judge import Loss, ReclaimJudge, Rule, Sides, Strategy, Verdict
 
 
 class LossEvidence(msgspec.Struct, frozen=True, kw_only=True):

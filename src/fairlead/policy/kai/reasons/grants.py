@@ -11,7 +11,7 @@ from fairlead.model.axes import Amounts
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Comparison, Reason, Term
 from fairlead.model.workload import Workload
-from fairlead.policy.kai.fair_share.axis_comparisons import axis_comparisons
+from fairlead.policy.kai.fair_share.capacity import axis_comparisons
 from fairlead.policy.kai.reasons.evidence import explain_verdict
 from fairlead.policy.kai.reclaimable.judge import Strategy
 from fairlead.policy.kai.victims.attempt import Claim, Judged

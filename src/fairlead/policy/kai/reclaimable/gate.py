@@ -15,8 +15,11 @@ from typing import Final
 from fairlead.model.axes import Amounts, Limits
 from fairlead.model.plan import Reason
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.fair_share.axis_comparisons import axis_comparisons, those_that_hold
-from fairlead.policy.kai.fair_share.capacity import NON_PREEMPTIBLE_OVER_QUOTA
+from fairlead.policy.kai.fair_share.capacity import (
+    NON_PREEMPTIBLE_OVER_QUOTA,
+    axis_comparisons,
+    those_that_hold,
+)
 from fairlead.policy.kai.fair_share.shares import KaiShare
 
 OVER_FAIR_SHARE: Final = "OverFairShare"

@@ -1,20 +1,14 @@
-"""Whether evictions in other queues may stand for the sake of one job, under KAI's rules.
+"""What queues lose when jobs give way, cut into the pieces that are judged one by one.
 
-Three rules. *Each loss* is asked at the two queues just below the lowest one that reclaimer and
-victim share, their sides: either the victim's side holds more than it may (by fair share), or the
-reclaimer's side stays within its guarantee while the victim's is beyond its own (by quota).
-*Saturation*: a side that ends above its fair share must end less full than every side that lost
-something to it. *Guarantee*: what cannot be preempted fits into what is guaranteed, all the way up.
-
-A side of a victim hangs next to a queue on the reclaimer's path, so these sides and that path are
-all the queues that any rule asks about. What they have left is kept apart from the state, which is
-not changed. Nothing here is made for people: `reclaim_evidence` tells the numbers behind a verdict.
+A job that has more pods than it needs gives them up singly; below its minimum it cannot run, so the
+pods of its minimum go together. The order of the pieces matters: each is judged by what the ones
+before it have left.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import sub
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,7 +16,35 @@ from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import KaiShare
 from fairlead.policy.kai.reclaimable.gate import first_over
-from fairlead.policy.kai.reclaimable.losses import Loss
+
+T = TypeVar("T")
+
+
+class Loss(NamedTuple):
+    """What the queue of a victim loses at once, on the quota axes."""
+
+    queue: QueueName
+    amounts: Amounts
+
+
+def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> list[Loss]:
+    """Return what *queue* loses by the eviction of pods of one job, in the order of judging.
+
+    *evicted* has what each pod is charged, in the order in which they were evicted; a pod that has
+    found another place is not among them. The losses sum to the charges.
+    """
+    return [
+        Loss(queue, tuple(map(sum, zip(*piece, strict=True))))
+        for piece in in_pieces(evicted, minimum)
+    ]
+
+
+def in_pieces(evicted: Sequence[T], minimum: int) -> list[Sequence[T]]:
+    """Return what goes at once: those after the first *minimum* one by one, then those together."""
+    singly = [[each] for each in evicted[minimum:]]
+    together = evicted[:minimum]
+    return [*singly, together] if together else [*singly]
+
 
 Strategy = Literal["fairShare", "quota"]
 Rule = Literal["loss", "saturation", "guarantee"]

@@ -25,15 +25,20 @@ from fairlead.policy.kai.jobs.min_runtime import (
     reclaim_min_runtime_ms,
 )
 from fairlead.policy.kai.pruning.losses import LossBound
-from fairlead.policy.kai.pruning.place_balance import PlaceBalance
+from fairlead.policy.kai.pruning.room import PlaceBalance
 from fairlead.policy.kai.reclaimable.gate import may_reclaim
-from fairlead.policy.kai.reclaimable.judge import Reclaimer, ReclaimJudge, Verdict
-from fairlead.policy.kai.reclaimable.losses import Loss, in_pieces, losses_of
+from fairlead.policy.kai.reclaimable.judge import (
+    Loss,
+    Reclaimer,
+    ReclaimJudge,
+    Verdict,
+    in_pieces,
+    losses_of,
+)
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate
+from fairlead.policy.kai.victims.candidates import Candidate, Group
 from fairlead.policy.kai.victims.eviction_order import Allows, charge_of
 from fairlead.policy.kai.victims.solver import Judge, MayStand, Tried
-from fairlead.policy.kai.victims.steps import Group
 
 ClaimAction: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
 

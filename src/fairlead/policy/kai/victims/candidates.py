@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.node_books import PodKey
 from fairlead.model.run import Placed, Run
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
+from fairlead.policy.kai.actions.record import CycleRecord
 from fairlead.policy.kai.incremental.pending_queues import JobKey
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 
@@ -46,6 +48,19 @@ class Candidate(NamedTuple):
             return self.costs[self.pods[0]]
         costs = [self.costs[pod] for pod in self.pods if pod not in self.reserved]
         return tuple(map(sum, zip(*costs, strict=True))) if costs else self.nothing
+
+
+class Group(NamedTuple):
+    """Pods of one job that give way together."""
+
+    job: WorkloadName
+    pods: tuple[PodId, ...]
+    costs: Mapping[PodId, Amounts]  # what each pod of the job costs its queue
+    nodes: Mapping[PodId, str | None]  # where each of them is
+
+    def members(self) -> list[PodKey]:
+        """Return the pods with their job."""
+        return [(self.job, pod) for pod in self.pods]
 
 
 Entry: TypeAlias = tuple[JobKey, Candidate]
@@ -239,3 +254,77 @@ class VictimPool:
 def place_in_line(entry: Entry) -> JobKey:
     """Return what entries are ordered by."""
     return entry[0]
+
+
+class AskablePool:
+    """The jobs of a pool but for those with a pod that is settled."""
+
+    def __init__(
+        self,
+        pool: VictimPool,
+        record: CycleRecord,
+        spared: Set[PodKey],
+        held: Set[WorkloadName] = frozenset(),
+        *,
+        asks_all: bool,
+    ) -> None:
+        """Leave out who is *held*, has a pod that is *spared*, or got its place as *record* says.
+
+        *asks_all*: but for those who are held nobody is left out, as in KAI.
+        """
+        self.settled: set[WorkloadName] = set()
+        """Who was found to be left out because its place is new."""
+        self.held: set[WorkloadName] = set()
+        """Who was found to be left out because it is held."""
+        self._pool = pool
+        self._record = record
+        self._spared = frozenset() if asks_all else spared
+        self._held = held
+        self._left_out = held | {name for name, _ in self._spared}  # whatever was done so far
+        self._asks_all = asks_all
+        self._lines: dict[QueueName, tuple[list[Entry], list[Entry]]] = {}  # of all, and of these
+
+    def line(self, queue: QueueName) -> list[Entry]:
+        """Return the line of a leaf as it is now, which nobody else may change.
+
+        Whether a pod is settled changes only with its place. Cost: where anybody is spared or had
+        a turn, a glance at each job of the leaf, until something changes in it.
+        """
+        line = self._pool.line(queue)
+        if not self._left_out and (self._asks_all or not self._record.has_touched_any_of(queue)):
+            return line
+        known = self._lines.get(queue)
+        if known is None or known[0] is not line:
+            known = self._lines[queue] = line, self._without_settled(line)
+        return known[1]
+
+    def special(self) -> Set[QueueName]:
+        """Return the leaves in which anybody may be left out, who may be asked at other times."""
+        touched = frozenset[QueueName]() if self._asks_all else self._record.touched_queues()
+        return touched | self._pool.queues_of(self._left_out) if self._left_out else touched
+
+    def entry(self, candidate: Candidate) -> Entry:
+        """Return a candidate with its place in the order of service, by the pods it still has."""
+        return self._pool.entry(candidate)
+
+    def _without_settled(self, line: list[Entry]) -> list[Entry]:
+        held = {entry[1].job for entry in line if entry[1].job in self._held}
+        may_be = [entry for entry in line if self._may_be_settled(entry[1].job)]
+        settled = {entry[1].job for entry in may_be if self._is_settled(entry[1])}
+        self.held |= held
+        self.settled |= settled
+        out = held | settled
+        return [entry for entry in line if entry[1].job not in out] if out else line
+
+    def _may_be_settled(self, job: WorkloadName) -> bool:
+        if self._asks_all:
+            return False
+        return job in self._left_out or self._record.has_touched(job)
+
+    def _is_settled(self, candidate: Candidate) -> bool:
+        """Return whether some of a job is, for the sake of which all of it stays.
+
+        If the others had to go, it would be left of a gang alone.
+        """
+        pods = [(candidate.job, pod) for pod in candidate.pods]
+        return any(pod in self._spared or self._record.is_settled(pod) for pod in pods)

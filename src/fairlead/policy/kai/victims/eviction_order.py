@@ -15,8 +15,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Standing, precedes, standing
 from fairlead.policy.kai.ordering.tournament import Offer, QueueRace
-from fairlead.policy.kai.victims.candidates import Candidate, Entry, place_in_line
-from fairlead.policy.kai.victims.eligible import AskablePool
+from fairlead.policy.kai.victims.candidates import AskablePool, Candidate, Entry, place_in_line
 
 Allows: TypeAlias = Callable[[Candidate], bool]
 HoldRace: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueRace]
@@ -146,3 +145,38 @@ def _gives_way_before(one: Standing, other: Standing) -> bool:
 
 VICTIM_RULES: Final = (_stands, _gives_way_before)
 """How queues stand, and which of two goes first, in the race for giving way."""
+
+
+class CappedLine(VictimLine):
+    """The first so many jobs of a line; their pods may be asked for one after the other."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        pool: AskablePool,
+        allowed: Iterable[tuple[QueueName, Allows]],
+        hold_race: HoldRace,
+        most: int,
+    ) -> None:
+        """Line up as `VictimLine` does, and let *most* jobs out of it."""
+        super().__init__(state, pool, allowed, hold_race)
+        self._most = most
+        self._jobs: set[WorkloadName] = set()
+        self._returned: set[WorkloadName] = set()  # who stands in line again
+
+    def pop(self) -> Candidate | None:
+        """Take out who is next to give way; None if nobody is left, or enough were asked."""
+        while self._returned or len(self._jobs) < self._most:
+            candidate = super().pop()
+            if candidate is None:
+                return None
+            if candidate.job in self._jobs or len(self._jobs) < self._most:
+                self._jobs.add(candidate.job)
+                self._returned.discard(candidate.job)
+                return candidate
+        return None
+
+    def put_back(self, candidate: Candidate) -> None:
+        """Let a job with the rest of its pods stand in line again."""
+        super().put_back(candidate)
+        self._returned.add(candidate.job)

@@ -17,13 +17,12 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.pruning.evictable_per_node import Crowd, HelpfulNodes
-from fairlead.policy.kai.pruning.place_balance import Moving, PlaceBalance
-from fairlead.policy.kai.pruning.room import Need, RoomBound
-from fairlead.policy.kai.victims.departures import Departures
+from fairlead.policy.kai.pruning.room import Moving, PlaceBalance, RoomBound
+from fairlead.policy.kai.victims.candidates import Group
 from fairlead.policy.kai.victims.eviction_order import VictimLine
-from fairlead.policy.kai.victims.reschedule import PlaceAgain, is_same
+from fairlead.policy.kai.victims.reschedule import Departures, PlaceAgain, is_same
 from fairlead.policy.kai.victims.service_order import TryLine
-from fairlead.policy.kai.victims.steps import Group, VictimSteps
+from fairlead.policy.kai.victims.steps import Need, VictimSteps
 
 FEW_STEPS: Final = 16
 """After so many in vain it is asked which nodes may help. Most searches are over by then."""

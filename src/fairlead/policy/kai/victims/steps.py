@@ -9,29 +9,21 @@ so while as much or more is lacking, unless victims near that node have come to 
 that was *closed* for want of room is looked at again only in these cases.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import add
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.pruning.room import Freed, Need
-from fairlead.policy.kai.victims.candidates import Candidate
+from fairlead.policy.kai.victims.candidates import Candidate, Group
 from fairlead.policy.kai.victims.eviction_order import VictimLine
 
+Freed: TypeAlias = Iterable[tuple[str, Amounts]]
+"""What pods set free at most, with the node of each."""
 
-class Group(NamedTuple):
-    """Pods of one job that give way together."""
-
-    job: WorkloadName
-    pods: tuple[PodId, ...]
-    costs: Mapping[PodId, Amounts]  # what each pod of the job costs its queue
-    nodes: Mapping[PodId, str | None]  # where each of them is
-
-    def members(self) -> list[PodKey]:
-        """Return the pods with their job."""
-        return [(self.job, pod) for pod in self.pods]
+Need: TypeAlias = tuple[int, ...]
+"""How many places are lacking, for each size of pod; 0 or less: none."""
 
 
 class _Step(NamedTuple):
