@@ -255,7 +255,7 @@ class Turns:
             list(self._cycle.decisions(self._turn))
 
     def _turn(self, job: WorkloadName) -> None:
-        standings = [self._cycle.race.standing(QueueName(name)) for name in self._queues]
+        standings = [self._cycle.tournament.contender(QueueName(name)) for name in self._queues]
         shares = [Fraction(*each.share_with_job) for each in standings if each is not None]
         self.seen.append((self._state.workloads[job].queue, shares))
 

@@ -7,9 +7,9 @@ from typing import Final
 from fairlead.explain.amount_text import number_text
 from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.policy.kai.actions.cycle import KaiCycle
-from fairlead.policy.kai.ordering.queue_order import Ratio, Standing, deciding_rule, precedes
+from fairlead.policy.kai.ordering.queue_order import Contender, Ratio, deciding_rule, precedes
 
-Phrase = Callable[[str, Standing, str, Standing], str]
+Phrase = Callable[[str, Contender, str, Contender], str]
 
 
 def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str:
@@ -20,7 +20,7 @@ def why_before(cycle: KaiCycle, first: WorkloadName, other: WorkloadName) -> str
     if queue == other_queue:
         return _inside_queue(cycle, first, other)
     sides = _below_common_ancestor(cycle, queue, other_queue)
-    one, two = map(cycle.race.standing, sides)
+    one, two = map(cycle.tournament.contender, sides)
     if two is None:
         return f"there may be room for others of {sides[0]}, and for nobody of {sides[1]}"
     if one is None or not precedes(one, two):
@@ -59,7 +59,7 @@ _PHRASES: Final[dict[int, Phrase]] = {
     1: lambda a, _one, b, _two: f"{a} is not over its fair share, and {b} is",
     2: lambda a, _one, b, _two: f"{a} stays within its quota with its next job, {b} does not",
     3: lambda a, one, b, two: (
-        f"{a} has the higher priority than {b}: {-one.rank[2]} against {-two.rank[2]}"
+        f"{a} has the higher priority than {b}: {-one.precedence[2]} against {-two.precedence[2]}"
     ),
     4: lambda _a, _one, b, _two: f"{b} would hold what it may hold nothing of",
     5: lambda a, one, b, two: (

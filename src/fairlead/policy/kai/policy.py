@@ -7,9 +7,9 @@ from fairlead.model.holding import holding
 from fairlead.model.holds import NOTHING_HELD, Holds
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.actions.look_ahead import Outlook, look_ahead
+from fairlead.policy.kai.actions.look_ahead import LookAhead, look_ahead
 from fairlead.policy.kai.fair_share.shares import KaiShare
-from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.incremental.state import IncrementalSources
 from fairlead.policy.kai.settings import KaiSettings
 
 
@@ -19,8 +19,8 @@ class KaiPolicy:
     def __init__(self, settings: KaiSettings) -> None:
         """Make the policy once; it may plan for any number of states, and is fastest for one."""
         self.settings = settings
-        self._followed: FollowedState | None = None
-        self._last: _Planned | None = None
+        self._sources: IncrementalSources | None = None
+        self._last: _LastPlan | None = None
 
     def plan(
         self,
@@ -42,10 +42,10 @@ class KaiPolicy:
         is not asked at all, since the rest of a gang alone would be of no use.
 
         The plan stops after *at_most_starts* pods, but not within a gang, where it is plain that
-        all who wait can start (see `may_be_cut`). Law: slices in a row, each carried out, are the
+        all who wait can start (see `may_cut`). Law: slices in a row, each carried out, are the
         whole plan without its waits, in both modes; the last one has the waits.
         """
-        asked = Asked(held, at_most_starts, explain)
+        asked = PlanRequest(held, at_most_starts, explain)
         made = self._look_ahead(state, now_ms, asked)
         return Plan(
             taken_ms=now_ms,
@@ -64,8 +64,8 @@ class KaiPolicy:
         division.catch_up()
         return list(division.shares.values())
 
-    def _look_ahead(self, state: ClusterState, now_ms: int, asked: "Asked") -> "_Planned":
-        followed, last = self._follow(state), self._last
+    def _look_ahead(self, state: ClusterState, now_ms: int, asked: "PlanRequest") -> "_LastPlan":
+        sources, last = self._follow(state), self._last
         if last is not None and last.may_serve(state, now_ms, asked):
             return last
         with holding(state, asked.held):
@@ -73,24 +73,24 @@ class KaiPolicy:
                 state,
                 self.settings,
                 now_ms,
-                followed,
-                tells_why=asked.explain,
+                sources,
+                explain=asked.explain,
                 at_most_starts=asked.at_most_starts,
             )
-            memories = self._to_remember(followed, outlook, now_ms)
-        looked_at_the_clock = outlook.looked_at_the_clock or any(each.memory for each in memories)
-        self._last = made = _Planned(
+            memories = self._to_remember(sources, outlook, now_ms)
+        time_dependent = outlook.time_dependent or any(each.memory for each in memories)
+        self._last = made = _LastPlan(
             moment=state.moment,
             decisions=outlook.decisions,
             memories=memories,
             is_cut=outlook.is_cut,
             asked=asked,
-            taken_ms=now_ms if looked_at_the_clock else None,
+            taken_ms=now_ms if time_dependent else None,
         )
         return made
 
     def _to_remember(
-        self, followed: FollowedState, outlook: Outlook, now_ms: int
+        self, sources: IncrementalSources, outlook: LookAhead, now_ms: int
     ) -> tuple[MemoryChanged, ...]:
         """Return since when which gangs are incomplete, if that is to count.
 
@@ -99,16 +99,16 @@ class KaiPolicy:
         if outlook.is_cut or "stalegangeviction" not in self.settings.actions:
             return ()
         grace_ms = self.settings.stale_grace_ms
-        return followed.stale_gangs.memories(now_ms, grace_ms, outlook.decisions)
+        return sources.stale_gangs.memories(now_ms, grace_ms, outlook.decisions)
 
-    def _follow(self, state: ClusterState) -> FollowedState:
+    def _follow(self, state: ClusterState) -> IncrementalSources:
         """Return what is kept of *state*, and of no other."""
-        if self._followed is None or self._followed.state is not state:
-            self._followed, self._last = FollowedState(state, self.settings), None
-        return self._followed
+        if self._sources is None or self._sources.state is not state:
+            self._sources, self._last = IncrementalSources(state, self.settings), None
+        return self._sources
 
 
-class Asked(NamedTuple):
+class PlanRequest(NamedTuple):
     """All that a caller says of a plan besides the state and the time."""
 
     held: Holds
@@ -116,17 +116,17 @@ class Asked(NamedTuple):
     explain: bool  # why jobs wait
 
 
-class _Planned(NamedTuple):
+class _LastPlan(NamedTuple):
     """When a state was planned for, and what came of it."""
 
     moment: int
     decisions: tuple[Decision, ...]
     memories: tuple[MemoryChanged, ...]
     is_cut: bool
-    asked: Asked
+    asked: PlanRequest
     taken_ms: int | None  # None: at any time they would be the same
 
-    def may_serve(self, state: ClusterState, now_ms: int, asked: Asked) -> bool:
+    def may_serve(self, state: ClusterState, now_ms: int, asked: PlanRequest) -> bool:
         """Return whether nothing changed but the time, and that makes no difference."""
         is_same_time = self.taken_ms is None or self.taken_ms == now_ms
         return self.moment == state.moment and is_same_time and self.asked == asked

@@ -14,7 +14,7 @@ from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
 from fairlead.policy.kai.fair_share.shares import KaiShare
-from fairlead.policy.kai.incremental.shares import FollowedShares
+from fairlead.policy.kai.incremental.shares import IncrementalShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.follow_entitlement import EntitlementFollower
@@ -44,7 +44,7 @@ class ShareFollower:
         self._entitlements = EntitlementFollower(state)
         self._rules: _RuleShares | None = None  # None: they are silent
         if isinstance(settings, KaiSettings):
-            followed = FollowedShares(state, settings.k)
+            followed = IncrementalShares(state, settings.k)
             self._rules = _RuleShares(state, followed, start_ms, horizon_ms)
         measures.change_due(self._entitlements.everything(start_ms))
 
@@ -70,7 +70,7 @@ class _RuleShares:
     def __init__(
         self,
         state: ClusterState,
-        followed: FollowedShares,
+        followed: IncrementalShares,
         start_ms: int,
         horizon_ms: int | None,
     ) -> None:

@@ -10,11 +10,11 @@ from fairlead.model.events import Event
 from fairlead.model.plan import Reserve, Start
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.allocate import AllocateRound
-from fairlead.policy.kai.actions.context import CycleView
+from fairlead.policy.kai.actions.allocate import AllocateAction
+from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.ordering.pending_jobs import NOBODY
-from fairlead.policy.kai.ordering.tournament import QueueRace, RaceCourse
+from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.actions.test_look_ahead import cycles, planned, told, world
 from tests.policy.kai.random_worlds import build, worlds
@@ -83,9 +83,9 @@ def test_turns_go_as_if_each_were_the_first(
     state = build(events)
     with state.trial():
         expected = turn_by_turn(state, chosen)
-    for tells_why in (False, True):
+    for explain in (False, True):
         with state.trial():
-            cycle = KaiCycle(state, chosen, NOW_MS, tells_why=tells_why)
+            cycle = KaiCycle(state, chosen, NOW_MS, explain=explain)
             found = [
                 (each.workload, place.pod, place.node)
                 for each in cycle.decisions()
@@ -100,9 +100,9 @@ def test_everybody_who_starts_nothing_has_one_turn(events: list[Event]) -> None:
     state = build(events)
     turns: list[WorkloadName] = []
     with state.trial():
-        view = CycleView(state, ALLOCATE, NOW_MS, None, NOBODY, tells_why=True)
+        view = CycleContext(state, ALLOCATE, NOW_MS, None, NOBODY, explain=True)
         waiting = view.waiting("allocate").names()
-        AllocateRound(view).run(turns.append)
+        AllocateAction(view).run(turns.append)
         in_vain = [name for name in turns if name not in state.runs]
         assert sorted(in_vain) == sorted(set(waiting) - state.runs.keys())
 
@@ -111,22 +111,22 @@ def turn_by_turn(
     state: ClusterState, chosen: KaiSettings
 ) -> list[tuple[WorkloadName, PodId, str | None]]:
     """Give idle room away with nothing kept from one turn to the next."""
-    begun = CycleView(state, chosen, NOW_MS, None, NOBODY, tells_why=False)
+    begun = CycleContext(state, chosen, NOW_MS, None, NOBODY, explain=False)
     shares, admitted = begun.numbers, set(begun.waiting("allocate").names())
-    course, refused = RaceCourse(state, shares), set[WorkloadName]()
+    draw, refused = Draw(state, shares), set[WorkloadName]()
     placed: list[tuple[WorkloadName, PodId, str | None]] = []
     while True:
-        view = CycleView(state, chosen, NOW_MS, None, NOBODY, tells_why=False)
+        view = CycleContext(state, chosen, NOW_MS, None, NOBODY, explain=False)
         starter, everybody = view.starter(), view.waiting(None)
         names = [
             name
             for name in everybody.names()
             if name in admitted - refused
-            and not starter.is_hopeless(name, everybody.next_pods(name))
+            and not starter.is_infeasible(name, everybody.next_pods(name))
         ]
-        jobs = view.line_of_some(names)
-        race = QueueRace(state, course, shares, jobs.next_request, jobs.queues())
-        queue: QueueName | None = race.leader()
+        jobs = view.pending_only(names)
+        tournament = QueueTournament(state, draw, shares, jobs.next_request, jobs.queues())
+        queue: QueueName | None = tournament.leader()
         if queue is None:
             return placed
         name = jobs.first(queue)

@@ -41,8 +41,8 @@ def _told(decision: Decision) -> str:
     name = decision.workload
     match decision:
         case Start() | Reserve() | Move():
-            kind = type(decision).__name__.lower()
-            return f"{kind} {name} on {' '.join(str(p.node) for p in decision.placements)}"
+            verb = type(decision).__name__.lower()
+            return f"{verb} {name} on {' '.join(str(p.node) for p in decision.placements)}"
         case Evict():
             return f"evict {name} for {decision.beneficiary}"
         case Wait():

@@ -344,11 +344,11 @@ def two_cycles(scenario: Scenario, decide: Decide, chosen: KaiSettings) -> list[
     return [told(each) for each in cycles(state, chosen, decide, 2)]
 
 
-def placed(decisions: Iterable[Decision], kind: type[Start | Reserve]) -> set[PodKey]:
+def placed(decisions: Iterable[Decision], job_class: type[Start | Reserve]) -> set[PodKey]:
     return {
         (each.workload, place.pod)
         for each in decisions
-        if isinstance(each, kind)
+        if isinstance(each, job_class)
         for place in each.placements
     }
 

@@ -150,8 +150,10 @@ SCENARIOS = {
 @pytest.mark.parametrize(("asks", "answer", "table"), SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_a_job_in_the_leaf(asks: str, answer: str, table: str) -> None:
     state = state_of([bounds_of(row) for row in rows(table)])
-    request, kind = asks.split()
-    reason = refusal(state, state.path(LEAF), amounts(request), preemptible=kind == "preemptible")
+    request, job_class = asks.split()
+    reason = refusal(
+        state, state.path(LEAF), amounts(request), preemptible=job_class == "preemptible"
+    )
     assert told(reason) == answer
 
 

@@ -29,14 +29,14 @@ from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.actions.record import CycleRecord
-from fairlead.policy.kai.incremental.state import FollowedState
-from fairlead.policy.kai.ordering.tournament import Offer, QueueRace
-from fairlead.policy.kai.pruning.attempts import ReclaimKinds
-from fairlead.policy.kai.pruning.first_victims import FirstToLeave
-from fairlead.policy.kai.pruning.moves import FollowedMoves
+from fairlead.policy.kai.incremental.state import IncrementalSources
+from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
+from fairlead.policy.kai.pruning.attempts import ReclaimingClasses
+from fairlead.policy.kai.pruning.first_victims import FirstVictims
+from fairlead.policy.kai.pruning.moves import MoveBounds
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import AskablePool, Candidate
-from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES, VictimLine
+from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
 from tests.policy.kai.random_worlds import build, gpus, queues
 from tests.scale_examples import scale_examples
 
@@ -123,13 +123,13 @@ def test_a_guarantee_that_grows_lets_jobs_reclaim_that_cannot_be_preempted() -> 
     state.apply(QueueChanged(team))
     wanted = Step("ta1", 1000, 100, False, None, None, None, None)
     state.apply(WorkloadAdded(replace(job("j", wanted), preemptible=False)))
-    followed = FollowedState(state, KaiSettings())
+    sources = IncrementalSources(state, KaiSettings())
     for guaranteed, expected in ((0, 0), (1000, 1), (0, 0)):
         state.apply(QueueChanged(replace(team, guaranteed=(0, 0, guaranteed))))
-        followed.shares.catch_up()
-        share, line = followed.shares.shares[team.name], followed.lines.all()[team.name]
+        sources.shares.catch_up()
+        share, line = sources.shares.shares[team.name], sources.lines.all()[team.name]
         assert share.fair_share[2] == 1000
-        found = followed.reclaim_kinds.of(share, line.kinds, followed.lines.request)
+        found = sources.reclaim_kinds.of(share, line.classes, sources.lines.request)
         assert len(found) == expected
 
 
@@ -141,8 +141,8 @@ def anybody(_: Candidate) -> bool:
 @settings(max_examples=scale_examples(100))
 @given(state=empty_worlds(), history=steps)
 def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: list[Step]) -> None:
-    followed = FollowedState(state, KaiSettings())
-    few = {most: FirstToLeave(state) for most in (1, 2, 4)}
+    sources = IncrementalSources(state, KaiSettings())
+    few = {most: FirstVictims(state) for most in (1, 2, 4)}
     for number, step in enumerate(history):
         made = job(f"j{number:02}", step)
         state.apply(WorkloadAdded(made))
@@ -160,15 +160,15 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
         record = CycleRecord(state)
         if step.has_turn and running:
             record.touch(running[step.has_turn % len(running)])
-        followed.shares.catch_up()
-        pool = AskablePool(followed.pool, record, spared, asks_all=False)
-        check_first_to_leave(state, followed, pool)
+        sources.shares.catch_up()
+        pool = EligibleCandidates(sources.pool, record, spared, asks_all=False)
+        check_first_to_leave(state, sources, pool)
         for most, kept in few.items():  # who is asked for no more than that makes no other lines
-            every = followed.first_to_leave.first(None, followed.shares, pool)
-            found = kept.first(most, followed.shares, pool)
+            every = sources.first_victims.first(None, sources.shares, pool)
+            found = kept.first(most, sources.shares, pool)
             assert [each.job for each in found] == [each.job for each in every][:most]
-        check_priorities(state, followed)
-        check_reclaimers(state, followed)
+        check_priorities(state, sources)
+        check_reclaimers(state, sources)
 
 
 def change_nodes(state: ClusterState, name: WorkloadName) -> None:
@@ -179,38 +179,42 @@ def change_nodes(state: ClusterState, name: WorkloadName) -> None:
     state.apply(WorkloadStarted(workload=name, placements=there, at_ms=placed.started_ms))
 
 
-def check_first_to_leave(state: ClusterState, followed: FollowedState, pool: AskablePool) -> None:
+def check_first_to_leave(
+    state: ClusterState, sources: IncrementalSources, pool: EligibleCandidates
+) -> None:
     """The line of all leaves, who meet anew for each that gives way."""
-    division = followed.shares
+    division = sources.shares
 
-    def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
-        return QueueRace(state, division.course, division.numbers, offer, lines, *VICTIM_RULES)
+    def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
+        return QueueTournament(
+            state, division.draw, division.numbers, offer, lines, *EVICTION_RULES
+        )
 
-    line = VictimLine(state, pool, [(leaf, anybody) for leaf in division.leaves], hold_race)
+    line = EvictionOrder(state, pool, [(leaf, anybody) for leaf in division.leaves], hold_race)
     popped = [each.job for each in iter(line.pop, None)]
     for most in (None, 2):
-        found = followed.first_to_leave.first(most, division, pool)
+        found = sources.first_victims.first(most, division, pool)
         assert [each.job for each in found] == popped[:most]
-        check_moves(state, followed, found)
+        check_moves(state, sources, found)
 
 
-def check_moves(state: ClusterState, followed: FollowedState, first: list[Candidate]) -> None:
-    kept, fresh = followed.moves.bound(first), FollowedMoves(state, followed.finder).bound(first)
+def check_moves(state: ClusterState, sources: IncrementalSources, first: list[Candidate]) -> None:
+    kept, fresh = sources.moves.bound(first), MoveBounds(state, sources.finder).bound(first)
     bases = set[str](), {NODES[0]}, {NODES[1]}, {*NODES}
     for gpu, count, base in product([1000, 8000], [1, 2, 4], bases):
         asked = [(0, 0, gpu)] * count
         assert kept.allows(asked, base) == fresh.allows(asked, base)
 
 
-def check_priorities(state: ClusterState, followed: FollowedState) -> None:
+def check_priorities(state: ClusterState, sources: IncrementalSources) -> None:
     priorities = [state.workloads[name].priority for name in state.runs]
-    assert followed.pool.lowest_of_all() == min(priorities, default=None)
+    assert sources.pool.lowest_of_all() == min(priorities, default=None)
 
 
-def check_reclaimers(state: ClusterState, followed: FollowedState) -> None:
-    division, lines, fresh = followed.shares, followed.lines, ReclaimKinds(state)
-    assert followed.reclaim_kinds.are_any_open(division, lines) == any(
-        fresh.of(division.shares[queue], line.kinds, lines.request)
+def check_reclaimers(state: ClusterState, sources: IncrementalSources) -> None:
+    division, lines, fresh = sources.shares, sources.lines, ReclaimingClasses(state)
+    assert sources.reclaim_kinds.are_any_open(division, lines) == any(
+        fresh.of(division.shares[queue], line.classes, lines.request)
         for queue, line in lines.all().items()
     )
 
@@ -258,44 +262,44 @@ def come(
         state.apply(WorkloadStarted(workload=WorkloadName(name), placements=place, at_ms=0))
 
 
-def first_to_leave(state: ClusterState, followed: FollowedState) -> str:
-    followed.shares.catch_up()
-    pool = AskablePool(followed.pool, CycleRecord(state), frozenset(), asks_all=False)
-    check_first_to_leave(state, followed, pool)
-    return followed.first_to_leave.first(1, followed.shares, pool)[0].job
+def first_victims(state: ClusterState, sources: IncrementalSources) -> str:
+    sources.shares.catch_up()
+    pool = EligibleCandidates(sources.pool, CycleRecord(state), frozenset(), asks_all=False)
+    check_first_to_leave(state, sources, pool)
+    return sources.first_victims.first(1, sources.shares, pool)[0].job
 
 
 def test_who_leaves_first_changes_with_what_others_are_due() -> None:
     """With *c* in the race *a* is due nothing."""
     state = three_queues()
-    followed = FollowedState(state, KaiSettings())
-    assert first_to_leave(state, followed) == "b3"
+    sources = IncrementalSources(state, KaiSettings())
+    assert first_victims(state, sources) == "b3"
     come(state, "c1", 5000, runs=False)
-    assert first_to_leave(state, followed) == "a3"
+    assert first_victims(state, sources) == "a3"
 
 
 def test_who_leaves_first_changes_with_jobs_that_are_not_asked() -> None:
     """With 4 more that *a* holds it is full to 6 / 4 without its last job that may be asked."""
     state = three_queues()
-    followed = FollowedState(state, KaiSettings())
-    assert first_to_leave(state, followed) == "b3"
+    sources = IncrementalSources(state, KaiSettings())
+    assert first_victims(state, sources) == "b3"
     come(state, "a5", 4000, runs=True, preemptible=False)
-    assert first_to_leave(state, followed) == "a3"
+    assert first_victims(state, sources) == "a3"
 
 
-def may_anybody_reclaim(state: ClusterState, followed: FollowedState) -> bool:
-    followed.shares.catch_up()
-    check_reclaimers(state, followed)
-    return followed.reclaim_kinds.are_any_open(followed.shares, followed.lines)
+def may_any_reclaim(state: ClusterState, sources: IncrementalSources) -> bool:
+    sources.shares.catch_up()
+    check_reclaimers(state, sources)
+    return sources.reclaim_kinds.are_any_open(sources.shares, sources.lines)
 
 
 def test_who_may_reclaim_changes_with_what_others_are_due() -> None:
     """*a* may have 4 of 4; with *c* in the race it is due nothing, and *c* less than it asks."""
     state = three_queues()
-    followed = FollowedState(state, KaiSettings())
-    assert may_anybody_reclaim(state, followed)
+    sources = IncrementalSources(state, KaiSettings())
+    assert may_any_reclaim(state, sources)
     come(state, "c1", 5000, runs=False)
-    assert not may_anybody_reclaim(state, followed)
+    assert not may_any_reclaim(state, sources)
 
 
 def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first() -> None:
@@ -304,16 +308,16 @@ def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first
     state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000))))
     for name in ("a1", "a2", "a3", "b1"):
         come(state, name, runs=True)
-    followed, few, all_there_are = (
-        FollowedState(state, KaiSettings()),
-        FirstToLeave(state),
-        FirstToLeave(state),
+    sources, few, all_there_are = (
+        IncrementalSources(state, KaiSettings()),
+        FirstVictims(state),
+        FirstVictims(state),
     )
 
-    def first(most: int, kept: FirstToLeave) -> list[str]:
-        followed.shares.catch_up()
-        pool = AskablePool(followed.pool, CycleRecord(state), frozenset(), asks_all=False)
-        return [each.job for each in kept.first(most, followed.shares, pool)]
+    def first(most: int, kept: FirstVictims) -> list[str]:
+        sources.shares.catch_up()
+        pool = EligibleCandidates(sources.pool, CycleRecord(state), frozenset(), asks_all=False)
+        return [each.job for each in kept.first(most, sources.shares, pool)]
 
     assert first(1, few) == ["b1"]
     assert first(5, all_there_are) == ["b1", "a3", "a2", "a1"]

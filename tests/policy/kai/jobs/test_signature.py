@@ -25,7 +25,7 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.signature import FailedClaims
+from fairlead.policy.kai.jobs.signature import FailedAttempts
 from tests.model.foreign import foreign_pod
 from tests.model.worlds import queue, state_with
 from tests.scale_examples import scale_examples
@@ -70,7 +70,7 @@ def next_pods(state: ClusterState, name: WorkloadName) -> tuple[PodId, ...]:
 
 def is_skipped(state: ClusterState, *, across_queues: bool = False, faithful: bool = False) -> bool:
     """Return whether the second job is skipped after the first one failed."""
-    failed = FailedClaims(state, across_queues=across_queues, faithful=faithful)
+    failed = FailedAttempts(state, across_queues=across_queues, faithful=faithful)
     assert failed.refused_like(SECOND, next_pods(state, SECOND)) is None
     failed.note_failure(FIRST, next_pods(state, FIRST))
     found = failed.refused_like(SECOND, next_pods(state, SECOND))
@@ -272,7 +272,7 @@ def test_in_consolidation_others_may_move_what_a_job_cannot_move_itself(
 def test_a_success_lets_everybody_try_again_but_for_kai() -> None:
     state = state_with(queue("q"), job(FIRST, ASKED), job(SECOND, ASKED))
     for faithful, expected in ((False, None), (True, FIRST)):
-        failed = FailedClaims(state, faithful=faithful)
+        failed = FailedAttempts(state, faithful=faithful)
         failed.note_failure(FIRST, next_pods(state, FIRST))
         failed.note_success()
         assert failed.refused_like(SECOND, next_pods(state, SECOND)) == expected
@@ -281,7 +281,7 @@ def test_a_success_lets_everybody_try_again_but_for_kai() -> None:
 def test_after_a_success_nothing_is_known_that_was_known_before() -> None:
     sizes = {FIRST: "1:2", OTHER: "2:1", SECOND: "1:2"}
     state = state_with(queue("q"), *[job(name, *asked(text)) for name, text in sizes.items()])
-    failed = FailedClaims(state)
+    failed = FailedAttempts(state)
     failed.note_failure(FIRST, next_pods(state, FIRST))
     failed.note_success()
     failed.note_failure(OTHER, next_pods(state, OTHER))
@@ -292,7 +292,7 @@ def speaks_for(asks: Sequence[str], *, faithful: bool) -> WorkloadName | None:
     """Let all but the last fail, and return who speaks for the last; jobs are named by number."""
     jobs = [job(WorkloadName(str(at)), *asked(each)) for at, each in enumerate(asks)]
     state = state_with(queue("q"), *jobs)
-    failed = FailedClaims(state, faithful=faithful)
+    failed = FailedAttempts(state, faithful=faithful)
     for each in jobs[:-1]:
         failed.note_failure(each.name, each.pods())
     return failed.refused_like(jobs[-1].name, jobs[-1].pods())
@@ -416,7 +416,7 @@ def test_whoever_is_skipped_would_have_found_no_node(
 ) -> None:
     state, waiting = world
     finder = finder_of(state)
-    failed = FailedClaims(state)
+    failed = FailedAttempts(state)
     for name in waiting:
         like = failed.refused_like(name, (numbered_pod("main", 0),))
         found = finder.find(state.workloads[name], 0)
@@ -431,7 +431,7 @@ def test_the_twin_of_one_that_failed_is_always_skipped(
     world: tuple[ClusterState, list[WorkloadName]], faithful: bool, across_queues: bool
 ) -> None:
     state, waiting = world
-    failed = FailedClaims(state, across_queues=across_queues, faithful=faithful)
+    failed = FailedAttempts(state, across_queues=across_queues, faithful=faithful)
     for name in waiting:
         failed.note_failure(name, (numbered_pod("main", 0),))
     for name in waiting:
@@ -447,7 +447,7 @@ def test_kais_answer_is_that_of_its_rule_told_plainly(asks: list[list[tuple[int,
     """One representative for as many pods; who has no pod that is smaller is not easier."""
     jobs = [job(WorkloadName(str(at)), *pods_of(*each)) for at, each in enumerate(asks)]
     state = state_with(queue("q"), *jobs)
-    failed = FailedClaims(state, faithful=True)
+    failed = FailedAttempts(state, faithful=True)
     kept: dict[int, int] = {}
     for at, each in enumerate(asks):
         mine = sorted(each)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.policy.kai.ordering.tournament import KnockOut
+from fairlead.policy.kai.ordering.tournament import Bracket
 
 HANDS = ("rock", "paper", "scissors")
 
@@ -17,7 +17,7 @@ def beats(one: str, other: str) -> bool:
 
 
 def winner_of(hands: Sequence[str | None]) -> int | None:
-    bracket = KnockOut(len(hands), beats)
+    bracket = Bracket(len(hands), beats)
     for place, hand in enumerate(hands):
         bracket.enter(place, hand)
     return bracket.winner()
@@ -47,11 +47,11 @@ def test_neighbours_meet_and_the_winner_goes_on(line: str) -> None:
 
 
 def test_a_bracket_without_places_has_no_winner() -> None:
-    assert KnockOut[str](0, beats).winner() is None
+    assert Bracket[str](0, beats).winner() is None
 
 
 def test_who_leaves_gives_way_to_whom_it_had_beaten() -> None:
-    bracket = KnockOut(3, beats)
+    bracket = Bracket(3, beats)
     for place, hand in enumerate(["rock", "paper", "paper"]):
         bracket.enter(place, hand)
     assert bracket.winner() == 1
@@ -68,7 +68,7 @@ hands = st.none() | st.sampled_from(HANDS)
 def test_the_winner_is_that_of_the_bracket_played_anew(
     size: int, moves: list[tuple[int, str | None]]
 ) -> None:
-    bracket = KnockOut(size, beats)
+    bracket = Bracket(size, beats)
     entrants: list[str | None] = [None] * size
     for place, hand in moves:
         place %= size
@@ -79,7 +79,7 @@ def test_the_winner_is_that_of_the_bracket_played_anew(
 
 @given(st.lists(hands, min_size=1, max_size=20), st.lists(hands, min_size=1, max_size=20))
 def test_all_may_enter_at_once(before: list[str | None], entrants: list[str | None]) -> None:
-    bracket = KnockOut(len(entrants), beats)
+    bracket = Bracket(len(entrants), beats)
     for place, hand in enumerate(before[: len(entrants)]):
         bracket.enter(place, hand)
     bracket.enter_all(entrants)
@@ -110,7 +110,7 @@ def match(one: tuple[int, str] | None, other: tuple[int, str] | None) -> tuple[i
 
 @given(st.lists(st.integers(), min_size=1, max_size=40))
 def test_where_the_comparison_is_an_order_the_winner_is_its_first(numbers: list[int]) -> None:
-    bracket = KnockOut(len(numbers), int.__lt__)
+    bracket = Bracket(len(numbers), int.__lt__)
     for place, number in enumerate(numbers):
         bracket.enter(place, number)
     assert bracket.winner() == numbers.index(min(numbers))
@@ -127,7 +127,7 @@ def test_a_change_plays_no_more_than_one_way_to_the_final(
         played += 1
         return beats(one, other)
 
-    bracket = KnockOut(len(entrants), counted)
+    bracket = Bracket(len(entrants), counted)
     for at, each in enumerate(entrants):
         bracket.enter(at, each)
     played = 0

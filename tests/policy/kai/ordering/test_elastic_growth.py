@@ -64,8 +64,8 @@ def state_of(jobs: list[tuple[dict[str, str], list[dict[str, str]]]]) -> Cluster
 
 
 def put(state: ClusterState, name: WorkloadName, pod: PodId, letter: str) -> None:
-    kind = WorkloadReserved if letter == "p" else WorkloadStarted
-    state.apply(kind(workload=name, placements=(Placement(pod, None),), at_ms=0))
+    job_class = WorkloadReserved if letter == "p" else WorkloadStarted
+    state.apply(job_class(workload=name, placements=(Placement(pod, None),), at_ms=0))
     if letter == "l":
         state.apply(WorkloadLeaving(workload=name, pods=(pod,)))
 

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from fairlead.model.axes import Amounts, Limits, QueueName
 from fairlead.policy.kai.fair_share.shares import KaiShares, allocatable
 from fairlead.policy.kai.ordering.queue_order import (
+    Contender,
     QueueNumbers,
-    Standing,
+    contender,
     deciding_rule,
     per_held,
     precedes,
     queue_numbers,
-    standing,
 )
-from fairlead.policy.kai.ordering.tournament import KnockOut
+from fairlead.policy.kai.ordering.tournament import Bracket
 from tests.model.worlds import queue, started, state_with, workload
 from tests.text_table import rows
 
@@ -133,8 +133,8 @@ def numbers_of(row: dict[str, str]) -> QueueNumbers:
     )
 
 
-def standings_of(table: str) -> list[Standing]:
-    return [standing(numbers_of(row), amounts(row["job"])) for row in rows(table)]
+def standings_of(table: str) -> list[Contender]:
+    return [contender(numbers_of(row), amounts(row["job"])) for row in rows(table)]
 
 
 @pytest.mark.parametrize("title", RULES)
@@ -149,7 +149,7 @@ def test_shares_that_floats_cannot_tell_apart_are_told_apart() -> None:
     small, large = (10**17, 3 * 10**17 + 1), (10**17, 3 * 10**17)
     assert small[0] / small[1] == large[0] / large[1]
     one, other = (
-        standing(
+        contender(
             QueueNumbers(
                 name=QueueName(name),
                 priority=100,
@@ -194,19 +194,19 @@ VICTIMS = """
 
 def test_what_victims_give_back_counts_in_the_dominant_share_alone() -> None:
     first, second = (
-        standing(numbers_of(row), (0, 0), taken=amounts(row["taken"])) for row in rows(VICTIMS)
+        contender(numbers_of(row), (0, 0), taken=amounts(row["taken"])) for row in rows(VICTIMS)
     )
     assert precedes(first, second)
     assert deciding_rule(first, second) == 5
-    plain_first, plain_second = (standing(numbers_of(row), (0, 0)) for row in rows(VICTIMS))
+    plain_first, plain_second = (contender(numbers_of(row), (0, 0)) for row in rows(VICTIMS))
     assert precedes(plain_second, plain_first)
-    assert (first.rank, first.share) == (plain_first.rank, plain_first.share)
+    assert (first.precedence, first.share) == (plain_first.precedence, plain_first.share)
 
 
 def test_who_gives_back_more_than_it_holds_has_no_share_and_no_less() -> None:
     row = rows(VICTIMS)[0]
-    none = standing(numbers_of(row), (0, 0), taken=amounts("1+5"))
-    less = standing(numbers_of(row), (0, 0), taken=amounts("9+9"))
+    none = contender(numbers_of(row), (0, 0), taken=amounts("1+5"))
+    less = contender(numbers_of(row), (0, 0), taken=amounts("9+9"))
     assert less.share_with_job == none.share_with_job == (0, 1)
 
 
@@ -217,16 +217,16 @@ def test_numbers_of_a_state_follow_what_is_allocated() -> None:
     (share,) = KaiShares(state, total, Fraction(0)).rows()
     numbers = queue_numbers(state, share, total)
     # cpu: nothing of the 500 that it asks for and gets as its fair share
-    assert standing(numbers, (0, 0)).rank == (False, False, -100, False)
-    assert standing(numbers, (100, 0)).share_with_job == (100, 500)
+    assert contender(numbers, (0, 0)).precedence == (False, False, -100, False)
+    assert contender(numbers, (100, 0)).share_with_job == (100, 500)
     state.apply(started("job", None))
     # gpu: 3 devices where it may hold none are a share of 3 x 1000
-    now = standing(numbers, (0, 0))
+    now = contender(numbers, (0, 0))
     assert Fraction(*now.share) == 3000
-    assert now.rank == (False, True, -100, True)  # 500 of cpu are within the share
+    assert now.precedence == (False, True, -100, True)  # 500 of cpu are within the share
 
 
-class Contender(NamedTuple):
+class Entrant(NamedTuple):
     """A queue with its next job, and the cluster in which it stands."""
 
     numbers: QueueNumbers
@@ -234,8 +234,8 @@ class Contender(NamedTuple):
     taken: Amounts | None
     total: Amounts
 
-    def stand(self) -> Standing:
-        return standing(self.numbers, self.job, taken=self.taken)
+    def contend(self) -> Contender:
+        return contender(self.numbers, self.job, taken=self.taken)
 
 
 SMALL_UNITS = (1, 2)
@@ -245,15 +245,15 @@ limits = st.tuples(st.none() | small, st.none() | small)
 
 
 @st.composite
-def siblings(draw: st.DrawFn) -> list[Contender]:
+def siblings(draw: st.DrawFn) -> list[Entrant]:
     """Queues in small numbers, so that they often tie."""
     names = draw(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=6, unique=True))
     total = draw(vector)
-    return [draw(contenders(name, total)) for name in names]
+    return [draw(entrants(name, total)) for name in names]
 
 
 @st.composite
-def contenders(draw: st.DrawFn, name: str, total: Amounts) -> Contender:
+def entrants(draw: st.DrawFn, name: str, total: Amounts) -> Entrant:
     quota, limit, fair = draw(limits), draw(limits), draw(vector)
     most = tuple(map(allocatable, quota, limit, fair))
     numbers = QueueNumbers(
@@ -266,12 +266,12 @@ def contenders(draw: st.DrawFn, name: str, total: Amounts) -> Contender:
         per_held=per_held(most, total, SMALL_UNITS),
         allocated=draw(vector),
     )
-    return Contender(numbers, draw(vector), draw(st.none() | vector), total)
+    return Entrant(numbers, draw(vector), draw(st.none() | vector), total)
 
 
 @given(siblings())
-def test_of_two_queues_exactly_one_is_first(queues: list[Contender]) -> None:
-    standings = [each.stand() for each in queues]
+def test_of_two_queues_exactly_one_is_first(queues: list[Entrant]) -> None:
+    standings = [each.contend() for each in queues]
     for one, other in combinations(standings, 2):
         assert precedes(one, other) != precedes(other, one)
         assert deciding_rule(one, other) == deciding_rule(other, one)
@@ -279,25 +279,25 @@ def test_of_two_queues_exactly_one_is_first(queues: list[Contender]) -> None:
 
 
 @given(siblings())
-def test_the_order_is_that_of_the_rules_written_out(queues: list[Contender]) -> None:
+def test_the_order_is_that_of_the_rules_written_out(queues: list[Entrant]) -> None:
     for one, other in combinations(queues, 2):
         rule, is_first = rules_written_out(one, other)
-        assert deciding_rule(one.stand(), other.stand()) == rule
-        assert precedes(one.stand(), other.stand()) == is_first
+        assert deciding_rule(one.contend(), other.contend()) == rule
+        assert precedes(one.contend(), other.contend()) == is_first
 
 
 @given(siblings().flatmap(lambda queues: st.tuples(st.just(queues), st.permutations(queues))))
 def test_listing_queues_in_another_order_does_not_change_the_first_of_the_bracket(
-    listings: tuple[list[Contender], list[Contender]],
+    listings: tuple[list[Entrant], list[Entrant]],
 ) -> None:
     assert first_of_bracket(listings[0]) == first_of_bracket(listings[1])
 
 
-def first_of_bracket(listed: list[Contender]) -> QueueName:
+def first_of_bracket(listed: list[Entrant]) -> QueueName:
     """Who wins when places go by age and name, and queues enter as they are listed."""
-    standings = [each.stand() for each in listed]
+    standings = [each.contend() for each in listed]
     ages = sorted(each.age for each in standings)
-    bracket = KnockOut(len(ages), precedes)
+    bracket = Bracket(len(ages), precedes)
     for each in standings:
         bracket.enter(ages.index(each.age), each)
     winner = bracket.winner()
@@ -305,7 +305,7 @@ def first_of_bracket(listed: list[Contender]) -> QueueName:
     return ages[winner][1]
 
 
-def rules_written_out(one: Contender, other: Contender) -> tuple[int, bool]:
+def rules_written_out(one: Entrant, other: Entrant) -> tuple[int, bool]:
     """The number of the deciding rule, and whether *one* comes first by it."""
     parts = zip(ordered_parts(one), ordered_parts(other), strict=True)
     for number, (left, right) in enumerate(parts, start=1):
@@ -325,18 +325,18 @@ def rules_written_out(one: Contender, other: Contender) -> tuple[int, bool]:
     return 8, ages[0] < ages[1]
 
 
-def ordered_parts(contender: Contender) -> list[Fraction]:
+def ordered_parts(entrant: Entrant) -> list[Fraction]:
     """What rules 1 to 6 compare, the smaller first."""
-    numbers, held = contender.numbers, contender.numbers.allocated
-    taken = contender.taken or (0, 0)
-    after = [held[at] + contender.job[at] for at in (0, 1)]
+    numbers, held = entrant.numbers, entrant.numbers.allocated
+    taken = entrant.taken or (0, 0)
+    after = [held[at] + entrant.job[at] for at in (0, 1)]
     return [
         Fraction(all(held[at] > numbers.fair_share[at] for at in (0, 1))),
         Fraction(any(is_above(after[at], numbers.guaranteed[at]) for at in (0, 1))),
         Fraction(-numbers.priority),
         Fraction(any(numbers.allocatable[at] == 0 and after[at] > 0 for at in (0, 1))),
-        dominant_share(contender, [after[at] - taken[at] for at in (0, 1)]),
-        dominant_share(contender, held),
+        dominant_share(entrant, [after[at] - taken[at] for at in (0, 1)]),
+        dominant_share(entrant, held),
     ]
 
 
@@ -344,11 +344,11 @@ def is_above(amount: int, bound: int | None) -> bool:
     return bound is not None and amount > bound
 
 
-def dominant_share(contender: Contender, held: Sequence[int]) -> Fraction:
+def dominant_share(entrant: Entrant, held: Sequence[int]) -> Fraction:
     shares = [Fraction(0)]
     for at in (0, 1):
-        most = contender.numbers.allocatable[at]
-        divisor = contender.total[at] if most is None else most
+        most = entrant.numbers.allocatable[at]
+        divisor = entrant.total[at] if most is None else most
         in_units = Fraction(held[at], SMALL_UNITS[at])
         shares.append(Fraction(held[at], divisor) if divisor else in_units * 1000)
     return max(shares)

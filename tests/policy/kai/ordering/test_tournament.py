@@ -14,8 +14,13 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.queue_order import QueueNumbers, precedes, queue_numbers, standing
-from fairlead.policy.kai.ordering.tournament import QueueRace, RaceCourse
+from fairlead.policy.kai.ordering.queue_order import (
+    QueueNumbers,
+    contender,
+    precedes,
+    queue_numbers,
+)
+from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
 from tests.model.worlds import node, queue, state_with, workload
 from tests.scale_examples import scale_examples
 
@@ -31,16 +36,16 @@ class Race:
         self.jobs = PendingJobs(state, None)
         self.leaves = [name for name in self.numbers if not state.children(name)]
         self.jobs.add_queues(dict.fromkeys(self.leaves).keys())
-        self.race = QueueRace(
+        self.tournament = QueueTournament(
             state,
-            RaceCourse(state, self.numbers),
+            Draw(state, self.numbers),
             self.numbers,
             self.jobs.next_request,
             self.jobs.queues(),
         )
 
     def leader(self) -> QueueName | None:
-        leader = self.race.leader()
+        leader = self.tournament.leader()
         found = played_anew(self.state, self.numbers, self.jobs, None)
         assert leader == (found[0] if found else None)
         return leader
@@ -52,11 +57,11 @@ class Race:
         places = tuple(Placement(pod, None) for pod in self.jobs.next_pods(job))
         self.state.apply(WorkloadStarted(workload=job, placements=places, at_ms=0))
         self.jobs.renew_first(leaf)
-        self.race.renew(leaf)
+        self.tournament.renew(leaf)
 
     def let_first_go(self, leaf: QueueName) -> None:
         self.jobs.drop_first(leaf)
-        self.race.renew(leaf)
+        self.tournament.renew(leaf)
 
 
 def played_anew(
@@ -90,7 +95,7 @@ def last_left(
             (one or other)
             if one is None or other is None
             else other
-            if precedes(*(standing(numbers[name], requests[name]) for name in (other, one)))
+            if precedes(*(contender(numbers[name], requests[name]) for name in (other, one)))
             else one
             for one, other in pairs
         ]
@@ -135,33 +140,33 @@ def test_the_leader_is_that_of_the_brackets_played_anew(
     state: ClusterState, turns: list[tuple[bool, int]]
 ) -> None:
     """Jobs start or are let go in any leaf, not only in the one that leads."""
-    race = Race(state)
+    tournament = Race(state)
     for is_started, which in turns:
-        race.leader()
-        busy = [name for name in race.leaves if race.jobs.first(name) is not None]
+        tournament.leader()
+        busy = [name for name in tournament.leaves if tournament.jobs.first(name) is not None]
         if not busy:
             break
         leaf = busy[which % len(busy)]
-        (race.let_first_start if is_started else race.let_first_go)(leaf)
-    race.leader()
+        (tournament.let_first_start if is_started else tournament.let_first_go)(leaf)
+    tournament.leader()
 
 
 @settings(max_examples=scale_examples(30))
 @given(worlds())
 def test_every_job_that_is_ready_has_its_turn(state: ClusterState) -> None:
-    race = Race(state)
+    tournament = Race(state)
     ready = {
         name
-        for leaf in race.leaves
-        for name in race.state.waiting(leaf)
-        if race.jobs.next_pods(name)
+        for leaf in tournament.leaves
+        for name in tournament.state.waiting(leaf)
+        if tournament.jobs.next_pods(name)
     }
     served = set()
-    while (leaf := race.leader()) is not None:
-        first = race.jobs.first(leaf)
+    while (leaf := tournament.leader()) is not None:
+        first = tournament.jobs.first(leaf)
         assert first is not None
         served.add(first)
-        race.let_first_go(leaf)
+        tournament.let_first_go(leaf)
     assert served == ready
 
 
@@ -170,11 +175,11 @@ def test_two_equal_queues_take_turns() -> None:
     state = state_with(node("n", cpu=8000, gpu=8000), queue("a"), queue("b"))
     for name in ("a1", "a2", "a3", "b1", "b2"):
         state.apply(WorkloadAdded(workload(name, name[0])))
-    race = Race(state)
+    tournament = Race(state)
     served = []
-    while (leaf := race.leader()) is not None:
-        served.append(race.jobs.first(leaf))
-        race.let_first_start(leaf)
+    while (leaf := tournament.leader()) is not None:
+        served.append(tournament.jobs.first(leaf))
+        tournament.let_first_start(leaf)
     assert served == ["a1", "b1", "a2", "b2", "a3"]
 
 
@@ -189,13 +194,13 @@ def test_departments_meet_before_their_teams_do() -> None:
         state.apply(QueueChanged(queue(name, parent)))
         for at in range(3):
             state.apply(WorkloadAdded(workload(f"{name}-{at}", name)))
-    race = Race(state)
+    tournament = Race(state)
     served = []
     for _ in range(6):
-        leaf = race.leader()
+        leaf = tournament.leader()
         assert leaf is not None
         served.append(leaf)
-        race.let_first_start(leaf)
+        tournament.let_first_start(leaf)
     assert served == ["x1", "y1", "x2", "x1", "y1", "x2"]
 
 
@@ -209,29 +214,31 @@ def test_a_leaf_that_was_alone_meets_who_comes_with_what_it_holds_by_then() -> N
     state = state_with(node("n", cpu=8000, gpu=8000), queue("a"), queue("b"))
     for name in ("a1", "a2", "a3", "b1"):
         state.apply(WorkloadAdded(workload(name, name[0])))
-    race = Race(state)
+    tournament = Race(state)
     a, b = map(QueueName, "ab")
-    offer, course = race.jobs.next_request, RaceCourse(state, race.numbers)
-    race.race = alone = QueueRace(state, course, race.numbers, offer, [a])
+    offer, draw = tournament.jobs.next_request, Draw(state, tournament.numbers)
+    tournament.tournament = alone = QueueTournament(state, draw, tournament.numbers, offer, [a])
     assert alone.leader() == a
-    race.let_first_start(a)
-    race.let_first_start(a)
+    tournament.let_first_start(a)
+    tournament.let_first_start(a)
     assert alone.leader() == a
-    assert alone.standing(a) == standing(race.numbers[a], race.jobs.next_request(a) or ())
-    other = QueueRace(state, course, race.numbers, offer, [a])
+    assert alone.contender(a) == contender(
+        tournament.numbers[a], tournament.jobs.next_request(a) or ()
+    )
+    other = QueueTournament(state, draw, tournament.numbers, offer, [a])
     other.renew(b)
     assert other.leader() == b
-    race.race = other
+    tournament.tournament = other
     for leaf in (b, a):
         assert other.leader() == leaf
-        race.let_first_go(leaf)
+        tournament.let_first_go(leaf)
     assert other.leader() is None
 
 
 def test_a_leaf_that_is_alone_leads_until_it_offers_nothing() -> None:
     state = state_with(node("n", cpu=8000, gpu=8000), queue("a"), queue("b"))
     state.apply(WorkloadAdded(workload("a1", "a")))
-    race = Race(state)
-    assert race.leader() == "a"
-    race.let_first_start(QueueName("a"))
-    assert race.leader() is None
+    tournament = Race(state)
+    assert tournament.leader() == "a"
+    tournament.let_first_start(QueueName("a"))
+    assert tournament.leader() is None

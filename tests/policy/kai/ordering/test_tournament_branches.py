@@ -14,7 +14,7 @@ from fairlead.model.workload import PodId
 from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.queue_order import QueueNumbers, queue_numbers
-from fairlead.policy.kai.ordering.tournament import QueueRace, RaceCourse
+from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
 from tests.policy.kai.random_worlds import build, worlds
 from tests.scale_examples import scale_examples
 
@@ -24,33 +24,33 @@ Turn = tuple[QueueName, WorkloadName | None, tuple[PodId, ...]]
 
 def lined_up(
     state: ClusterState, numbers: Mapping[QueueName, QueueNumbers], claims: Claims
-) -> tuple[PendingJobs, QueueRace]:
+) -> tuple[PendingJobs, QueueTournament]:
     jobs = PendingJobs(state, None)
     for name, pods in claims.items():
-        jobs.claim(name, pods)
+        jobs.attempt(name, pods)
     jobs.add_queues({leaf for leaf in numbers if not state.children(leaf)})
-    course = RaceCourse(state, numbers)
-    return jobs, QueueRace(state, course, numbers, jobs.next_request, jobs.queues())
+    draw = Draw(state, numbers)
+    return jobs, QueueTournament(state, draw, numbers, jobs.next_request, jobs.queues())
 
 
-def turns(jobs: PendingJobs, race: QueueRace) -> list[Turn]:
+def turns(jobs: PendingJobs, tournament: QueueTournament) -> list[Turn]:
     """Let everybody go in turn."""
     found: list[Turn] = []
-    while (queue := race.leader()) is not None:
+    while (queue := tournament.leader()) is not None:
         job = jobs.first(queue)
         assert job is not None
         found.append((queue, job, jobs.next_pods(job)))
         jobs.drop_first(queue)
-        race.renew(queue)
+        tournament.renew(queue)
     return found
 
 
 def branch(
     state: ClusterState,
-    before: tuple[PendingJobs, QueueRace],
+    before: tuple[PendingJobs, QueueTournament],
     claims: Claims,
     changed: Iterable[WorkloadName],
-) -> tuple[PendingJobs, QueueRace]:
+) -> tuple[PendingJobs, QueueTournament]:
     jobs = before[0].branch(claims, changed)
     queues = {state.workloads[name].queue for name in (*changed, *claims)}
     return jobs, before[1].branch(jobs.next_request, queues)

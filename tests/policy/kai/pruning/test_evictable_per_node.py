@@ -23,12 +23,12 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.incremental.state import IncrementalSources
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.pruning.evictable_per_node import Crowd, HelpfulNodes
+from fairlead.policy.kai.pruning.evictable_per_node import EvictableOnNode, UsefulNodes
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Entry
-from fairlead.policy.kai.victims.solver import VictimSearch
+from fairlead.policy.kai.victims.candidates import OrderedCandidate
+from fairlead.policy.kai.victims.solver import VictimSolver
 from tests.policy.changes import changes_of
 from tests.policy.kai.random_worlds import build
 
@@ -85,47 +85,52 @@ def two_nodes() -> ClusterState:
     )
 
 
-def lines_of(followed: FollowedState, *queues: QueueName) -> list[tuple[QueueName, list[Entry]]]:
-    return [(name, followed.pool.line(name)) for name in queues]
+def lines_of(
+    sources: IncrementalSources, *queues: QueueName
+) -> list[tuple[QueueName, list[OrderedCandidate]]]:
+    return [(name, sources.pool.line(name)) for name in queues]
 
 
-def crowds_of(followed: FollowedState, *queues: QueueName) -> Mapping[str, Crowd]:
-    return followed.crowds.of(lines_of(followed, *queues))
+def crowds_of(sources: IncrementalSources, *queues: QueueName) -> Mapping[str, EvictableOnNode]:
+    return sources.evictable.of(lines_of(sources, *queues))
 
 
-def names(crowds: Mapping[str, Crowd]) -> dict[str, list[str]]:
-    return {each: sorted(g.job for g in crowd.groups()) for each, crowd in crowds.items()}
+def names(evictable: Mapping[str, EvictableOnNode]) -> dict[str, list[str]]:
+    return {
+        each: sorted(g.job for g in evictable_here.groups())
+        for each, evictable_here in evictable.items()
+    }
 
 
 def test_a_crowd_is_all_who_have_a_pod_on_the_node() -> None:
-    followed = FollowedState(two_nodes(), KaiSettings())
-    assert names(crowds_of(followed, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
-    assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
+    sources = IncrementalSources(two_nodes(), KaiSettings())
+    assert names(crowds_of(sources, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+    assert names(crowds_of(sources, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
 
 
 def test_who_leaves_a_node_leaves_with_all_of_its_pods() -> None:
     """Of n1: 2 + 1 there, and the other 3 of the gang on n2."""
-    crowd = crowds_of(FollowedState(two_nodes(), KaiSettings()), A, B)["n1"]
-    assert crowd.freed() == {"n1": (0, 0, 3000), "n2": (0, 0, 3000)}
+    evictable_here = crowds_of(IncrementalSources(two_nodes(), KaiSettings()), A, B)["n1"]
+    assert evictable_here.freed() == {"n1": (0, 0, 3000), "n2": (0, 0, 3000)}
 
 
 def test_what_is_held_counts_on_whichever_node_it_is() -> None:
     """Who is on n1 holds 2 + 4, who is on n2 4 + 4; of queue a alone 2 + 4, and 4."""
-    followed = FollowedState(two_nodes(), KaiSettings())
-    assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
-    assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000
-    assert followed.crowds.most_gpus([]) == 0
+    sources = IncrementalSources(two_nodes(), KaiSettings())
+    assert sources.evictable.most_gpus(lines_of(sources, A, B)) == 8000
+    assert sources.evictable.most_gpus(lines_of(sources, A)) == 6000
+    assert sources.evictable.most_gpus([]) == 0
 
 
 def test_crowds_are_those_of_now() -> None:
     state = two_nodes()
-    followed = FollowedState(state, KaiSettings())
-    crowds_of(followed, A, B)
+    sources = IncrementalSources(state, KaiSettings())
+    crowds_of(sources, A, B)
     with state.trial():
         state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(numbered_pod("n2", 0),)))
-        assert names(crowds_of(followed, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
-        assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 6000
-    assert followed.crowds.most_gpus(lines_of(followed, A, B)) == 8000
+        assert names(crowds_of(sources, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+        assert sources.evictable.most_gpus(lines_of(sources, A, B)) == 6000
+    assert sources.evictable.most_gpus(lines_of(sources, A, B)) == 8000
 
 
 def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
@@ -135,29 +140,29 @@ def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
     share = DeviceShare(devices=(0,), part_e9=10**9)
     place = Placement(numbered_pod("n1", 0), "n1", share)
     state.apply(WorkloadStarted(workload=WorkloadName("half"), placements=(place,), at_ms=0))
-    followed = FollowedState(state, KaiSettings())
-    assert followed.crowds.most_gpus(lines_of(followed, A)) == 6000
-    assert followed.crowds.most_gpus(lines_of(followed, A, B)) is None
+    sources = IncrementalSources(state, KaiSettings())
+    assert sources.evictable.most_gpus(lines_of(sources, A)) == 6000
+    assert sources.evictable.most_gpus(lines_of(sources, A, B)) is None
 
 
 def test_a_node_is_asked_about_once() -> None:
-    crowds = crowds_of(FollowedState(two_nodes(), KaiSettings()), A, B)
-    asked: list[Crowd] = []
+    evictable = crowds_of(IncrementalSources(two_nodes(), KaiSettings()), A, B)
+    asked: list[EvictableOnNode] = []
 
-    def may_help(crowd: Crowd) -> bool:
-        asked.append(crowd)
-        return crowd is crowds["n2"]
+    def may_help(evictable_here: EvictableOnNode) -> bool:
+        asked.append(evictable_here)
+        return evictable_here is evictable["n2"]
 
-    helpful = HelpfulNodes(lambda: crowds, may_help)
+    helpful = UsefulNodes(lambda: evictable, may_help)
     assert not helpful.is_any_of(["n1"])
     assert helpful.are_any()
     assert helpful.is_any_of(["n1", "n2"])
     assert sorted({name for name, _ in helpful.members()}) == ["gang", "two"]
-    assert asked == [crowds["n1"], crowds["n2"]]
+    assert asked == [evictable["n1"], evictable["n2"]]
 
 
 def test_any_node_may_help_where_nobody_knows_who_is_there() -> None:
-    helpful = HelpfulNodes(lambda: None, lambda _: False)
+    helpful = UsefulNodes(lambda: None, lambda _: False)
     assert helpful.are_any()
     assert helpful.is_any_of(["n1"])
     assert not helpful.are_known()
@@ -184,8 +189,8 @@ def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:
         ]
     )
     policy = KaiPolicy(KaiSettings(actions=("reclaim",)))
-    run = mock.create_autospec(VictimSearch.run, side_effect=VictimSearch.run)
-    with mock.patch.object(VictimSearch, "run", run):
+    run = mock.create_autospec(VictimSolver.run, side_effect=VictimSolver.run)
+    with mock.patch.object(VictimSolver, "run", run):
         made = policy.plan(state, 100_000, explain=False)
         assert not made.decisions
     assert run.called

@@ -19,7 +19,7 @@ def leaver(node: str, gpus: int) -> Leaver:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "leavers", "is_allowed"),
+    ("gpus", "evicted_pods", "is_allowed"),
     [
         ([4], [], True),  # as it is
         ([4, 4], [], False),
@@ -37,9 +37,9 @@ def leaver(node: str, gpus: int) -> Leaver:
     ],
 )
 def test_who_leaves_takes_as_many_places_again(
-    gpus: list[int], leavers: list[tuple[str, int]], *, is_allowed: bool
+    gpus: list[int], evicted_pods: list[tuple[str, int]], *, is_allowed: bool
 ) -> None:
-    bound = MoveBound(ROOMS, [leaver(*each) for each in leavers])
+    bound = MoveBound(ROOMS, [leaver(*each) for each in evicted_pods])
     assert bound.allows([(0, each) for each in gpus], {"half"}) is is_allowed
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.workload import numbered_pod
-from fairlead.policy.kai.pruning.room import Moving, PlaceBalance
-from fairlead.policy.kai.victims.candidates import Group
+from fairlead.policy.kai.pruning.room import EvictedPod, PlaceBalance
+from fairlead.policy.kai.victims.candidates import VictimGroup
 from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}
@@ -19,10 +19,10 @@ ROOMS = rooms_with(FREE)
 POD = numbered_pod("main", 0)
 
 
-def groups(*pods: tuple[str | None, int]) -> tuple[list[Group], PlaceBalance]:
+def groups(*pods: tuple[str | None, int]) -> tuple[list[VictimGroup], PlaceBalance]:
     """Return a group for each pod that leaves, and the balance for claimants of 4 GPUs, and 2."""
     made = [
-        Group(
+        VictimGroup(
             job=WorkloadName(f"j{at} {gpus}"),
             pods=(POD,),
             costs={},
@@ -31,9 +31,9 @@ def groups(*pods: tuple[str | None, int]) -> tuple[list[Group], PlaceBalance]:
         for at, (node, gpus) in enumerate(pods)
     ]
 
-    def moving(group: Group) -> Sequence[Moving | None]:
+    def moving(group: VictimGroup) -> Sequence[EvictedPod | None]:
         node, gpus = group.nodes[POD], int(group.job.split()[1])
-        return [None if node is None else Moving(node, (0, gpus), (0, gpus))]
+        return [None if node is None else EvictedPod(node, (0, gpus), (0, gpus))]
 
     return made, PlaceBalance([(0, 4), (0, 2), (0, 0)], ROOMS, {"half"}, moving)
 

@@ -11,11 +11,11 @@ from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reserve, Sta
 from fairlead.model.side_numbers import SideNumbers
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.attempts import ClaimRound
+from fairlead.policy.kai.actions.attempts import VictimAction
 from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.reasons.refusals import why_not_admitted
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.attempt import Claim
+from fairlead.policy.kai.victims.attempt import Attempt
 from tests.policy.kai.actions.test_attempt_laws import NOW_MS, all_settings, busy_worlds, cycle
 from tests.scale_examples import scale_examples
 
@@ -138,11 +138,11 @@ def test_who_may_not_claim_is_told_why_and_who_may_is_not(
     with state.trial():
         view = KaiCycle(state, chosen, NOW_MS).view
         for action in ("consolidation", "reclaim", "preempt"):
-            claims = ClaimRound(view, action, frozenset())
+            claims = VictimAction(view, action, frozenset())
             jobs = view.waiting(None)
             for job in jobs.names():
-                claim = Claim(claims, action, job, jobs.request(job))
-                assert claim.is_admitted() == (why_not_admitted(claim) is None)
+                attempt = Attempt(claims, action, job, jobs.request(job))
+                assert attempt.is_admitted() == (why_not_admitted(attempt) is None)
 
 
 @settings(max_examples=scale_examples(60))

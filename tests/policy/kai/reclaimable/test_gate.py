@@ -144,8 +144,8 @@ def told(reason: Reason | None) -> str:
 
 @pytest.mark.parametrize(("asks", "answer", "table"), SCENARIOS.values(), ids=SCENARIOS.keys())
 def test_a_job_that_would_reclaim(asks: str, answer: str, table: str) -> None:
-    request, _, kind = asks.partition(" ")
-    reason = refused(table_queues(table), amounts(request), preemptible=kind != "fixed")
+    request, _, job_class = asks.partition(" ")
+    reason = refused(table_queues(table), amounts(request), preemptible=job_class != "fixed")
     assert told(reason) == answer
 
 
@@ -180,7 +180,7 @@ def test_a_refusal_carries_the_numbers_that_were_compared() -> None:
     )
 
 
-class Asked(NamedTuple):
+class PlanRequest(NamedTuple):
     """A queue on the top level and a job that would reclaim for it."""
 
     queue: Numbers
@@ -195,11 +195,11 @@ roomy_shares = st.tuples(st.integers(0, 9), st.integers(0, 9))
 leaves = st.builds(
     Numbers, st.just("leaf"), st.none(), bounds, bounds, roomy_shares, vectors, vectors
 )
-asked = st.builds(Asked, leaves, vectors, st.booleans())
+asked = st.builds(PlanRequest, leaves, vectors, st.booleans())
 
 
 @given(asked)
-def test_the_answer_is_that_of_the_gate_written_out(case: Asked) -> None:
+def test_the_answer_is_that_of_the_gate_written_out(case: PlanRequest) -> None:
     queue, request = case.queue, case.request
     checks: list[tuple[str, Amounts, Limits]] = [("OverFairShare", queue.holds, queue.fair)]
     if not case.preemptible:
@@ -217,7 +217,7 @@ def test_the_answer_is_that_of_the_gate_written_out(case: Asked) -> None:
 
 @given(asked, vectors, bounds)
 def test_more_fair_share_or_quota_never_turns_a_pass_into_a_refusal(
-    case: Asked, more_fair: Amounts, more_quota: Limits
+    case: PlanRequest, more_fair: Amounts, more_quota: Limits
 ) -> None:
     queue = case.queue
     fair = tuple(map(sum, zip(queue.fair, more_fair, strict=True)))
@@ -231,13 +231,13 @@ def test_more_fair_share_or_quota_never_turns_a_pass_into_a_refusal(
 
 
 @given(asked)
-def test_what_cannot_be_preempted_passes_only_where_anything_would(case: Asked) -> None:
+def test_what_cannot_be_preempted_passes_only_where_anything_would(case: PlanRequest) -> None:
     if case._replace(preemptible=False).refusal() is None:
         assert case._replace(preemptible=True).refusal() is None
 
 
 @given(asked)
-def test_who_may_not_start_over_quota_may_not_reclaim_either(case: Asked) -> None:
+def test_who_may_not_start_over_quota_may_not_reclaim_either(case: PlanRequest) -> None:
     """The gate of reclaim asks for every resource, that of a start for those requested."""
     if over_quota(state_of([case.queue]), [LEAF], case.request) is not None:
         assert case._replace(preemptible=False).refusal() is not None

@@ -15,7 +15,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.actions.record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.victims.candidates import AskablePool, VictimPool
+from fairlead.policy.kai.victims.candidates import CandidatePool, EligibleCandidates
 from tests.policy.kai.random_worlds import build
 
 LEAF = QueueName("leaf")
@@ -49,12 +49,12 @@ def small_world() -> ClusterState:
     )
 
 
-def a_pool(state: ClusterState) -> VictimPool:
+def a_pool(state: ClusterState) -> CandidatePool:
     gangs = {name: Gang(job) for name, job in state.workloads.items()}
-    return VictimPool(state, gangs.__getitem__)
+    return CandidatePool(state, gangs.__getitem__)
 
 
-def line(pool: VictimPool | AskablePool) -> list[str]:
+def line(pool: CandidatePool | EligibleCandidates) -> list[str]:
     """Each job with the nodes of its pods, in the order of service."""
     return [
         " ".join([candidate.job, *[str(candidate.nodes[pod]) for pod in candidate.pods]])
@@ -119,7 +119,7 @@ def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
     state = small_world()
     record = CycleRecord(state)
     spared = {(WorkloadName("pair"), numbered_pod("pair", 0))}
-    pool = AskablePool(a_pool(state), record, spared, asks_all=False)
+    pool = EligibleCandidates(a_pool(state), record, spared, asks_all=False)
     assert line(pool) == ["gang n0 n1"]
     assert pool.settled == {WorkloadName("pair")}
     record.touch(WorkloadName("gang"))
@@ -128,7 +128,7 @@ def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
     place = (Placement(numbered_pod("gang", 1), "n2"),)
     state.apply(WorkloadReserved(workload=WorkloadName("gang"), placements=place, at_ms=1))
     assert line(pool) == []
-    assert line(AskablePool(a_pool(state), record, spared, asks_all=True)) == [
+    assert line(EligibleCandidates(a_pool(state), record, spared, asks_all=True)) == [
         "gang n0 n2",
         "pair n0 n1",
     ]

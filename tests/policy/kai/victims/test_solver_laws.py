@@ -35,17 +35,17 @@ from fairlead.model.workload import (
     Workload,
     numbered_pod,
 )
-from fairlead.policy.kai.actions.attempts import ClaimRound
+from fairlead.policy.kai.actions.attempts import VictimAction
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.pruning.evictable_per_node import HelpfulNodes
+from fairlead.policy.kai.pruning.evictable_per_node import UsefulNodes
 from fairlead.policy.kai.pruning.losses import LossBound
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.pruning.room import PlaceBalance
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims import solver as victim_search
-from fairlead.policy.kai.victims.candidates import Group
-from fairlead.policy.kai.victims.eviction_order import VictimLine
-from fairlead.policy.kai.victims.solver import Judge, Tried, VictimSearch
+from fairlead.policy.kai.victims.candidates import VictimGroup
+from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.solver import Judge, Scenario, VictimSolver
 from tests.model.foreign import foreign_pod
 from tests.policy.changes import changes_of
 from tests.policy.kai.actions.test_attempt_laws import (
@@ -215,7 +215,7 @@ def running_jobs(draw: st.DrawFn, state: ClusterState, free: dict[str, int]) -> 
     state.apply(WorkloadStarted(workload=job.name, placements=tuple(places), at_ms=START_MS))
 
 
-Heard: TypeAlias = list[tuple[int, Tried, bool]]
+Heard: TypeAlias = list[tuple[int, Scenario, bool]]
 """What came before a judge, for so many pods, and what was said of it."""
 
 JudgeFor: TypeAlias = Callable[[Sequence[PodId]], Judge]
@@ -227,8 +227,8 @@ def overheard(judge_for: JudgeFor, heard: Heard) -> JudgeFor:
     def overheard_for(pods: Sequence[PodId]) -> Judge:
         judge = judge_for(pods)
 
-        def judge_aloud(tried: Tried) -> bool:
-            heard.append((len(pods), tried, judge(tried)))
+        def judge_aloud(scenario: Scenario) -> bool:
+            heard.append((len(pods), scenario, judge(scenario)))
             return heard[-1][-1]
 
         return judge_aloud
@@ -239,14 +239,14 @@ def overheard(judge_for: JudgeFor, heard: Heard) -> JudgeFor:
 def remembering(state: ClusterState, chosen: KaiSettings) -> tuple[list[Decision], Heard]:
     """Run a cycle as it is, and hear what comes before its judges."""
     heard: Heard = []
-    search = VictimSearch.run
+    search = VictimSolver.run
 
     def run(
-        self: VictimSearch, line_up: Callable[[], VictimLine], judge_for: JudgeFor
-    ) -> Tried | None:
+        self: VictimSolver, line_up: Callable[[], EvictionOrder], judge_for: JudgeFor
+    ) -> Scenario | None:
         return search(self, line_up, overheard(judge_for, heard))
 
-    with mock.patch.object(VictimSearch, "run", run):
+    with mock.patch.object(VictimSolver, "run", run):
         return cycle(state, chosen), heard
 
 
@@ -255,15 +255,15 @@ def from_scratch(state: ClusterState, chosen: KaiSettings) -> tuple[list[Decisio
     heard: Heard = []
     plain: list[PlainSearch] = []
 
-    def begin(_: VictimSearch, *arguments: Any, **options: Any) -> None:
+    def begin(_: VictimSolver, *arguments: Any, **options: Any) -> None:
         plain.append(PlainSearch(*arguments, **options))
 
     def run(
-        _: VictimSearch, line_up: Callable[[], VictimLine], judge_for: JudgeFor
-    ) -> Tried | None:
+        _: VictimSolver, line_up: Callable[[], EvictionOrder], judge_for: JudgeFor
+    ) -> Scenario | None:
         return plain.pop().run(line_up, overheard(judge_for, heard))
 
-    with mock.patch.multiple(VictimSearch, __init__=begin, run=run):
+    with mock.patch.multiple(VictimSolver, __init__=begin, run=run):
         return cycle(state, chosen), heard
 
 
@@ -354,7 +354,7 @@ def test_a_try_that_is_left_out_for_what_may_be_lost_would_have_failed(
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
-def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[Group]) -> list[int]:
+def never_short(balance: PlaceBalance, _count: int, _groups: Sequence[VictimGroup]) -> list[int]:
     """Say that there are places for all, whoever leaves."""
     return [0] * len(balance.sizes)
 
@@ -380,7 +380,7 @@ def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
     """Also where a search ends early because all have had their steps who may help."""
     with mock.patch.multiple(victim_search, FEW_STEPS=few, MANY_STEPS=0):
         changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(HelpfulNodes, "_is_helpful", return_value=True):
+    with mock.patch.object(UsefulNodes, "_is_helpful", return_value=True):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
@@ -390,7 +390,7 @@ def test_a_reclaim_that_is_not_searched_for_would_have_failed(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(ClaimRound, "_is_too_little_held", return_value=False):
+    with mock.patch.object(VictimAction, "_is_too_little_held", return_value=False):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
@@ -413,7 +413,7 @@ def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(ClaimRound, "_may_pass_over", new=False):
+    with mock.patch.object(VictimAction, "_may_pass_over", new=False):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
@@ -426,6 +426,6 @@ def test_reclaims_that_are_not_even_lined_up_would_have_come_to_nothing(
     policy, plain = KaiPolicy(chosen), KaiPolicy(chosen)
     for now_ms in (NOW_MS, NOW_MS + 1000):
         changes = changes_of(policy, state, now_ms)
-        with mock.patch.object(ClaimRound, "_may_any_reclaim_be_met", return_value=True):
+        with mock.patch.object(VictimAction, "_may_any_reclaim_be_met", return_value=True):
             assert changes_of(plain, state, now_ms) == changes
         apply(state, Plan(taken_ms=now_ms, decisions=tuple(changes)))

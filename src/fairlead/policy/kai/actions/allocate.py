@@ -13,21 +13,21 @@ from functools import cached_property
 from typing import TypeAlias
 
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kai.actions.context import CycleView
+from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.record import Act
-from fairlead.policy.kai.jobs.job_class import Kind
+from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import QueueRace
-from fairlead.policy.kai.pruning.feasibility import Hopes
+from fairlead.policy.kai.ordering.tournament import QueueTournament
+from fairlead.policy.kai.pruning.feasibility import Feasibility
 
 Listener: TypeAlias = Callable[[WorkloadName], None]
 """Is told whose turn it is, while the state is as that job finds it."""
 
 
-class AllocateRound:
+class AllocateAction:
     """The turns of one cycle in which jobs start on idle room."""
 
-    def __init__(self, view: CycleView, at_most_starts: int | None = None) -> None:
+    def __init__(self, view: CycleContext, at_most_starts: int | None = None) -> None:
         """Look at those who wait now. Nobody has had a turn.
 
         The round is cut once *at_most_starts* pods have started, or more if the last are a gang;
@@ -37,9 +37,11 @@ class AllocateRound:
         self.is_cut = False  # stopped before all had their turns
         self._starts_left = at_most_starts
         self._starter = view.starter()
-        self._hopes: Hopes | None = None  # None: every turn is taken, also in vain
-        self._open: set[Kind] = set()  # of those who meet because there may be room for them
-        self._kinds: dict[QueueName, set[Kind]] = {}  # of those in their queues who may find room
+        self._feasible: Feasibility | None = None  # None: every turn is taken, also in vain
+        self._open: set[JobClass] = set()  # of those who meet because there may be room for them
+        self._classes: dict[
+            QueueName, set[JobClass]
+        ] = {}  # of those in their queues who may find room
         self._refused: set[WorkloadName] = set()
 
     @cached_property
@@ -53,13 +55,13 @@ class AllocateRound:
         return self.everybody
 
     @cached_property
-    def race(self) -> QueueRace:
+    def tournament(self) -> QueueTournament:
         """The order in which the queues of those who meet now are served."""
-        return self.view.race(self.jobs)
+        return self.view.tournament(self.jobs)
 
     def may_find_room(self, job: WorkloadName) -> bool:
         """Return whether *job*, which waits, is one of those who meet now."""
-        return self._hopes is None or self._hopes.has(self.jobs.kind(job))
+        return self._feasible is None or self._feasible.has(self.jobs.job_class(job))
 
     def run(self, listener: Listener | None) -> None:
         """Let all have their turns who may start something, then those who want to know why not.
@@ -69,35 +71,37 @@ class AllocateRound:
         depth of the tree, a few comparisons per level, and the search for nodes.
         """
         view = self.view
-        if view.settings.faithful and view.tells_why:
+        if view.settings.faithful and view.explain:
             self._take_turns(listener)
             return
-        self._hopes = hopes = Hopes(view.tally("allocate"), self._starter, view.hopeless)
+        self._feasible = feasible = Feasibility(
+            view.tally("allocate"), self._starter, view.infeasible
+        )
         if view.settings.faithful:
             self._take_turns(listener)
             return
-        everybody = self.everybody.names() if view.tells_why else ()
-        if hopes.are_left():
-            self._let_those_meet_who_may_find_room(hopes)
+        everybody = self.everybody.names() if view.explain else ()
+        if feasible.are_left():
+            self._let_those_meet_who_may_find_room(feasible)
             self._take_turns(listener)
-        if view.tells_why:
-            self._hopes = None
+        if view.explain:
+            self._feasible = None
             self._open.clear()
             rest = [name for name in everybody if name not in self._refused]
-            self.jobs = view.line_of_some(rest)
-            self.race = view.race_of_some(self.jobs)
+            self.jobs = view.pending_only(rest)
+            self.tournament = view.tournament_of_some(self.jobs)
             self._take_turns(listener)
 
-    def _let_those_meet_who_may_find_room(self, hopes: Hopes) -> None:
-        if not self.view.tells_why:  # else all others are told why they wait
-            self.everybody = self.view.waiting_of("allocate", hopes.open_kinds())
-        for queue, kinds in self.everybody.kinds():
-            found = {kind for kind in kinds if hopes.has(kind)}
+    def _let_those_meet_who_may_find_room(self, feasible: Feasibility) -> None:
+        if not self.view.explain:  # else all others are told why they wait
+            self.everybody = self.view.waiting_in("allocate", feasible.open_kinds())
+        for queue, classes in self.everybody.classes():
+            found = {job_class for job_class in classes if feasible.has(job_class)}
             if found:
-                self._kinds[queue] = found
+                self._classes[queue] = found
                 self._open |= found
-        self.jobs = self.everybody.from_first_of(self._kinds)
-        self.race = self.view.race_of_some(self.jobs)
+        self.jobs = self.everybody.starting_with(self._classes)
+        self.tournament = self.view.tournament_of_some(self.jobs)
 
     def _take_turns(self, listener: Listener | None) -> None:
         """Let those who meet have their turns, as long as anybody may find room.
@@ -105,39 +109,39 @@ class AllocateRound:
         One that starts, or has its room reserved, is put back for more, one pod at a time, if it
         has its minimum. Then the order is looked at anew, because its queue holds more than before.
         """
-        hopes = self._hopes
-        if hopes is not None and not hopes.are_left():
+        feasible = self._feasible
+        if feasible is not None and not feasible.are_left():
             return  # before anybody is lined up
-        jobs, race = self.jobs, self.race
-        while (queue := race.leader()) is not None and self._goes_on():
+        jobs, tournament = self.jobs, self.tournament
+        while (queue := tournament.leader()) is not None and self._goes_on():
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
-            if self._open and self.view.tells_why:
+            if self._open and self.view.explain:
                 self._tell_those_before(queue, listener)
             if listener is not None:
                 listener(job)
-            kind = jobs.kind(job)
-            request = self.view.request(kind)
-            is_placed = (hopes is None or hopes.has(kind)) and self._start(job)
+            job_class = jobs.job_class(job)
+            request = self.view.request(job_class)
+            is_placed = (feasible is None or feasible.has(job_class)) and self._start(job)
             if is_placed:
                 jobs.renew_first(queue)
             else:
                 jobs.drop_first(queue)
             if is_placed or jobs.next_request(queue) != request:  # else it stands as before
-                race.renew(queue)
-            if hopes is not None:
-                hopes.take_notice(kind, job, jobs, is_placed=is_placed)
+                tournament.renew(queue)
+            if feasible is not None:
+                feasible.take_notice(job_class, job, jobs, is_placed=is_placed)
                 if is_placed and self._open:
-                    self._pass_over(hopes, queue, job)
-                if self._open and self._has_passed_over(queue, hopes):
-                    race.renew(queue)
+                    self._pass_over(feasible, queue, job)
+                if self._open and self._has_passed_over(queue, feasible):
+                    tournament.renew(queue)
 
     def _goes_on(self) -> bool:
         """Return whether the next one has its turn: it may find room, and the round is not cut."""
         if self._starts_left is not None and self._starts_left <= 0:
             self.is_cut = True
             return False
-        return self._hopes is None or self._hopes.are_left()
+        return self._feasible is None or self._feasible.are_left()
 
     def _tell_those_before(self, queue: QueueName, listener: Listener | None) -> None:
         """Let those have their turn, in vain, who stand before the next one of *queue*."""
@@ -152,29 +156,29 @@ class AllocateRound:
                 is_placed = self._start(job)
                 assert not is_placed, "there was plainly no room"
 
-    def _pass_over(self, hopes: Hopes, grown: QueueName, job: WorkloadName) -> None:
+    def _pass_over(self, feasible: Feasibility, grown: QueueName, job: WorkloadName) -> None:
         """Let those leave the fronts of their queues for whom *job* of *grown* has left no room."""
         jobs = self.jobs
         if jobs.next_pods(job):
-            self._open.add(jobs.kind(job))
-            self._kinds[grown].add(jobs.kind(job))
-        closed = [kind for kind in self._open if not hopes.has(kind)]
+            self._open.add(jobs.job_class(job))
+            self._classes[grown].add(jobs.job_class(job))
+        closed = [job_class for job_class in self._open if not feasible.has(job_class)]
         if closed:
             self._open.difference_update(closed)
             for queue in jobs.queues():
-                if self._has_passed_over(queue, hopes):
-                    self.race.renew(queue)
+                if self._has_passed_over(queue, feasible):
+                    self.tournament.renew(queue)
 
-    def _has_passed_over(self, queue: QueueName, hopes: Hopes) -> bool:
+    def _has_passed_over(self, queue: QueueName, feasible: Feasibility) -> bool:
         """Let the first of *queue* stand in front for whom there may be room.
 
         Returns whether that is another one than before.
         """
         jobs = self.jobs
         before = jobs.first(queue)
-        if not any(map(hopes.has, self._kinds[queue])):
+        if not any(map(feasible.has, self._classes[queue])):
             jobs.leave_out(queue)
-        while (first := jobs.first(queue)) is not None and not hopes.has(jobs.kind(first)):
+        while (first := jobs.first(queue)) is not None and not feasible.has(jobs.job_class(first)):
             jobs.drop_first(queue)
         return first != before
 

@@ -13,31 +13,35 @@ from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.plan import FailedClaim, Reason
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.context import CycleView
+from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.record import Act
-from fairlead.policy.kai.incremental.pending_queues import Kinds, KindTally
+from fairlead.policy.kai.incremental.pending_queues import ClassSummary, JobsByClass
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.job_class import Kind
-from fairlead.policy.kai.jobs.signature import FailedClaims
+from fairlead.policy.kai.jobs.job_class import JobClass
+from fairlead.policy.kai.jobs.signature import FailedAttempts
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import QueueRace, RaceCourse
-from fairlead.policy.kai.pruning.attempts import ClaimHopes
-from fairlead.policy.kai.pruning.evictable_per_node import Crowd
+from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
+from fairlead.policy.kai.pruning.attempts import AttemptFilter
+from fairlead.policy.kai.pruning.evictable_per_node import EvictableOnNode
 from fairlead.policy.kai.pruning.moves import MoveBound
-from fairlead.policy.kai.reasons.grants import reason_to_gain, reasons_to_lose
+from fairlead.policy.kai.reasons.grants import why_evicted, why_granted
 from fairlead.policy.kai.reasons.refusals import why_failed, why_not_admitted
 from fairlead.policy.kai.reclaimable.judge import allocated_now
-from fairlead.policy.kai.victims.attempt import Claim, ClaimAction, Judged
-from fairlead.policy.kai.victims.candidates import AskablePool
+from fairlead.policy.kai.victims.attempt import ActionName, Attempt, Judgement
+from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from fairlead.policy.kai.victims.eviction_order import (
-    VICTIM_RULES,
-    CappedLine,
-    HoldRace,
-    VictimLine,
+    EVICTION_RULES,
+    CappedEvictionOrder,
+    EvictionOrder,
+    MakeTournament,
 )
-from fairlead.policy.kai.victims.service_order import LineOfAll, LineOfThoseConcerned, TryLine
-from fairlead.policy.kai.victims.solver import Tried, VictimSearch
+from fairlead.policy.kai.victims.service_order import (
+    EveryPendingJob,
+    PreemptorAndVictims,
+    ServiceOrder,
+)
+from fairlead.policy.kai.victims.solver import Scenario, VictimSolver
 
 AS_REFUSED_BEFORE: Final = "AsRefusedBefore"
 
@@ -45,40 +49,40 @@ Alike: TypeAlias = tuple[QueueName, Amounts, bool, int]
 """All that decides whether a job may claim: queue, request, preemptible, priority."""
 
 
-class ClaimRound:
+class VictimAction:
     """The claims of one action, on the state of a cycle."""
 
-    def __init__(self, view: CycleView, action: ClaimAction, spared: Set[PodKey]) -> None:
+    def __init__(self, view: CycleContext, action: ActionName, spared: Set[PodKey]) -> None:
         """Look at nobody yet. Pods that are *spared* are not asked to give way."""
         self.view = view
         self.action = action
         self.state = view.state
         self.settings = view.settings
         self.now_ms = view.now_ms
-        self.tells_why = view.tells_why
+        self.explain = view.explain
         self.shares = view.shares
         self.leaves = view.leaves
-        self.looked_at_the_clock = False  # at another time it might come out otherwise
+        self.time_dependent = False  # at another time it might come out otherwise
         self.has_displaced = False  # a claim was met for which others left their places
         self._spared = spared
         self._might_lose: tuple[int, Set[QueueName]] | None = None  # when the state was so
         self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
         self._moves: MoveBound | None = None  # None: not known since the last change
-        self._movable: dict[Kind, bool] = {}  # for which kinds others may be moved
+        self._movable: dict[JobClass, bool] = {}  # for which kinds others may be moved
         self._refusals: dict[Alike, FailedClaim] = {}
         self._victims: set[WorkloadName] = set()  # of the last claim that was met
 
     @cached_property
-    def _pool(self) -> AskablePool:
+    def _pool(self) -> EligibleCandidates:
         """Those who may be asked; in most cycles nobody is."""
         view, faithful = self.view, self.settings.faithful
         held = self.state.holds.victim_workloads() & self.state.workloads.keys()
-        return AskablePool(view.pool, view.record, self._spared, held, asks_all=faithful)
+        return EligibleCandidates(view.pool, view.record, self._spared, held, asks_all=faithful)
 
     @cached_property
-    def _failed(self) -> FailedClaims:
+    def _failed(self) -> FailedAttempts:
         """Those who claimed in vain; in most cycles nobody claims at all."""
-        return FailedClaims(
+        return FailedAttempts(
             self.state,
             self.view.pod_terms,
             across_queues=self.action == "consolidation",
@@ -148,44 +152,48 @@ class ClaimRound:
         """Let every job that waits claim once, in the order of service."""
         if self.action == "consolidation" and self.settings.max_consolidation_victims == 0:
             return
-        if not self.tells_why and not self._may_any_kind_claim():
+        if not self.explain and not self._may_any_kind_claim():
             return
         jobs = self.view.waiting(self.action)
-        hopes = ClaimHopes(jobs, lambda queue, kinds: self._open_kinds(queue, kinds, jobs))
-        if not hopes.are_left():
-            for name in jobs.names() if self.tells_why else ():
+        feasible = AttemptFilter(
+            jobs, lambda queue, classes: self._open_kinds(queue, classes, jobs)
+        )
+        if not feasible.are_left():
+            for name in jobs.names() if self.explain else ():
                 # Nothing changes by which it could be admitted.
-                self._refuse(Claim(self, self.action, name, jobs.request(name)))
+                self._refuse(Attempt(self, self.action, name, jobs.request(name)))
             return
-        self._take_turns(jobs, hopes)
+        self._take_turns(jobs, feasible)
 
-    def _take_turns(self, jobs: PendingJobs, hopes: ClaimHopes) -> None:
+    def _take_turns(self, jobs: PendingJobs, feasible: AttemptFilter) -> None:
         """Let *jobs* claim as long as any claim may be met; who wants to know why claims anyway."""
-        race = self.view.race(jobs)
-        while (queue := race.leader()) is not None and (self.tells_why or hopes.are_left()):
+        tournament = self.view.tournament(jobs)
+        while (queue := tournament.leader()) is not None and (self.explain or feasible.are_left()):
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
-            kind = jobs.kind(job)
-            request, pods = self.view.request(kind), jobs.next_pods(job)
-            is_passed_over = self._may_pass_over and not hopes.has(queue, kind)
+            job_class = jobs.job_class(job)
+            request, pods = self.view.request(job_class), jobs.next_pods(job)
+            is_passed_over = self._may_pass_over and not feasible.has(queue, job_class)
             if is_passed_over:
-                jobs.drop_alike(queue, request, lambda kind: not hopes.has(queue, kind))
+                jobs.drop_alike(
+                    queue, request, lambda job_class: not feasible.has(queue, job_class)
+                )
                 changed = set[QueueName]()
             else:
-                changed = self._meet(Claim(self, self.action, job, request), pods)
+                changed = self._meet(Attempt(self, self.action, job, request), pods)
                 jobs.drop_first(queue)
                 jobs.look_again(self._victims)
                 self._victims.clear()
             if changed:
                 for each in {queue, *changed}:
-                    race.renew(each)
-                hopes.look_again()
+                    tournament.renew(each)
+                feasible.look_again()
                 continue
             if jobs.next_request(queue) != request:  # else it stands as before
-                race.renew(queue)
+                tournament.renew(queue)
             if not is_passed_over:
                 all_alike = self._speaks_for_its_kind(job, pods)
-                hopes.take_notice(queue, kind, all_alike=all_alike)
+                feasible.take_notice(queue, job_class, all_alike=all_alike)
 
     @property
     def _may_pass_over(self) -> bool:
@@ -193,7 +201,7 @@ class ClaimRound:
 
         KAI remembers of those who may not claim that they failed; who wants to know why has a turn.
         """
-        return not self.tells_why and not self.settings.faithful
+        return not self.explain and not self.settings.faithful
 
     def _speaks_for_its_kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> bool:
         """Return whether *job*, whose claim failed, is answer enough for others of its kind.
@@ -208,11 +216,13 @@ class ClaimRound:
     def _may_any_kind_claim(self) -> bool:
         """Return whether the claims of any kind may be met, as far as a look at each kind tells."""
         if self.action == "reclaim":
-            return self.view.may_anybody_reclaim() and self._may_any_reclaim_be_met()
+            return self.view.may_any_reclaim() and self._may_any_reclaim_be_met()
         if self.action == "consolidation":
-            return any(self._may_be_moved_for(kind, each) for kind, each in self._small_enough())
+            return any(
+                self._may_be_moved_for(job_class, each) for job_class, each in self._small_enough()
+            )
         lowest = self.view.pool.lowest_of_all()
-        return lowest is not None and self.view.is_anybody_above(lowest)
+        return lowest is not None and self.view.has_priority_above(lowest)
 
     def _may_any_reclaim_be_met(self) -> bool:
         """Return whether not all who may reclaim do so plainly in vain.
@@ -220,17 +230,18 @@ class ClaimRound:
         What holds of one of a kind in a queue holds of all of them.
         """
         return bool(self.view.away) or not all(
-            self._reclaims_in_vain(kind, one) for kind, one in self.view.who_may_reclaim()
+            self._reclaims_in_vain(job_class, one)
+            for job_class, one in self.view.reclaiming_classes()
         )
 
-    def _reclaims_in_vain(self, kind: Kind, one: KindTally) -> bool:
+    def _reclaims_in_vain(self, job_class: JobClass, one: ClassSummary) -> bool:
         """Return whether there is plainly no room for a kind, and too little that others lose."""
-        if kind not in self.view.hopeless.all():
+        if job_class not in self.view.infeasible.all():
             return False
-        claim = Claim(self, self.action, one.job, self.view.request(kind))
-        return not claim.has_anybody_to_ask() or self._is_too_little_held(claim, one.pods)
+        attempt = Attempt(self, self.action, one.job, self.view.request(job_class))
+        return not attempt.has_anybody_to_ask() or self._is_too_little_held(attempt, one.pods)
 
-    def _small_enough(self) -> list[tuple[Kind, KindTally]]:
+    def _small_enough(self) -> list[tuple[JobClass, ClassSummary]]:
         """Return the kinds of those who wait that ask for no more GPUs than are free in all.
 
         No others are admitted to a consolidation.
@@ -239,55 +250,70 @@ class ClaimRound:
         if gpu is None:
             return [*tally.items()]
         request, free = self.view.request, self.gpu_later()
-        return [(kind, each) for kind, each in tally.items() if request(kind)[gpu] <= free]
+        return [
+            (job_class, each)
+            for job_class, each in tally.items()
+            if request(job_class)[gpu] <= free
+        ]
 
-    def _open_kinds(self, queue: QueueName, kinds: Kinds, jobs: PendingJobs) -> Iterable[Kind]:
+    def _open_kinds(
+        self, queue: QueueName, classes: JobsByClass, jobs: PendingJobs
+    ) -> Iterable[JobClass]:
         """Return the kinds of those in *queue* whose claims may be met.
 
         What holds of one of them holds of all.
         """
         if self.action == "reclaim":
-            return self.view.kinds_that_may_reclaim(queue, kinds)
-        first_of = {kind: keys[0][-1] for kind, keys in kinds.items()}
+            return self.view.classes_that_may_reclaim(queue, classes)
+        first_of = {job_class: keys[0][-1] for job_class, keys in classes.items()}
         if self.action == "consolidation":
-            tally = {kind: KindTally(1, job, jobs.next_pods(job)) for kind, job in first_of.items()}
-            return [kind for kind, each in tally.items() if self._may_be_moved_for(kind, each)]
+            tally = {
+                job_class: ClassSummary(1, job, jobs.next_pods(job))
+                for job_class, job in first_of.items()
+            }
+            return [
+                job_class
+                for job_class, each in tally.items()
+                if self._may_be_moved_for(job_class, each)
+            ]
         lowest, first = self.lowest_priority(queue), jobs.first(queue)
         if lowest is None or first is None or lowest >= self.state.workloads[first].priority:
             return ()  # nobody is more important than the first
         claims = {
-            kind: Claim(self, self.action, job, self.view.request(kind))
-            for kind, job in first_of.items()
+            job_class: Attempt(self, self.action, job, self.view.request(job_class))
+            for job_class, job in first_of.items()
         }
-        return [kind for kind, claim in claims.items() if claim.is_admitted()]
+        return [job_class for job_class, attempt in claims.items() if attempt.is_admitted()]
 
-    def _may_be_moved_for(self, kind: Kind, one: KindTally) -> bool:
+    def _may_be_moved_for(self, job_class: JobClass, one: ClassSummary) -> bool:
         """Return whether others may be moved for a kind of job, in whichever queue it is."""
-        if kind not in self._movable:
-            claim = Claim(self, self.action, one.job, self.view.request(kind))
-            self._movable[kind] = claim.is_admitted() and not self._is_hopeless(claim, one.pods)
-        return self._movable[kind]
+        if job_class not in self._movable:
+            attempt = Attempt(self, self.action, one.job, self.view.request(job_class))
+            self._movable[job_class] = attempt.is_admitted() and not self._is_infeasible(
+                attempt, one.pods
+            )
+        return self._movable[job_class]
 
-    def _meet(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
+    def _meet(self, attempt: Attempt, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Meet a claim if that can be; returns the queues in which something changed."""
-        if not claim.is_admitted():
-            self._refuse(claim)
-            if self.settings.faithful and self._counts_as_tried(claim):
-                self._failed.note_failure(claim.workload.name, pods)
+        if not attempt.is_admitted():
+            self._refuse(attempt)
+            if self.settings.faithful and self._counts_as_tried(attempt):
+                self._failed.note_failure(attempt.workload.name, pods)
             return set()
-        job, queue = claim.workload.name, claim.workload.queue
-        barred = unsupported_constraint(claim.workload, pods)
+        job, queue = attempt.workload.name, attempt.workload.queue
+        barred = unsupported_constraint(attempt.workload, pods)
         if barred is not None:
             self._tell_failure(job, barred)
             return set()
-        if self._fits_already(claim, pods):
+        if self._fits_already(attempt, pods):
             changed = {queue}
         elif (like := self._failed_like(job, pods)) is not None:
             reason = Reason(code=AS_REFUSED_BEFORE, queue=queue, names=(like,))
             self._tell_failure(job, reason)
             return set()
         else:
-            changed = self._search(claim, pods)
+            changed = self._search(attempt, pods)
         if not changed:
             self._failed.note_failure(job, pods)
             return set()
@@ -297,11 +323,11 @@ class ClaimRound:
         self._movable.clear()
         return changed
 
-    def _counts_as_tried(self, claim: Claim) -> bool:
+    def _counts_as_tried(self, attempt: Attempt) -> bool:
         """Return whether KAI takes a claim that was not admitted for one that failed."""
         match self.action:
             case "consolidation":
-                return claim.workload.preemptible
+                return attempt.workload.preemptible
             case "preempt":
                 return True
             case "reclaim":
@@ -310,20 +336,20 @@ class ClaimRound:
     def _failed_like(self, job: WorkloadName, pods: tuple[PodId, ...]) -> WorkloadName | None:
         return self._failed.refused_like(job, pods) if self.settings.signatures else None
 
-    def _refuse(self, claim: Claim) -> None:
+    def _refuse(self, attempt: Attempt) -> None:
         """Note why a job may not claim. Many are alike, and are told the same."""
-        if not self.tells_why:
+        if not self.explain:
             return
-        workload = claim.workload
-        alike = (workload.queue, claim.request, workload.preemptible, workload.priority)
+        workload = attempt.workload
+        alike = (workload.queue, attempt.request, workload.preemptible, workload.priority)
         failed = self._refusals.get(alike)
         if failed is None:
-            reason = why_not_admitted(claim)
+            reason = why_not_admitted(attempt)
             assert reason is not None, "who is not admitted is told why"
             failed = self._refusals[alike] = FailedClaim(action=self.action, reason=reason)
-        self.view.record.claim_failed(workload.name, failed)
+        self.view.record.attempt_failed(workload.name, failed)
 
-    def _fits_already(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+    def _fits_already(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Give a claimant room for which nobody has to leave, if there is some by now.
 
         An earlier claim may have set more free than it took, or allocate did not look so deep. KAI
@@ -331,88 +357,88 @@ class ClaimRound:
         """
         if self.settings.faithful or "allocate" not in self.settings.actions:
             return False
-        job = claim.workload.name
+        job = attempt.workload.name
         self.view.record.touch(job)
         starter = self.view.starter()
-        reason = starter.start_if_it_fits(job, self.gang(job), pods, claim.request)
+        reason = starter.start_if_it_fits(job, self.gang(job), pods, attempt.request)
         if reason is None:
             return False
         self.view.record.act(Act(reason), [(job, pod) for pod in pods])
         return True
 
-    def _search(self, claim: Claim, pods: tuple[PodId, ...]) -> set[QueueName]:
+    def _search(self, attempt: Attempt, pods: tuple[PodId, ...]) -> set[QueueName]:
         """Search for a place for *pods* of a job; returns the queues in which that changed.
 
         Those of the job and of all who had to move. Where there is no place, nothing changed.
         """
-        state, job = self.state, claim.workload.name
-        tried = self._tried(claim, pods)
-        self.looked_at_the_clock |= bool(claim.spared)
-        if tried is None:
-            self._tell_failed_search(claim)
+        state, job = self.state, attempt.workload.name
+        scenario = self._scenario(attempt, pods)
+        self.time_dependent |= bool(attempt.spared)
+        if scenario is None:
+            self._tell_failed_search(attempt)
             return set()
         self.has_displaced = True
-        for reason, victims in reasons_to_lose(claim, tried):
+        for reason, victims in why_evicted(attempt, scenario):
             self.view.record.act(Act(reason, job), victims)
-        gain = Act(reason_to_gain(claim, tried), waits_for=_leaving(tried))
+        gain = Act(why_granted(attempt, scenario), waits_for=_leaving(scenario))
         self.view.record.act(gain, [(job, pod) for pod in pods])
-        for name, pod in tried.lost:
+        for name, pod in scenario.lost:
             self.view.away.setdefault(name, set()).add(pod)
-        self._victims |= {name for name, _ in tried.lost | tried.moved | tried.joined}
+        self._victims |= {name for name, _ in scenario.lost | scenario.moved | scenario.joined}
         return {state.workloads[name].queue for name in (*self._victims, job)}
 
-    def _tried(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
+    def _scenario(self, attempt: Attempt, pods: tuple[PodId, ...]) -> Scenario | None:
         """Return what was done to meet a claim; None if nothing can be.
 
         Who holds what it may is disturbed only if taking from the others is not enough. It loses
         nothing even then, but may have to move. If nobody holds more, there is nothing to be had.
         """
-        if not claim.has_anybody_to_ask() or self._is_hopeless(claim, pods):
+        if not attempt.has_anybody_to_ask() or self._is_infeasible(attempt, pods):
             return None
         if (
             self.action == "reclaim"
-            and not self.tells_why
-            and self._is_too_little_held(claim, pods)
+            and not self.explain
+            and self._is_too_little_held(attempt, pods)
         ):
             return None
-        tried = self._search_once(claim, pods)
-        if tried is None and self.action == "reclaim" and not claim.asks_everybody:
-            claim.asks_everybody = True
-            tried = self._search_once(claim, pods)
-        return tried
+        scenario = self._search_once(attempt, pods)
+        if scenario is None and self.action == "reclaim" and not attempt.asks_everybody:
+            attempt.asks_everybody = True
+            scenario = self._search_once(attempt, pods)
+        return scenario
 
-    def _is_hopeless(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+    def _is_infeasible(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether it is plain that nothing can be moved about so that *pods* fit.
 
         Who wants to know why is told what stopped the search, so it is made.
         """
-        if self.action != "consolidation" or self.tells_why:
+        if self.action != "consolidation" or self.explain:
             return False
-        if claim.workload.name in self.state.runs:
+        if attempt.workload.name in self.state.runs:
             return False  # it could move for others, but not for itself
         finder = self.view.finder
         if self._moves is None:
             self._moves = self.view.move_bound(self._most_victims(), self._pool)
-        sets = claim.workload.pod_sets
+        sets = attempt.workload.pod_sets
         asked = [sets.of(pod) for pod in pods]
         sizes = [finder.besides_shares(each) for each in asked]
         return not self._moves.allows(sizes, finder.nodes_with_room(asked))
 
-    def _is_too_little_held(self, claim: Claim, pods: tuple[PodId, ...]) -> bool:
+    def _is_too_little_held(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
         """Return whether those who may lose hold too little on every node for the first of *pods*.
 
         What it gets and is not idle they lose, and in a try for it only those of one node leave.
         """
-        lacking = claim.lacking_gpus(pods)
+        lacking = attempt.lacking_gpus(pods)
         if lacking <= 0:
             return False
-        losers = [(leaf, self._pool.line(leaf)) for leaf, _ in claim.losers()]
+        losers = [(leaf, self._pool.line(leaf)) for leaf, _ in attempt.losers()]
         most = self.view.most_gpus_on_a_node(losers)
         return most is not None and most < lacking
 
-    def _search_once(self, claim: Claim, pods: tuple[PodId, ...]) -> Tried | None:
-        job = claim.workload.name
-        search = VictimSearch(
+    def _search_once(self, attempt: Attempt, pods: tuple[PodId, ...]) -> Scenario | None:
+        job = attempt.workload.name
+        search = VictimSolver(
             self.state,
             self.view.finder,
             self._try_line(job, pods),
@@ -421,56 +447,56 @@ class ClaimRound:
             now_ms=self.now_ms,
             faithful=self.settings.faithful,
             note=self.view.record.touch,
-            bound_for=claim.bound_for,
-            crowds=None if self.tells_why else lambda: self._crowds(claim),
+            bound_for=attempt.bound_for,
+            evictable=None if self.explain else lambda: self._evictable(attempt),
             looks_first=self._depends_on_time,
         )
-        return search.run(lambda: self._line_of_victims(claim), claim.judge_for)
+        return search.run(lambda: self._line_of_victims(attempt), attempt.judge_for)
 
-    def _crowds(self, claim: Claim) -> Mapping[str, Crowd]:
+    def _evictable(self, attempt: Attempt) -> Mapping[str, EvictableOnNode]:
         """Return all of the leaves that are asked, also who of them may not be asked just now."""
-        return self.view.crowds((leaf, self._pool.line(leaf)) for leaf, _ in claim.allowed())
+        return self.view.evictable((leaf, self._pool.line(leaf)) for leaf, _ in attempt.allowed())
 
-    def _tell_failed_search(self, claim: Claim) -> None:
+    def _tell_failed_search(self, attempt: Attempt) -> None:
         """Note why a search came to nothing, if anybody wants to know."""
-        if not self.tells_why:
+        if not self.explain:
             return
-        candidates = len(claim.barred) + sum(
+        candidates = len(attempt.barred) + sum(
             allows(candidate)
-            for queue, allows in claim.allowed()
+            for queue, allows in attempt.allowed()
             for _, candidate in self._pool.line(queue)
         )
-        if claim.stopped is None:
-            claim.kept_by = self._first_within_rights(claim)
+        if attempt.stopped is None:
+            attempt.kept_by = self._first_within_rights(attempt)
         has_new, has_held = bool(self._pool.settled), bool(self._pool.held)
         most = self._most_victims()
-        reason = why_failed(claim, candidates, most, has_new=has_new, has_held=has_held)
-        self._tell_failure(claim.workload.name, reason)
+        reason = why_failed(attempt, candidates, most, has_new=has_new, has_held=has_held)
+        self._tell_failure(attempt.workload.name, reason)
 
     def _tell_failure(self, job: WorkloadName, reason: Reason) -> None:
         failed = FailedClaim(action=self.action, reason=reason)
-        self.view.record.claim_failed(job, failed)
+        self.view.record.attempt_failed(job, failed)
 
-    def _line_of_victims(self, claim: Claim) -> VictimLine:
-        most, allowed = self._most_victims(), list(claim.allowed())
-        hold_race: HoldRace = self.view.race_to_give_way
+    def _line_of_victims(self, attempt: Attempt) -> EvictionOrder:
+        most, allowed = self._most_victims(), list(attempt.allowed())
+        hold_race: MakeTournament = self.view.eviction_tournament
         if not self.settings.faithful and len(allowed) < len(self.leaves):
             hold_race = self._race_of([leaf for leaf, _ in allowed])
         line = self.state, self._pool, allowed, hold_race
-        return VictimLine(*line) if most is None else CappedLine(*line, most)
+        return EvictionOrder(*line) if most is None else CappedEvictionOrder(*line, most)
 
-    def _race_of(self, leaves: Iterable[QueueName]) -> HoldRace:
+    def _race_of(self, leaves: Iterable[QueueName]) -> MakeTournament:
         """Let only those meet who are asked."""
-        course = RaceCourse.of_leaves(self.state, leaves)
-        world = self.state, course, self.view.numbers
-        return lambda offer, lines: QueueRace(*world, offer, lines, *VICTIM_RULES)
+        draw = Draw.of_leaves(self.state, leaves)
+        world = self.state, draw, self.view.numbers
+        return lambda offer, lines: QueueTournament(*world, offer, lines, *EVICTION_RULES)
 
-    def _first_within_rights(self, claim: Claim) -> Judged | None:
+    def _first_within_rights(self, attempt: Attempt) -> Judgement | None:
         """Return why whoever would be the first to give way, but need not, is not asked."""
-        leaves = list(claim.within_rights())
-        line = VictimLine(self.state, self._pool, leaves, self.view.race_to_give_way)
+        leaves = list(attempt.within_rights())
+        line = EvictionOrder(self.state, self._pool, leaves, self.view.eviction_tournament)
         candidate = line.pop()
-        return None if candidate is None else claim.judge_of(candidate)
+        return None if candidate is None else attempt.judge_of(candidate)
 
     def _most_victims(self) -> int | None:
         """Return how many jobs may be asked for the sake of one; None: all."""
@@ -479,10 +505,10 @@ class ClaimRound:
             return None
         return most + 1 if self.settings.faithful else most  # KAI's counter lets one more pass
 
-    def _try_line(self, claimant: WorkloadName, pods: tuple[PodId, ...]) -> TryLine:
+    def _try_line(self, preemptor: WorkloadName, pods: tuple[PodId, ...]) -> ServiceOrder:
         if self.settings.faithful:
-            return LineOfAll(self.view, claimant, pods)
-        return LineOfThoseConcerned(self.view, claimant)
+            return EveryPendingJob(self.view, preemptor, pods)
+        return PreemptorAndVictims(self.view, preemptor)
 
 
 def _is_over(held: Sequence[int], most: Limits) -> bool:
@@ -491,5 +517,5 @@ def _is_over(held: Sequence[int], most: Limits) -> bool:
     return any(map(gt, held, bounds))
 
 
-def _leaving(tried: Tried) -> tuple[WorkloadName, ...]:
-    return tuple(sorted({name for name, _ in tried.lost | tried.moved}))
+def _leaving(scenario: Scenario) -> tuple[WorkloadName, ...]:
+    return tuple(sorted({name for name, _ in scenario.lost | scenario.moved}))

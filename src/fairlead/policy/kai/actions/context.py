@@ -14,24 +14,24 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.actions.record import CycleRecord
 from fairlead.policy.kai.fair_share.shares import KaiShare
-from fairlead.policy.kai.incremental.pending_queues import Kinds, KindTally
-from fairlead.policy.kai.incremental.shares import FollowedShares
-from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.incremental.pending_queues import ClassSummary, JobsByClass
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.incremental.state import IncrementalSources
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.job_class import Kind
+from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_jobs import NOBODY, PendingJobs
 from fairlead.policy.kai.ordering.queue_order import QueueNumbers
-from fairlead.policy.kai.ordering.tournament import Offer, QueueRace, RaceCourse
-from fairlead.policy.kai.pruning.evictable_per_node import Crowd
+from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
+from fairlead.policy.kai.pruning.evictable_per_node import EvictableOnNode
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import AskablePool, Entry
+from fairlead.policy.kai.victims.candidates import EligibleCandidates, OrderedCandidate
 
 NO_CLAIMS: Final[Mapping[WorkloadName, tuple[PodId, ...]]] = MappingProxyType({})
 
 
-class CycleView:
+class CycleContext:
     """What the actions of a cycle share: the division, the record, and who waits."""
 
     def __init__(
@@ -39,25 +39,25 @@ class CycleView:
         state: ClusterState,
         settings: KaiSettings,
         now_ms: int,
-        followed: FollowedState | None,
+        sources: IncrementalSources | None,
         held_back: Mapping[WorkloadName, Set[PodId]],
         *,
-        tells_why: bool,
+        explain: bool,
     ) -> None:
         """Divide the cluster, if anybody waits. The caller has put *state* on trial."""
         self.state = state
         self.settings = settings
         self.now_ms = now_ms
-        self.tells_why = tells_why  # those who wait
+        self.explain = explain  # those who wait
         self.is_idle = not state.has_waiting()  # nobody waits, so nobody asks for a share
-        self._followed = FollowedState(state, settings) if followed is None else followed
-        self.finder = self._followed.finder
-        self.pool = self._followed.pool
-        self.stale_gangs = self._followed.stale_gangs
-        self.pod_terms = self._followed.pod_terms
-        self.hopeless = self._followed.hopeless
-        self._followed.begin_cycle()
-        self._division = self._followed.shares
+        self._sources = IncrementalSources(state, settings) if sources is None else sources
+        self.finder = self._sources.finder
+        self.pool = self._sources.pool
+        self.stale_gangs = self._sources.stale_gangs
+        self.pod_terms = self._sources.pod_terms
+        self.infeasible = self._sources.infeasible
+        self._sources.begin_cycle()
+        self._division = self._sources.shares
         self._is_divided = not self.is_idle
         if self._is_divided:
             self._division.catch_up()
@@ -83,15 +83,15 @@ class CycleView:
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""
-        return self._followed.gang(job)
+        return self._sources.gang(job)
 
     def starter(self) -> JobStarter:
         """Return what starts jobs while room only shrinks."""
-        return JobStarter(self.state, self.finder, self.now_ms, tells_why=self.tells_why)
+        return JobStarter(self.state, self.finder, self.now_ms, explain=self.explain)
 
     def tell_wait(self, job: WorkloadName, reason: Reason) -> None:
         """Note why *job* waits, if anybody wants to know."""
-        if self.tells_why:
+        if self.explain:
             self.record.wait(job, reason)
 
     def gpu_later(self) -> int:
@@ -110,64 +110,64 @@ class CycleView:
             return self._all_waiting().branch(claims, ())
         jobs = self._line_up(depth)
         for name, pods in claims.items():
-            jobs.claim(name, pods)
+            jobs.attempt(name, pods)
         return jobs
 
-    def waiting_of(self, action: str, kinds: Iterable[Kind]) -> PendingJobs:
-        """Return what waits in leaves in which somebody is of one of *kinds*, maybe in others, too.
+    def waiting_in(self, action: str, classes: Iterable[JobClass]) -> PendingJobs:
+        """Return what waits in leaves in which somebody is of one of *classes*, maybe in others, too.
 
         As deep as *action* looks, and while all wait as when they were tallied for it. Cost: these
         leaves alone, where no pod is on its way out.
         """
         if self.away:  # what a job would start then, and so its kind, may be another
             return self.waiting(action)
-        queues = self._followed.lines.queues_of(kinds)
+        queues = self._sources.lines.queues_of(classes)
         jobs = self._pending(self._depth(action))
         jobs.add_queues({queue: None for queue in queues if queue in self.leaves}.keys())
         return jobs
 
-    def tally(self, action: str) -> Mapping[Kind, KindTally]:
+    def tally(self, action: str) -> Mapping[JobClass, ClassSummary]:
         """Return how many wait in leaves of which kind, as deep as *action* looks.
 
         Cost: who changed, where everybody who waits is looked at; else a look at each queue.
         """
-        lines = self._followed.lines
+        lines = self._sources.lines
         if self.away or self._depth(action) is not None or not lines.all().keys() <= self.leaves:
             return self.waiting(action).tally()
         return lines.tally()
 
-    def is_anybody_above(self, priority: int) -> bool:
+    def has_priority_above(self, priority: int) -> bool:
         """Return whether a job has a higher one of which a pod has no place, wherever it waits."""
-        lines, workloads = self._followed.lines, self.state.workloads
+        lines, workloads = self._sources.lines, self.state.workloads
         lines.all()
         return any(workloads[each.job].priority > priority for each in lines.tally().values())
 
-    def request(self, kind: Kind) -> Amounts:
+    def request(self, job_class: JobClass) -> Amounts:
         """Return what the next pods of a job of that kind would cost its queue."""
-        return self._followed.lines.request(kind)
+        return self._sources.lines.request(job_class)
 
-    def may_anybody_reclaim(self) -> bool:
+    def may_any_reclaim(self) -> bool:
         """Return whether the gate of reclaim lets anybody pass, as far as that is plain."""
-        kinds, lines = self._followed.reclaim_kinds, self._followed.lines
-        return bool(self.away) or kinds.are_any_open(self._divided(), lines)
+        classes, lines = self._sources.reclaim_kinds, self._sources.lines
+        return bool(self.away) or classes.are_any_open(self._divided(), lines)
 
-    def who_may_reclaim(self) -> Iterator[tuple[Kind, KindTally]]:
+    def reclaiming_classes(self) -> Iterator[tuple[JobClass, ClassSummary]]:
         """Yield the kinds that may reclaim, queue by queue, each with one who is of it."""
-        followed, shares = self._followed, self._divided().shares
-        lines = followed.lines
-        for queue, line in followed.reclaim_kinds.open_lines(lines):
-            for kind in followed.reclaim_kinds.of(shares[queue], line.kinds, lines.request):
-                keys = line.kinds[kind]
+        sources, shares = self._sources, self._divided().shares
+        lines = sources.lines
+        for queue, line in sources.reclaim_kinds.open_lines(lines):
+            for job_class in sources.reclaim_kinds.of(shares[queue], line.classes, lines.request):
+                keys = line.classes[job_class]
                 job = keys[0][-1]
-                yield kind, KindTally(len(keys), job, line.places[job].pods)
+                yield job_class, ClassSummary(len(keys), job, line.places[job].pods)
 
-    def kinds_that_may_reclaim(self, queue: QueueName, kinds: Kinds) -> list[Kind]:
-        """Return which of *kinds* may reclaim in a queue."""
-        return self._followed.reclaim_kinds.of(self.shares[queue], kinds, self.request)
+    def classes_that_may_reclaim(self, queue: QueueName, classes: JobsByClass) -> list[JobClass]:
+        """Return which of *classes* may reclaim in a queue."""
+        return self._sources.reclaim_kinds.of(self.shares[queue], classes, self.request)
 
-    def line_of(
+    def pending_for(
         self, claims: Mapping[WorkloadName, tuple[PodId, ...]], others: Iterable[WorkloadName]
-    ) -> tuple[PendingJobs, QueueRace]:
+    ) -> tuple[PendingJobs, QueueTournament]:
         """Line up some jobs as if nobody else waited; *claims* are what these would start next.
 
         Cost: those jobs, and the queues above them with their siblings.
@@ -175,52 +175,56 @@ class CycleView:
         state = self.state
         jobs = self._pending(None)
         for name, pods in claims.items():
-            jobs.claim(name, pods)
+            jobs.attempt(name, pods)
         names = {*claims, *others}
         jobs.add_jobs(names)
         leaves = {state.workloads[name].queue for name in names}
-        course = RaceCourse.of_leaves(state, leaves)
-        return jobs, QueueRace(state, course, self.numbers, jobs.next_request, jobs.queues())
+        draw = Draw.of_leaves(state, leaves)
+        return jobs, QueueTournament(state, draw, self.numbers, jobs.next_request, jobs.queues())
 
-    def line_of_some(self, names: Iterable[WorkloadName]) -> PendingJobs:
+    def pending_only(self, names: Iterable[WorkloadName]) -> PendingJobs:
         """Line up some jobs as if nobody else waited. Cost: those jobs."""
         jobs = self._pending(None)
         jobs.add_jobs(names)
         return jobs
 
-    def race_of_some(self, jobs: PendingJobs) -> QueueRace:
+    def tournament_of_some(self, jobs: PendingJobs) -> QueueTournament:
         """Let the queues of some *jobs* meet where they stand among all, with nobody beside them.
 
         Cost: those queues, and the ones above them.
         """
         known = self._divided()
         offer, queues = jobs.next_request, jobs.queues()
-        return QueueRace(self.state, known.course, known.numbers, offer, queues)
+        return QueueTournament(self.state, known.draw, known.numbers, offer, queues)
 
-    def race(self, jobs: PendingJobs) -> QueueRace:
+    def tournament(self, jobs: PendingJobs) -> QueueTournament:
         """Let the queues of *jobs* meet in the order of service."""
         known = self._division
-        return self._followed.service.run(
-            known.course, known.numbers, jobs.next_request, jobs.lines()
-        )
+        return self._sources.service.run(known.draw, known.numbers, jobs.next_request, jobs.lines())
 
-    def race_to_give_way(self, offer: Offer, lines: Mapping[QueueName, object]) -> QueueRace:
+    def eviction_tournament(
+        self, offer: Offer, lines: Mapping[QueueName, object]
+    ) -> QueueTournament:
         """Let leaves meet in the order of giving way; the same line offers the same."""
         known = self._divided()
-        return self._followed.giving_way.run(known.course, known.numbers, offer, lines)
+        return self._sources.giving_way.run(known.draw, known.numbers, offer, lines)
 
-    def move_bound(self, most: int | None, pool: AskablePool) -> MoveBound:
+    def move_bound(self, most: int | None, pool: EligibleCandidates) -> MoveBound:
         """Return what tells whether the first *most* of *pool* to give way can be moved at all."""
-        first = self._followed.first_to_leave.first(most, self._divided(), pool)
-        return self._followed.moves.bound(first)
+        first = self._sources.first_victims.first(most, self._divided(), pool)
+        return self._sources.moves.bound(first)
 
-    def crowds(self, lines: Iterable[tuple[QueueName, Sequence[Entry]]]) -> Mapping[str, Crowd]:
+    def evictable(
+        self, lines: Iterable[tuple[QueueName, Sequence[OrderedCandidate]]]
+    ) -> Mapping[str, EvictableOnNode]:
         """Return who of these *lines* of leaves has a pod on which node."""
-        return self._followed.crowds.of(lines)
+        return self._sources.evictable.of(lines)
 
-    def most_gpus_on_a_node(self, lines: Iterable[tuple[QueueName, Sequence[Entry]]]) -> int | None:
+    def most_gpus_on_a_node(
+        self, lines: Iterable[tuple[QueueName, Sequence[OrderedCandidate]]]
+    ) -> int | None:
         """Return what all of *lines* hold of GPUs who are on one node, the most of any node."""
-        return self._followed.crowds.most_gpus(lines)
+        return self._sources.evictable.most_gpus(lines)
 
     def _depth(self, action: str) -> int | None:
         depths = self.settings.queue_depth  # seldom any
@@ -240,9 +244,9 @@ class CycleView:
 
     def _pending(self, depth: int | None) -> PendingJobs:
         """Return nobody in line yet."""
-        return PendingJobs(self.state, depth, self.gang, self.away, self._followed.lines, self.held)
+        return PendingJobs(self.state, depth, self.gang, self.away, self._sources.lines, self.held)
 
-    def _divided(self) -> FollowedShares:
+    def _divided(self) -> IncrementalShares:
         if not self._is_divided:
             self._division.catch_up()
             self._is_divided = True

@@ -13,13 +13,13 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.plan import Decision, Reason
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.allocate import AllocateRound, Listener
-from fairlead.policy.kai.actions.attempts import ClaimRound
-from fairlead.policy.kai.actions.context import CycleView
+from fairlead.policy.kai.actions.allocate import AllocateAction, Listener
+from fairlead.policy.kai.actions.attempts import VictimAction
+from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.record import Act
-from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.incremental.state import IncrementalSources
 from fairlead.policy.kai.ordering.pending_jobs import NOBODY, PendingJobs
-from fairlead.policy.kai.ordering.tournament import QueueRace
+from fairlead.policy.kai.ordering.tournament import QueueTournament
 from fairlead.policy.kai.reasons.refusals import misplaced, why_unready
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -38,28 +38,28 @@ class KaiCycle:
         state: ClusterState,
         settings: KaiSettings,
         now_ms: int,
-        followed: FollowedState | None = None,
+        sources: IncrementalSources | None = None,
         held_back: Mapping[WorkloadName, Set[PodId]] = NOBODY,
         spared: Set[PodKey] = frozenset(),
         takers: Mapping[WorkloadName, WorkloadName] = NO_TAKERS,
         *,
-        tells_why: bool = True,
+        explain: bool = True,
         at_most_starts: int | None = None,
     ) -> None:
         """Divide the cluster and line up what waits. The caller has put *state* on trial.
 
-        What is *followed* of that state with the same settings serves for many cycles. Pods that
+        What is *sources* of that state with the same settings serves for many cycles. Pods that
         are *held_back* start nothing in this one, although they wait, because the *takers* of their
         jobs would have their places next; those that are *spared* are not asked to give way.
-        Without *tells_why* nobody is told why it waits; then the cycle may be cut once
+        Without *explain* nobody is told why it waits; then the cycle may be cut once
         *at_most_starts* pods have started.
         """
-        self.view = CycleView(state, settings, now_ms, followed, held_back, tells_why=tells_why)
+        self.view = CycleContext(state, settings, now_ms, sources, held_back, explain=explain)
         self.state = state
         self.settings = settings
         self.record = self.view.record
-        self._turns = AllocateRound(self.view, at_most_starts)
-        self.looked_at_the_clock = False  # at another time it might come out otherwise
+        self._turns = AllocateAction(self.view, at_most_starts)
+        self.time_dependent = False  # at another time it might come out otherwise
         self.has_displaced = False  # somebody had to leave its place, or was to move
         self._held_back = held_back
         self._spared = spared
@@ -71,9 +71,9 @@ class KaiCycle:
         return self._turns.jobs
 
     @property
-    def race(self) -> QueueRace:
+    def tournament(self) -> QueueTournament:
         """The order in which their queues are served when idle room is given away."""
-        return self._turns.race
+        return self._turns.tournament
 
     def may_find_room(self, job: WorkloadName) -> bool:
         """Return whether *job*, which waits, is one of those who meet just now."""
@@ -89,7 +89,7 @@ class KaiCycle:
 
         First those that have no turn at all, then action by action, turn by turn.
         """
-        if self.view.tells_why and not self.view.is_idle:
+        if self.view.explain and not self.view.is_idle:
             self._tell_who_has_no_turn()
         has_waiting, known_at = self.state.has_waiting(), self.state.moment
         for action in self.settings.actions:
@@ -103,13 +103,13 @@ class KaiCycle:
                 case "allocate":
                     self._allocate(listener)
                     if self.is_cut:
-                        return self.record.decisions(tells_why=False)
+                        return self.record.decisions(explain=False)
                 case "consolidation" | "reclaim" | "preempt":
-                    claims = ClaimRound(self.view, action, self._spared)
+                    claims = VictimAction(self.view, action, self._spared)
                     claims.run()
-                    self.looked_at_the_clock |= claims.looked_at_the_clock
+                    self.time_dependent |= claims.time_dependent
                     self.has_displaced |= claims.has_displaced
-        return self.record.decisions(tells_why=self.view.tells_why)
+        return self.record.decisions(explain=self.view.explain)
 
     def _tell_who_has_no_turn(self) -> None:
         record = self.record
@@ -132,9 +132,9 @@ class KaiCycle:
     def _allocate(self, listener: Listener | None) -> None:
         """Give idle room to jobs, and tell those whose turn never comes."""
         if self.settings.actions[0] != "allocate":  # those before it may have changed who waits
-            self._turns = AllocateRound(self.view)
+            self._turns = AllocateAction(self.view)
         self._turns.run(listener)
-        for name in self._turns.everybody.beyond_depth if self.view.tells_why else ():
+        for name in self._turns.everybody.beyond_depth if self.view.explain else ():
             reason = Reason(code=BEYOND_QUEUE_DEPTH, queue=self.state.workloads[name].queue)
             self.record.wait(name, reason)
 
@@ -148,4 +148,4 @@ class KaiCycle:
             self.has_displaced = True
             self.state.apply(WorkloadDisplaced(workload=name, pods=pods))
             self.record.act(Act(reason), [(name, pod) for pod in pods])
-        self.looked_at_the_clock |= gangs.are_awaited(now_ms, grace_ms)
+        self.time_dependent |= gangs.are_awaited(now_ms, grace_ms)

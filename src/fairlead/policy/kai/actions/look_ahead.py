@@ -23,7 +23,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.room_for_all import is_room_for_all
 from fairlead.policy.kai.actions.cycle import NO_TAKERS, KaiCycle
-from fairlead.policy.kai.incremental.state import FollowedState
+from fairlead.policy.kai.incremental.state import IncrementalSources
 from fairlead.policy.kai.ordering.pending_jobs import NOBODY
 from fairlead.policy.kai.settings import KaiSettings
 
@@ -52,21 +52,21 @@ class Restraint(NamedTuple):
         state: ClusterState,
         settings: KaiSettings,
         now_ms: int,
-        followed: FollowedState | None = None,
+        sources: IncrementalSources | None = None,
         *,
-        tells_why: bool = True,
+        explain: bool = True,
     ) -> KaiCycle:
         """Return a cycle under this restraint. The caller has put *state* on trial."""
         restraint = self.held_back, self.spared, self.takers
-        return KaiCycle(state, settings, now_ms, followed, *restraint, tells_why=tells_why)
+        return KaiCycle(state, settings, now_ms, sources, *restraint, explain=explain)
 
 
-class Outlook(NamedTuple):
+class LookAhead(NamedTuple):
     """What a cycle decides that looks one cycle ahead, and under which restraint."""
 
     decisions: tuple[Decision, ...]
     restraint: Restraint
-    looked_at_the_clock: bool  # at another time it might come out otherwise
+    time_dependent: bool  # at another time it might come out otherwise
     is_cut: bool = False  # after so many starts, with others to come
 
 
@@ -74,11 +74,11 @@ def look_ahead(
     state: ClusterState,
     settings: KaiSettings,
     now_ms: int,
-    followed: FollowedState | None = None,
+    sources: IncrementalSources | None = None,
     *,
-    tells_why: bool = True,
+    explain: bool = True,
     at_most_starts: int | None = None,
-) -> Outlook:
+) -> LookAhead:
     """Return what to do about *state*, which is afterwards as it was before.
 
     Law, but in faithful mode: if nothing else happens until then, the outlook of the next cycle
@@ -88,18 +88,18 @@ def look_ahead(
     places: then those and all who wait for what they leave are held back, and that is that.
 
     Cost: if something starts that could give way while others wait, a second cycle, and a third if
-    somebody leaves for it. As much again each time that pods are held back. Without *tells_why*
+    somebody leaves for it. As much again each time that pods are held back. Without *explain*
     there is no `Wait` among the decisions; with it, the last cycle is made once more to tell if
-    anybody waits. After *at_most_starts* it is cut where `may_be_cut` allows it; then nobody could
+    anybody waits. After *at_most_starts* it is cut where `may_cut` allows it; then nobody could
     lose its place again, so that no second cycle is tried.
     """
-    followed = followed or FollowedState(state, settings)
-    ahead = _Ahead(state, settings, now_ms, followed)
+    sources = sources or IncrementalSources(state, settings)
+    ahead = _Ahead(state, settings, now_ms, sources)
     restraint = Restraint()
-    if at_most_starts is not None and may_be_cut(state, settings, followed, at_most_starts):
+    if at_most_starts is not None and may_cut(state, settings, sources, at_most_starts):
         decisions = ahead.first_starts(at_most_starts)
         if decisions is not None:
-            return Outlook(decisions, restraint, ahead.looked_at_the_clock, is_cut=True)
+            return LookAhead(decisions, restraint, ahead.time_dependent, is_cut=True)
     plain = decisions = ahead.plan(restraint)
     rounds = 0
     while undone := ahead.undone(decisions):
@@ -111,41 +111,41 @@ def look_ahead(
             break
     if restraint.held_back and not _places(decisions):
         restraint, decisions = ahead.with_one_let_go(restraint, plain) or (restraint, decisions)
-    if tells_why and (restraint.held_back or ahead.has_waiting):
-        decisions = ahead.plan(restraint, tells_why=True)
-    return Outlook(decisions, restraint, ahead.looked_at_the_clock)
+    if explain and (restraint.held_back or ahead.has_waiting):
+        decisions = ahead.plan(restraint, explain=True)
+    return LookAhead(decisions, restraint, ahead.time_dependent)
 
 
 class _Ahead:
     """Two cycles, one after the other, tried on a state that stays as it is."""
 
     def __init__(
-        self, state: ClusterState, settings: KaiSettings, now_ms: int, followed: FollowedState
+        self, state: ClusterState, settings: KaiSettings, now_ms: int, sources: IncrementalSources
     ) -> None:
         self._state = state
         self._settings = settings
         self._now_ms = now_ms
-        self._followed = followed
+        self._sources = sources
         self._can_take = not settings.faithful and not CLAIMS.isdisjoint(settings.actions)
         self.has_waiting = False  # after the last plan
         self._known_next: Taken | None = None  # what would be taken after it; None: not known
-        self.looked_at_the_clock = False
+        self.time_dependent = False
 
-    def plan(self, restraint: Restraint, *, tells_why: bool = False) -> tuple[Decision, ...]:
+    def plan(self, restraint: Restraint, *, explain: bool = False) -> tuple[Decision, ...]:
         self._known_next = None
         with self._state.trial():
-            cycle = self._cycle(restraint, self._now_ms, tells_why=tells_why)
+            cycle = self._cycle(restraint, self._now_ms, explain=explain)
             decisions = self._decisions(cycle)
             self.has_waiting = self._state.has_waiting()
-            if not tells_why and self._is_carried_out(cycle, decisions):
+            if not explain and self._is_carried_out(cycle, decisions):
                 self._known_next = self._next_on_trial(decisions)
             return decisions
 
     def first_starts(self, most: int) -> tuple[Decision, ...] | None:
         """Return the first starts of a plain cycle that is cut after so many; None: it is not."""
-        world = self._state, self._settings, self._now_ms, self._followed
+        world = self._state, self._settings, self._now_ms, self._sources
         with self._state.trial():
-            cycle = KaiCycle(*world, tells_why=False, at_most_starts=most)
+            cycle = KaiCycle(*world, explain=False, at_most_starts=most)
             decisions = self._decisions(cycle)
             return decisions if cycle.is_cut else None
 
@@ -201,7 +201,7 @@ class _Ahead:
         spared = restraint.spared
         if is_first:  # these are the decisions of a plain cycle
             spared = self._newcomers() - _asked(decisions).keys()
-            self.looked_at_the_clock = True
+            self.time_dependent = True
         return Restraint(held_back, spared, takers)
 
     def with_one_let_go(
@@ -250,7 +250,7 @@ class _Ahead:
         """
         if cycle.has_displaced or not all(isinstance(each, Start) for each in decisions):
             return False
-        return not self._followed.leavers.are_any()
+        return not self._sources.evicted_pods.are_any()
 
     def _next_on_trial(self, decisions: tuple[Decision, ...]) -> Taken | None:
         """Return what the next cycle would take if *decisions*, which only start pods, stand.
@@ -264,14 +264,12 @@ class _Ahead:
     def _asked_next(self) -> Taken:
         return _asked(self._decisions(self._cycle(Restraint(), self._now_ms + NEXT_CYCLE_MS)))
 
-    def _cycle(self, restraint: Restraint, now_ms: int, *, tells_why: bool = False) -> KaiCycle:
-        return restraint.cycle(
-            self._state, self._settings, now_ms, self._followed, tells_why=tells_why
-        )
+    def _cycle(self, restraint: Restraint, now_ms: int, *, explain: bool = False) -> KaiCycle:
+        return restraint.cycle(self._state, self._settings, now_ms, self._sources, explain=explain)
 
     def _decisions(self, cycle: KaiCycle) -> tuple[Decision, ...]:
         decisions = tuple(cycle.decisions())
-        self.looked_at_the_clock |= cycle.looked_at_the_clock
+        self.time_dependent |= cycle.time_dependent
         return decisions
 
     def _will_somebody_wait(self, decisions: tuple[Decision, ...]) -> bool:
@@ -303,12 +301,12 @@ def _places(decisions: Iterable[Decision]) -> list[PodKey]:
 
 
 def _placed(
-    decisions: Iterable[Decision], kinds: tuple[type[Start | Reserve], ...]
+    decisions: Iterable[Decision], types: tuple[type[Start | Reserve], ...]
 ) -> list[PodKey]:
     return [
         (each.workload, place.pod)
         for each in decisions
-        if isinstance(each, kinds)
+        if isinstance(each, types)
         for place in each.placements
     ]
 
@@ -360,31 +358,31 @@ def pods_to_hold_back(
     return (waiting - placed) | undone
 
 
-def may_be_cut(
-    state: ClusterState, settings: KaiSettings, followed: FollowedState, starts: int
+def may_cut(
+    state: ClusterState, settings: KaiSettings, sources: IncrementalSources, starts: int
 ) -> bool:
     """Return whether more than *starts* pods wait, all of which plainly start in one cycle.
 
     Not so where allocate does not come first, or does not look at all of a queue: the next plan
     would look further. Cost: the queues, and a look at each node (see `is_room_for_all`).
     """
-    if sum(followed.waiting_pods.by_shape().values()) <= starts:
+    if sum(sources.waiting_pods.by_shape().values()) <= starts:
         return False
     if settings.actions[:1] != ("allocate",) or "allocate" in dict(settings.queue_depth):
         return False
-    if state.repelling or not _are_queues_open(state, followed):
+    if state.repelling or not _are_queues_open(state, sources):
         return False
-    rooms = followed.finder.rooms()
+    rooms = sources.finder.rooms()
     idle = {name: tuple(map(min, room.idle, room.later)) for name, room in rooms.items()}
-    return is_room_for_all(state.books, idle, followed.waiting_pods.by_shape())
+    return is_room_for_all(state.books, idle, sources.waiting_pods.by_shape())
 
 
-def _are_queues_open(state: ClusterState, followed: FollowedState) -> bool:
+def _are_queues_open(state: ClusterState, sources: IncrementalSources) -> bool:
     """Return whether no limit or quota is in the way of all that is requested."""
     for name, queue in state.queues.items():
         if not _is_within(state.requested(name), queue.ceiling):
             return False
-    for leaf in followed.waiting_pods.marked_queues():  # whose jobs nobody could preempt
+    for leaf in sources.waiting_pods.marked_queues():  # whose jobs nobody could preempt
         for name in state.path(leaf):
             sums = state.sums[name]
             waiting = state.axes.charge(state.resources, tuple(sums.pending))

@@ -79,7 +79,7 @@ class CycleRecord:
         self._acts.append(Act(reason))
         self._waits[job] = (len(self._acts) - 1, reason)
 
-    def claim_failed(self, job: WorkloadName, failed: FailedClaim) -> None:
+    def attempt_failed(self, job: WorkloadName, failed: FailedClaim) -> None:
         """Note that *job* could not take a place from others."""
         self._claims.setdefault(job, []).append(failed)
 
@@ -95,13 +95,13 @@ class CycleRecord:
             if pod not in self._before[job] and self._place((job, pod)) is None
         ]
 
-    def decisions(self, *, tells_why: bool = True) -> list[Decision]:
+    def decisions(self, *, explain: bool = True) -> list[Decision]:
         """Return what remains, in the order of the acts; within one, room is made first.
 
         What of a job waits is told after what was done for its other pods; not at all without
-        *tells_why*.
+        *explain*.
         """
-        if not self._last and not tells_why:
+        if not self._last and not explain:
             return []  # as in most cycles
         fates: dict[tuple[int, int, WorkloadName], list[PodId]] = {}
         for (job, pod), number in self._last.items():
@@ -112,7 +112,7 @@ class CycleRecord:
             ((number, order), self._decision(_FATES[order], job, pods, self._acts[number]))
             for (number, order, job), pods in sorted(fates.items())
         ]
-        waits = (*self._waiting(), *self._undone()) if tells_why else ()
+        waits = (*self._waiting(), *self._undone()) if explain else ()
         made += [((number, len(_ORDER)), wait) for number, wait in waits]
         return [decision for _, decision in sorted(made, key=lambda each: each[0])]
 

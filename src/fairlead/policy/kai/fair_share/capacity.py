@@ -37,7 +37,7 @@ def axis_comparisons(
     ]
 
 
-def those_that_hold(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
+def holding(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
     """Return the comparisons of which the numbers stand in the stated relation."""
     return tuple([comparison for comparison in comparisons if comparison.holds()])
 

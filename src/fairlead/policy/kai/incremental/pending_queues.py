@@ -14,11 +14,11 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
-from fairlead.policy.kai.jobs.job_class import JobKinds, Kind
+from fairlead.policy.kai.jobs.job_class import JobClass, JobClasses
 
 JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 
-Kinds: TypeAlias = Mapping[Kind, Sequence[JobKey]]
+JobsByClass: TypeAlias = Mapping[JobClass, Sequence[JobKey]]
 """Who of a queue is of which kind."""
 
 
@@ -26,20 +26,20 @@ class Place(NamedTuple):
     """Where a job stands that can start something."""
 
     key: JobKey
-    kind: Kind
+    job_class: JobClass
     pods: tuple[PodId, ...]  # that it would start next
 
 
-class QueueLine(NamedTuple):
+class PendingQueue(NamedTuple):
     """Who waits in one queue, which nobody may change."""
 
     keys: list[JobKey]  # of those who can start something, the next one first
     places: Mapping[WorkloadName, Place]  # of each of them
-    kinds: Mapping[Kind, list[JobKey]]  # who of them is of which kind, the next one first
+    classes: Mapping[JobClass, list[JobKey]]  # who of them is of which kind, the next one first
     unready: Mapping[WorkloadName, None]  # who waits and can start nothing
 
 
-class KindTally(NamedTuple):
+class ClassSummary(NamedTuple):
     """How many who wait are of one kind, and one of them with the pods that it would start next."""
 
     size: int
@@ -54,25 +54,27 @@ class _Found(NamedTuple):
     place: Place | None  # None: it can start nothing
 
 
-class WaitingLines:
+class IncrementalPendingQueues:
     """The lines of all queues, known or not, in which somebody waits."""
 
     def __init__(
-        self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang], kinds: JobKinds
+        self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang], classes: JobClasses
     ) -> None:
         """Follow *state*. Nobody is looked at yet."""
         self._state = state
         self._gang_of = gang_of
-        self._kinds = kinds
+        self._classes = classes
         self._read_at: int | None = None  # None: nothing was read
-        self._lines: dict[QueueName, QueueLine] = {}
+        self._lines: dict[QueueName, PendingQueue] = {}
         self._found: dict[WorkloadName, _Found] = {}
-        self._of_kind: dict[Kind, dict[WorkloadName, tuple[PodId, ...]]] = {}
-        self._queues: dict[Kind, Counter[QueueName]] = {}  # with how many of each kind are in them
-        self._tally: Mapping[Kind, KindTally] = {}
-        self._changed_kinds: set[Kind] = set()  # since that was made
+        self._of_kind: dict[JobClass, dict[WorkloadName, tuple[PodId, ...]]] = {}
+        self._queues: dict[
+            JobClass, Counter[QueueName]
+        ] = {}  # with how many of each kind are in them
+        self._tally: Mapping[JobClass, ClassSummary] = {}
+        self._changed_kinds: set[JobClass] = set()  # since that was made
 
-    def all(self) -> Mapping[QueueName, QueueLine]:
+    def all(self) -> Mapping[QueueName, PendingQueue]:
         """Return the lines as they are now.
 
         Law: they are what lining up everybody anew gives, and a line is the same object until
@@ -86,41 +88,43 @@ class WaitingLines:
         self._read_at = touched.moment
         return self._lines
 
-    def tally(self) -> Mapping[Kind, KindTally]:
+    def tally(self) -> Mapping[JobClass, ClassSummary]:
         """Return the kinds of all who can start something, as of the last time lines were read.
 
         Nobody may change it; it stays as it is. Cost: the kinds of those who changed, and a copy.
         """
         if self._changed_kinds:
             tally = {**self._tally}
-            for kind in self._changed_kinds:
-                jobs = self._of_kind.get(kind)
+            for job_class in self._changed_kinds:
+                jobs = self._of_kind.get(job_class)
                 if jobs is None:
-                    tally.pop(kind, None)
+                    tally.pop(job_class, None)
                 else:
-                    tally[kind] = KindTally(len(jobs), *next(iter(jobs.items())))
+                    tally[job_class] = ClassSummary(len(jobs), *next(iter(jobs.items())))
             self._tally = tally
             self._changed_kinds.clear()
         return self._tally
 
-    def queues_of(self, kinds: Iterable[Kind]) -> list[QueueName]:
-        """Return the queues in which somebody is of one of *kinds*, each once.
+    def queues_of(self, classes: Iterable[JobClass]) -> list[QueueName]:
+        """Return the queues in which somebody is of one of *classes*, each once.
 
         As of the last time lines were read. Cost: as many as there are, kind by kind.
         """
-        return list(dict.fromkeys([q for kind in kinds for q in self._queues.get(kind, ())]))
+        return list(
+            dict.fromkeys([q for job_class in classes for q in self._queues.get(job_class, ())])
+        )
 
     def forget(self) -> None:
         """Forget everything: kinds have got other numbers."""
         self._read_at = None
 
-    def kind(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
+    def job_class(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return what a job of which *pods* would start next has in common with others."""
-        return self._kinds.of(job, pods)
+        return self._classes.of(job, pods)
 
-    def request(self, kind: Kind) -> Amounts:
+    def request(self, job_class: JobClass) -> Amounts:
         """Return what the next pods of a job of that kind would cost its queue."""
-        return self._kinds.request(kind)
+        return self._classes.request(job_class)
 
     def _begin(self) -> None:
         self._lines.clear()
@@ -160,25 +164,25 @@ class WaitingLines:
     def _put(self, name: WorkloadName, found: _Found) -> None:
         self._found[name] = found
         if found.place is not None:
-            kind = found.place.kind
-            if kind not in self._of_kind:
-                self._of_kind[kind], self._queues[kind] = {}, Counter()
-            self._of_kind[kind][name] = found.place.pods
-            self._queues[kind][found.queue] += 1
-            self._changed_kinds.add(kind)
+            job_class = found.place.job_class
+            if job_class not in self._of_kind:
+                self._of_kind[job_class], self._queues[job_class] = {}, Counter()
+            self._of_kind[job_class][name] = found.place.pods
+            self._queues[job_class][found.queue] += 1
+            self._changed_kinds.add(job_class)
 
     def _drop(self, name: WorkloadName, found: _Found) -> None:
         del self._found[name]
         if found.place is not None:
-            kind = found.place.kind
-            alike, queues = self._of_kind[kind], self._queues[kind]
+            job_class = found.place.job_class
+            alike, queues = self._of_kind[job_class], self._queues[job_class]
             del alike[name]
             queues[found.queue] -= 1
             if not queues[found.queue]:
                 del queues[found.queue]
             if not alike:
-                del self._of_kind[kind], self._queues[kind]
-            self._changed_kinds.add(kind)
+                del self._of_kind[job_class], self._queues[job_class]
+            self._changed_kinds.add(job_class)
 
     def _waits(self, name: WorkloadName) -> bool:
         workload, run = self._state.workloads.get(name), self._state.runs.get(name)
@@ -191,42 +195,44 @@ class WaitingLines:
         pods = gang.next_pods(run) if may_start else ()
         if not pods:
             return _Found(workload.queue, None)
-        key = place_in_queue(workload, gang.fullness(run))
-        return _Found(workload.queue, Place(key, self._kinds.of(name, pods), pods))
+        key = job_order_key(workload, gang.fullness(run))
+        return _Found(workload.queue, Place(key, self._classes.of(name, pods), pods))
 
 
-def place_in_queue(workload: Workload, fullness: Fullness) -> JobKey:
+def job_order_key(workload: Workload, fullness: Fullness) -> JobKey:
     """Return by what a job that has so many of its pods is ordered in its queue."""
     return -workload.priority, fullness, workload.created_ms, workload.name
 
 
 def _changed(
-    before: QueueLine, gone: Mapping[WorkloadName, _Found], come: Mapping[WorkloadName, _Found]
-) -> QueueLine:
+    before: PendingQueue, gone: Mapping[WorkloadName, _Found], come: Mapping[WorkloadName, _Found]
+) -> PendingQueue:
     """Return a line without those who have *gone* from their places and with who *come*."""
     keys, places, unready = before.keys.copy(), {**before.places}, {**before.unready}
-    kinds = {**before.kinds}
-    for kind in {f.place.kind for each in (gone, come) for f in each.values() if f.place}:
-        kinds[kind] = kinds[kind].copy() if kind in kinds else []  # the others stay as they are
+    classes = {**before.classes}
+    for job_class in {f.place.job_class for each in (gone, come) for f in each.values() if f.place}:
+        classes[job_class] = (
+            classes[job_class].copy() if job_class in classes else []
+        )  # the others stay as they are
     for name, found in gone.items():
         place = found.place
         if place is None:
             del unready[name]
             continue
         del places[name]
-        for line in (keys, kinds[place.kind]):
+        for line in (keys, classes[place.job_class]):
             del line[bisect_left(line, place.key)]
-        if not kinds[place.kind]:
-            del kinds[place.kind]
+        if not classes[place.job_class]:
+            del classes[place.job_class]
     for name, found in come.items():
         place = found.place
         if place is None:
             unready[name] = None
             continue
         places[name] = place
-        for line in (keys, kinds.setdefault(place.kind, [])):
+        for line in (keys, classes.setdefault(place.job_class, [])):
             insort(line, place.key)
-    return QueueLine(keys, places, kinds, unready)
+    return PendingQueue(keys, places, classes, unready)
 
 
-_EMPTY: Final = QueueLine([], {}, {}, {})
+_EMPTY: Final = PendingQueue([], {}, {}, {})

@@ -10,7 +10,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 
 
-class PodTerms:
+class PodAffinityTerms:
     """The terms on other pods of all workloads and nodes of one state."""
 
     def __init__(self, state: ClusterState) -> None:

@@ -21,7 +21,7 @@ from fairlead.policy.kai.fair_share.shares import (
     whole_units,
 )
 from fairlead.policy.kai.ordering.queue_order import QueueNumbers, queue_numbers
-from fairlead.policy.kai.ordering.tournament import RaceCourse
+from fairlead.policy.kai.ordering.tournament import Draw
 
 
 class ChangedQueues:
@@ -66,7 +66,7 @@ class ChangedQueues:
             self._queue_of[name] = now.queue
 
 
-class FollowedShares:
+class IncrementalShares:
     """The division of a cluster as it was when it was last asked for."""
 
     def __init__(self, state: ClusterState, k: Fraction) -> None:
@@ -77,7 +77,7 @@ class FollowedShares:
         """What the order of service looks at, in the same order."""
         self.leaves: Set[QueueName] = frozenset()
         """The queues that may have jobs, in the same order."""
-        self.course = RaceCourse(state, ())
+        self.draw = Draw(state, ())
         """Who of them meets whom in that order."""
         self.changes = ChangedQueues(state)
         """Which of them hold or ask for something else than before."""
@@ -136,7 +136,7 @@ class FollowedShares:
         self._seen = self.changes.log().moment
         self._division = KeptShares(tree, state.total(), units=self._units)
         self._fair = self._division.shares()
-        self.course = RaceCourse(state, names)
+        self.draw = Draw(state, names)
         self.shares.clear()
         self.numbers.clear()
         self.leaves = {name: None for name in names if not state.children(name)}.keys()

@@ -7,53 +7,53 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.placement.waiting_pods import WaitingPods
-from fairlead.policy.kai.incremental.pending_queues import WaitingLines
-from fairlead.policy.kai.incremental.pod_terms import PodTerms
-from fairlead.policy.kai.incremental.shares import FollowedShares
-from fairlead.policy.kai.incremental.terminating import Leavers
-from fairlead.policy.kai.incremental.tournament import FollowedRace
+from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
+from fairlead.policy.kai.incremental.pod_terms import PodAffinityTerms
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.incremental.terminating import TerminatingPods
+from fairlead.policy.kai.incremental.tournament import IncrementalTournament
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.job_class import JobKinds
+from fairlead.policy.kai.jobs.job_class import JobClasses
 from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
-from fairlead.policy.kai.pruning.attempts import ReclaimKinds
-from fairlead.policy.kai.pruning.evictable_per_node import NodeCrowds
-from fairlead.policy.kai.pruning.feasibility import HopelessKinds
-from fairlead.policy.kai.pruning.first_victims import FirstToLeave
-from fairlead.policy.kai.pruning.moves import FollowedMoves
+from fairlead.policy.kai.pruning.attempts import ReclaimingClasses
+from fairlead.policy.kai.pruning.evictable_per_node import EvictablePerNode
+from fairlead.policy.kai.pruning.feasibility import InfeasibleClasses
+from fairlead.policy.kai.pruning.first_victims import FirstVictims
+from fairlead.policy.kai.pruning.moves import MoveBounds
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import VictimPool
-from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES
+from fairlead.policy.kai.victims.candidates import CandidatePool
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
 
 
-class FollowedState:
+class IncrementalSources:
     """Nodes by their room, shares, groups, who waits and who may give way, in one state."""
 
     def __init__(self, state: ClusterState, settings: KaiSettings) -> None:
         """Follow *state* for cycles with *settings*."""
         self.state = state
         self.finder = _node_finder(state, settings)
-        self.shares = FollowedShares(state, settings.k)
-        self.pool = VictimPool(state, self.gang)
-        self._kinds = JobKinds(state)
-        self.lines = WaitingLines(state, self.gang, self._kinds)
-        self.hopeless = HopelessKinds(self.finder)
-        self.reclaim_kinds = ReclaimKinds(state)
+        self.shares = IncrementalShares(state, settings.k)
+        self.pool = CandidatePool(state, self.gang)
+        self._classes = JobClasses(state)
+        self.lines = IncrementalPendingQueues(state, self.gang, self._classes)
+        self.infeasible = InfeasibleClasses(self.finder)
+        self.reclaim_kinds = ReclaimingClasses(state)
         self.stale_gangs = StaleGangs(state, self.gang)
-        self.leavers = Leavers(state)
-        self.service = FollowedRace(state)
-        self.giving_way = FollowedRace(state, *VICTIM_RULES)
-        self.first_to_leave = FirstToLeave(state)
-        self.moves = FollowedMoves(state, self.finder)
-        self.pod_terms = PodTerms(state)
-        self.crowds = NodeCrowds(state, self.finder)
+        self.evicted_pods = TerminatingPods(state)
+        self.service = IncrementalTournament(state)
+        self.giving_way = IncrementalTournament(state, *EVICTION_RULES)
+        self.first_victims = FirstVictims(state)
+        self.moves = MoveBounds(state, self.finder)
+        self.pod_terms = PodAffinityTerms(state)
+        self.evictable = EvictablePerNode(state, self.finder)
         self.waiting_pods = WaitingPods(state, lambda workload: not workload.preemptible)
         self._gangs: dict[WorkloadName, tuple[Workload, Gang]] = {}
 
     def begin_cycle(self) -> None:
         """Forget those who have gone, if they are many; until the next one kinds keep numbers."""
-        if self._kinds.forget_those_who_have_gone():
+        if self._classes.drop_departed():
             self.lines.forget()
-            self.hopeless.forget()
+            self.infeasible.forget()
 
     def gang(self, job: WorkloadName) -> Gang:
         """Return the groups of a job."""

@@ -10,7 +10,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.state import ClusterState
 
 
-class Leavers:
+class TerminatingPods:
     """The jobs of one state that leave a place, with some of their pods or with all."""
 
     def __init__(self, state: ClusterState) -> None:

@@ -8,52 +8,52 @@ from collections.abc import Callable, Mapping
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Standing, precedes, standing
-from fairlead.policy.kai.ordering.tournament import Offer, QueueRace, RaceCourse
+from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
+from fairlead.policy.kai.ordering.tournament import Draw, Offer, QueueTournament
 
 
-class FollowedRace:
+class IncrementalTournament:
     """The race of all leaves of one state, by one rule."""
 
     def __init__(
         self,
         state: ClusterState,
-        stand: Callable[[QueueNumbers, Amounts], Standing] = standing,
-        before: Callable[[Standing, Standing], bool] = precedes,
+        contend: Callable[[QueueNumbers, Amounts], Contender] = contender,
+        before: Callable[[Contender, Contender], bool] = precedes,
     ) -> None:
-        """Let queues meet as *stand* and *before* say. None has entered yet."""
+        """Let queues meet as *contend* and *before* say. None has entered yet."""
         self._state = state
-        self._rules = stand, before
-        self._course: RaceCourse | None = None
-        self._race: QueueRace | None = None
+        self._rules = contend, before
+        self._draw: Draw | None = None
+        self._tournament: QueueTournament | None = None
         self._lines: dict[QueueName, object] = {}
         self._known: dict[QueueName, tuple[QueueNumbers, list[int]]] = {}  # with what was held
         self._places: dict[QueueName, int] = {}  # parents before children
 
     def run(
         self,
-        course: RaceCourse,
+        draw: Draw,
         numbers: Mapping[QueueName, QueueNumbers],
         offer: Offer,
         lines: Mapping[QueueName, object],
-    ) -> QueueRace:
+    ) -> QueueTournament:
         """Return the race of the leaves that have *lines*, with what they *offer* now.
 
         Whoever has the same line as the last time, the very object, offers the same. Law: it is the
         race that would be made anew, and the caller's own. Cost: a glance at each queue, the paths
         of those that changed, and a copy.
         """
-        race = self._race
-        if race is None or course is not self._course:
-            self._course = course
+        tournament = self._tournament
+        if tournament is None or draw is not self._draw:
+            self._draw = draw
             self._places = {name: place for place, name in enumerate(numbers)}
-            race = QueueRace(self._state, course, numbers, offer, lines, *self._rules)
-            self._race = race
+            tournament = QueueTournament(self._state, draw, numbers, offer, lines, *self._rules)
+            self._tournament = tournament
             self._known = {name: (own, [*own.allocated]) for name, own in numbers.items()}
         else:
-            race.enter_again(self._changed(numbers, lines), numbers, offer)
+            tournament.enter_again(self._changed(numbers, lines), numbers, offer)
         self._lines = {**lines}
-        return race.branch(offer, ())
+        return tournament.branch(offer, ())
 
     def _changed(
         self, numbers: Mapping[QueueName, QueueNumbers], lines: Mapping[QueueName, object]

@@ -12,7 +12,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.jobs.start_job import Shape, shape_of
 
-Kind = NewType("Kind", int)
+JobClass = NewType("JobClass", int)
 
 _MOST_JOBS: Final = 10_000
 """How many jobs are remembered beyond those that there are, before all are forgotten."""
@@ -24,20 +24,20 @@ class _Known(NamedTuple):
     workload: Workload
     pods: tuple[PodId, ...]
     has_run: bool
-    kind: Kind
+    job_class: JobClass
 
 
-class JobKinds:
+class JobClasses:
     """The kinds of the jobs of one state, as far as anybody asked."""
 
     def __init__(self, state: ClusterState) -> None:
         """Look at nobody yet."""
         self._state = state
         self._jobs: dict[WorkloadName, _Known] = {}
-        self._numbers: dict[Hashable, Kind] = {}
+        self._numbers: dict[Hashable, JobClass] = {}
         self._requests: list[Amounts] = []  # of each kind
 
-    def of(self, job: WorkloadName, pods: tuple[PodId, ...]) -> Kind:
+    def of(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
         """Return the kind of a job of which *pods* would start next.
 
         Jobs of one kind have the same priority, may be preempted or not, have a place for some of
@@ -52,15 +52,15 @@ class JobKinds:
             or known.has_run != has_run
             or known.pods != pods
         ):
-            kind = self._number(workload, pods, has_run=has_run)
-            known = self._jobs[job] = _Known(workload, pods, has_run, kind)
-        return known.kind
+            job_class = self._number(workload, pods, has_run=has_run)
+            known = self._jobs[job] = _Known(workload, pods, has_run, job_class)
+        return known.job_class
 
-    def request(self, kind: Kind) -> Amounts:
+    def request(self, job_class: JobClass) -> Amounts:
         """Return what the next pods of a job of that kind would cost its queue."""
-        return self._requests[kind]
+        return self._requests[job_class]
 
-    def forget_those_who_have_gone(self) -> bool:
+    def drop_departed(self) -> bool:
         """Forget all numbers if most of what is known is of jobs that have gone, and say so."""
         if len(self._jobs) <= len(self._state.workloads) + _MOST_JOBS:
             return False
@@ -69,7 +69,7 @@ class JobKinds:
         self._requests.clear()
         return True
 
-    def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> Kind:
+    def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> JobClass:
         sets = workload.pod_sets
         if len(pods) == 1:
             shapes: tuple[tuple[Shape, int], ...] = ((shape_of(workload, sets.of(pods[0])), 1),)
@@ -77,11 +77,11 @@ class JobKinds:
             counts = Counter([sets.set_index[pod] for pod in pods])
             shapes = tuple([(shape_of(workload, sets[at]), n) for at, n in counts.items()])
         key = (shapes, workload.preemptible, workload.priority, has_run)
-        kind = self._numbers.get(key)
-        if kind is None:
-            kind = self._numbers[key] = Kind(len(self._numbers))
+        job_class = self._numbers.get(key)
+        if job_class is None:
+            job_class = self._numbers[key] = JobClass(len(self._numbers))
             self._requests.append(self._charge(workload, pods))
-        return kind
+        return job_class
 
     def _charge(self, workload: Workload, pods: tuple[PodId, ...]) -> Amounts:
         rows = [workload.pod_sets.of(pod).requests for pod in pods]

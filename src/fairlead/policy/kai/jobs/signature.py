@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeAlias
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, Workload
-from fairlead.policy.kai.incremental.pod_terms import PodTerms
+from fairlead.policy.kai.incremental.pod_terms import PodAffinityTerms
 
 Ask: TypeAlias = tuple[Amounts, ...]
 """What each pod requests, in an order in which pods of two jobs can be held against each other."""
@@ -33,7 +33,7 @@ Ask: TypeAlias = tuple[Amounts, ...]
 class Signature(NamedTuple):
     """What jobs that are alike have in common, and what one of them asks for."""
 
-    kind: Hashable
+    key: Hashable
     ask: Ask
 
 
@@ -44,17 +44,17 @@ class Failure(NamedTuple):
     ask: Ask
 
 
-class FailedClaims:
+class FailedAttempts:
     """The claims of one action that failed.
 
-    Law: the job that speaks for another is of the same kind, and asks for no more. Cost: a look at
+    Law: the job that speaks for another is of the same key, and asks for no more. Cost: a look at
     the pods of the job, however many have failed; once, at each node of the state.
     """
 
     def __init__(
         self,
         state: ClusterState,
-        terms: PodTerms | None = None,
+        terms: PodAffinityTerms | None = None,
         *,
         across_queues: bool = False,
         faithful: bool = False,
@@ -66,10 +66,10 @@ class FailedClaims:
         alike wherever KAI takes them for it, also where that is wrong.
         """
         self._state = state
-        self._terms = terms or PodTerms(state)
+        self._terms = terms or PodAffinityTerms(state)
         self._across_queues = across_queues
         self._faithful = faithful
-        self._least: dict[Hashable, Failure] = {}  # of each kind the one that asked for least
+        self._least: dict[Hashable, Failure] = {}  # of each key the one that asked for least
         self._equal: dict[Signature, WorkloadName] = {}
 
     @cached_property
@@ -80,7 +80,7 @@ class FailedClaims:
     def refused_like(self, job: WorkloadName, pods: Sequence[PodId]) -> WorkloadName | None:
         """Return who failed before and is answer enough for *pods* of *job*, the next to start."""
         signature = self._signature(job, pods)
-        least = self._least.get(signature.kind)
+        least = self._least.get(signature.key)
         if least is None or self._stands_alone(job):
             return None
         if self._faithful:
@@ -95,9 +95,9 @@ class FailedClaims:
             return
         signature = self._signature(job, pods)
         self._equal[signature] = job
-        least = self._least.get(signature.kind)
+        least = self._least.get(signature.key)
         if least is None or _asks_no_more(signature.ask, least.ask):
-            self._least[signature.kind] = Failure(job, signature.ask)
+            self._least[signature.key] = Failure(job, signature.ask)
 
     def note_success(self) -> None:
         """Take in that a claim was met: what failed before may succeed now, but KAI goes on."""
@@ -120,14 +120,14 @@ class FailedClaims:
         shapes = {at: self._shape(workload.pod_sets[at]) for at in set(sets)}
         # Of pods that are all alike, more are harder to place; of others, only the same many.
         places = tuple([shapes[at] for at in sets])
-        kind = (
+        key = (
             workload.queue,
             workload.priority,
             workload.preemptible,
             workload.namespace if self._looked_at[0] else None,
             places[:1] if len(set(shapes.values())) == 1 else places,
         )
-        return Signature(kind, tuple([workload.pod_sets[at].requests for at in sets]))
+        return Signature(key, tuple([workload.pod_sets[at].requests for at in sets]))
 
     def _shape(self, asked: PodSet) -> Hashable:
         """Return all about a pod that decides its place, but for the amounts."""
@@ -149,8 +149,8 @@ class FailedClaims:
                 waiting += [asked.requests for pod in pods if pod not in placed]
         groups = Counter([frozenset(group.items()) for group in away.values()])
         queue = None if self._across_queues else workload.queue
-        kind = (queue, frozenset(groups.items()))
-        return Signature(kind, tuple(sorted(waiting)))
+        key = (queue, frozenset(groups.items()))
+        return Signature(key, tuple(sorted(waiting)))
 
 
 def _asks_no_more(one: Ask, other: Ask) -> bool:

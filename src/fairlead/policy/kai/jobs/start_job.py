@@ -50,16 +50,16 @@ class JobStarter:
     """Starts jobs of one state, one after the other, while room only shrinks."""
 
     def __init__(
-        self, state: ClusterState, finder: NodeFinder, now_ms: int, *, tells_why: bool = True
+        self, state: ClusterState, finder: NodeFinder, now_ms: int, *, explain: bool = True
     ) -> None:
         """Take places with *finder*; what starts, starts at *now_ms*.
 
-        Without *tells_why* nobody asks what nodes lack.
+        Without *explain* nobody asks what nodes lack.
         """
         self._state = state
         self._finder = finder
         self._now_ms = now_ms
-        self._tells_why = tells_why
+        self._explain = explain
         self._misfits: dict[Shape, Misfit] = {}
         self._places: dict[Amounts, int | None] = {}  # for how many pods there was room
 
@@ -108,7 +108,7 @@ class JobStarter:
         self._settle(mark, workload, gang, pods)
         return why
 
-    def is_hopeless(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
+    def is_infeasible(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
         """Return whether it is plain that *pods* of a job find no room while it only shrinks.
 
         Whoever must be near another may find it there later.
@@ -142,7 +142,7 @@ class JobStarter:
         """
         if len(pods) == 1:
             return self._misfits.get(shape_of(workload, workload.pod_sets.of(pods[0])))
-        if not self._tells_why and self._has_too_few_places(workload, pods):
+        if not self._explain and self._has_too_few_places(workload, pods):
             return NOT_TOLD
         return None
 
@@ -173,7 +173,7 @@ class JobStarter:
             self._places.clear()  # there is less room now
             return None
         misfit = NOT_TOLD
-        if self._tells_why:
+        if self._explain:
             misfit = self._finder.tallies(workload, workload.pod_sets.set_index[pods[count]])
         self._state.roll_back(mark)
         if len(pods) > 1:
@@ -201,9 +201,9 @@ class JobStarter:
             spot = self._finder.find(workload, set_index[pod])
             if spot is None:
                 return placed
-            kind = WorkloadStarted if spot.now else WorkloadReserved
+            event = WorkloadStarted if spot.now else WorkloadReserved
             place = (Placement(pod, spot.node, spot.share),)
-            self._state.apply(kind(workload=workload.name, placements=place, at_ms=self._now_ms))
+            self._state.apply(event(workload=workload.name, placements=place, at_ms=self._now_ms))
         return len(pods)
 
 

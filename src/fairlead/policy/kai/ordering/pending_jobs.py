@@ -18,16 +18,16 @@ from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.incremental.pending_queues import (
+    ClassSummary,
+    IncrementalPendingQueues,
     JobKey,
-    Kinds,
-    KindTally,
+    JobsByClass,
+    PendingQueue,
     Place,
-    QueueLine,
-    WaitingLines,
-    place_in_queue,
+    job_order_key,
 )
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
-from fairlead.policy.kai.jobs.job_class import JobKinds, Kind
+from fairlead.policy.kai.jobs.job_class import JobClass, JobClasses
 
 NOBODY: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
 
@@ -41,7 +41,7 @@ class PendingJobs:
         depth: int | None,
         gang_of: Callable[[WorkloadName], Gang] | None = None,
         evicted: Mapping[WorkloadName, Set[PodId]] = NOBODY,
-        lines: WaitingLines | None = None,
+        lines: IncrementalPendingQueues | None = None,
         held: Mapping[WorkloadName, Set[PodId]] = NOBODY,
     ) -> None:
         """Take no more than *depth* jobs of each queue, the first ones; None: all.
@@ -56,8 +56,8 @@ class PendingJobs:
         self._evicted = evicted
         self._held = held
         self._gang_of = gang_of
-        self._waiting = lines or WaitingLines(state, self.gang, JobKinds(state))
-        self._lines: dict[QueueName, QueueLine] = {}  # that were taken in
+        self._waiting = lines or IncrementalPendingQueues(state, self.gang, JobClasses(state))
+        self._lines: dict[QueueName, PendingQueue] = {}  # that were taken in
         self._heaps: dict[QueueName, list[JobKey]] = {}
         self._shared: set[QueueName] = set()  # whose heaps belong to another, see `branch`
         self._changed: set[QueueName] = set()  # in which not all stand as in the lines
@@ -97,8 +97,8 @@ class PendingJobs:
             made._put(queue, keys)
         return made
 
-    def from_first_of(self, kinds: Mapping[QueueName, Iterable[Kind]]) -> "PendingJobs":
-        """Return who waits in these queues, each line from the first on that is of its *kinds*.
+    def starting_with(self, classes: Mapping[QueueName, Iterable[JobClass]]) -> "PendingJobs":
+        """Return who waits in these queues, each line from the first on that is of its *classes*.
 
         Nobody may have had a turn here. Cost: a copy of those lines in C; a look at each job of a
         queue in which somebody changed.
@@ -108,12 +108,12 @@ class PendingJobs:
         )
         made._lines = self._lines
         made._next = self._next.copy()
-        for queue, some in kinds.items():
+        for queue, some in classes.items():
             found = self._by_kind(queue)
-            first = min([found[kind][0] for kind in some])
+            first = min([found[job_class][0] for job_class in some])
             line = self._sorted(queue)
             made._heaps[queue] = line[bisect_left(line, first) :]
-        made._changed.update(kinds)
+        made._changed.update(classes)
         return made
 
     def leave_out(self, queue: QueueName) -> None:
@@ -153,7 +153,7 @@ class PendingJobs:
         them = [self._unready.get(queue, line.unready) for queue, line in self._lines.items()]
         return [name for each in them for name in sorted(each)]
 
-    def kinds(self) -> Iterator[tuple[QueueName, Kinds]]:
+    def classes(self) -> Iterator[tuple[QueueName, JobsByClass]]:
         """Yield the queues in line, each with who of them is of which kind.
 
         Cost: a look at each job of a queue in which anybody had a turn or changed; none at others.
@@ -161,22 +161,27 @@ class PendingJobs:
         for queue in self._heaps:
             yield queue, self._by_kind(queue)
 
-    def tally(self) -> Mapping[Kind, KindTally]:
-        """Return how many in line are of which kind. Cost: that of `kinds`."""
-        sizes: Counter[Kind] = Counter()
-        first: dict[Kind, WorkloadName] = {}
-        for _, kinds in self.kinds():
-            for kind, keys in kinds.items():
-                sizes[kind] += len(keys)
-                first[kind] = keys[0][-1]
+    def tally(self) -> Mapping[JobClass, ClassSummary]:
+        """Return how many in line are of which kind. Cost: that of `classes`."""
+        sizes: Counter[JobClass] = Counter()
+        first: dict[JobClass, WorkloadName] = {}
+        for _, classes in self.classes():
+            for job_class, keys in classes.items():
+                sizes[job_class] += len(keys)
+                first[job_class] = keys[0][-1]
         return {
-            kind: KindTally(sizes[kind], name, self.next_pods(name)) for kind, name in first.items()
+            job_class: ClassSummary(sizes[job_class], name, self.next_pods(name))
+            for job_class, name in first.items()
         }
 
-    def kind(self, name: WorkloadName) -> Kind:
+    def job_class(self, name: WorkloadName) -> JobClass:
         """Return what a job has in common with others, by the pods that it would start next."""
-        place = self._place_in_line(name)
-        return self._waiting.kind(name, self.next_pods(name)) if place is None else place.kind
+        place = self._order_key(name)
+        return (
+            self._waiting.job_class(name, self.next_pods(name))
+            if place is None
+            else place.job_class
+        )
 
     def first(self, queue: QueueName) -> WorkloadName | None:
         """Return the job that *queue* would run next."""
@@ -214,7 +219,7 @@ class PendingJobs:
         heappop(self._own_heap(queue))
 
     def drop_alike(
-        self, queue: QueueName, request: Amounts, is_hopeless: Callable[[Kind], bool]
+        self, queue: QueueName, request: Amounts, is_infeasible: Callable[[JobClass], bool]
     ) -> None:
         """Let the first jobs of *queue* go, as long as they are hopeless and cost it *request*.
 
@@ -222,8 +227,8 @@ class PendingJobs:
         """
         heap = self._own_heap(queue)
         while heap:
-            kind = self.kind(heap[0][-1])
-            if not is_hopeless(kind) or self._waiting.request(kind) != request:
+            job_class = self.job_class(heap[0][-1])
+            if not is_infeasible(job_class) or self._waiting.request(job_class) != request:
                 return
             heappop(heap)
 
@@ -271,7 +276,7 @@ class PendingJobs:
 
     def next_pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of a job that would start next."""
-        place = self._place_in_line(name)
+        place = self._order_key(name)
         if place is not None:
             return place.pods
         pods = self._next.get(name)
@@ -279,27 +284,27 @@ class PendingJobs:
             pods = self._next[name] = self._pods_now(name)
         return pods
 
-    def claim(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
+    def attempt(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
         """Let *pods* be what a job would start next, whatever else it wants."""
         self._next[name] = pods
 
     def request(self, name: WorkloadName) -> Amounts:
         """Return what the next pods of a job would cost its queue, on the quota axes."""
-        return self._waiting.request(self.kind(name))
+        return self._waiting.request(self.job_class(name))
 
-    def _place_in_line(self, name: WorkloadName) -> Place | None:
+    def _order_key(self, name: WorkloadName) -> Place | None:
         """Return where a job stands in the lines; None: it would start something else here."""
         if name in self._next:
             return None
         line = self._lines.get(self._state.workloads[name].queue)
         return None if line is None else line.places.get(name)
 
-    def _by_kind(self, queue: QueueName) -> Kinds:
+    def _by_kind(self, queue: QueueName) -> JobsByClass:
         if queue not in self._changed:
-            return self._lines[queue].kinds
-        found: dict[Kind, list[JobKey]] = {}
+            return self._lines[queue].classes
+        found: dict[JobClass, list[JobKey]] = {}
         for key in self._sorted(queue):
-            found.setdefault(self.kind(key[-1]), []).append(key)
+            found.setdefault(self.job_class(key[-1]), []).append(key)
         return found
 
     def _sorted(self, queue: QueueName) -> list[JobKey]:
@@ -361,4 +366,4 @@ class PendingJobs:
         return self._place(name, self.gang(name).fullness(self._state.runs.get(name)))
 
     def _place(self, name: WorkloadName, fullness: Fullness) -> JobKey:
-        return place_in_queue(self._state.workloads[name], fullness)
+        return job_order_key(self._state.workloads[name], fullness)

@@ -1,12 +1,12 @@
 """Which of two sibling queues is served first under KAI's rules.
 
 Eight rules are asked in turn, and the first in which the two queues differ decides. Everything that
-a rule compares is worked out once, as the queue's `Standing` with the job that it would run next;
+a rule compares is worked out once, as the queue's `Contender` with the job that it would run next;
 comparing two standings is then cheap. Shares are ratios of whole numbers and compared by cross
 multiplication, so two queues tie when they are equal and not when floats happen to meet.
 
 Rule 7 is a partial order, which makes the whole comparison intransitive: three queues may go round
-in a circle. Whoever wants the first of many must say how they meet (see `knock_out`); a sort would
+in a circle. Whoever wants the first of many must say how they meet (see `bracket`); a sort would
 answer differently for every listing.
 """
 
@@ -22,7 +22,7 @@ from fairlead.policy.kai.fair_share.shares import KaiShare, whole_units
 Ratio: TypeAlias = tuple[int, int]
 """Numerator and denominator, the latter above 0."""
 
-Rank: TypeAlias = tuple[bool, bool, int, bool]
+Precedence: TypeAlias = tuple[bool, bool, int, bool]
 """Whether it is over its fair share, would leave its guarantee, minus its priority, is barred."""
 
 NO_SHARE: Final[Ratio] = (0, 1)
@@ -48,14 +48,14 @@ class QueueNumbers(msgspec.Struct, frozen=True, kw_only=True):
     allocated: Sequence[int]
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Contender(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A queue as its siblings see it, with the job that it would run next.
 
-    ``rank`` holds rules 1 to 4: whether it is over its fair share, whether it would leave its
+    ``precedence`` holds rules 1 to 4: whether it is over its fair share, whether it would leave its
     guarantee, minus its priority, and whether it would hold what it may hold nothing of.
     """
 
-    rank: Rank
+    precedence: Precedence
     share_with_job: Ratio
     share: Ratio
     allocatable: Limits
@@ -101,7 +101,7 @@ def per_held(allocatable: Limits, total: Amounts, units: Amounts) -> tuple[Ratio
     )
 
 
-def standing(numbers: QueueNumbers, job: Amounts, *, taken: Amounts | None = None) -> Standing:
+def contender(numbers: QueueNumbers, job: Amounts, *, taken: Amounts | None = None) -> Contender:
     """Return where a queue stands with *job* as its next.
 
     *taken* is what the victims chosen so far would give back; rule 5 alone takes it out of the
@@ -128,8 +128,8 @@ def standing(numbers: QueueNumbers, job: Amounts, *, taken: Amounts | None = Non
         then = (then - less) * factor
         if then * with_bottom > with_top * divisor:
             with_top, with_bottom = then, divisor
-    return Standing(
-        rank=(is_over, not is_within, -numbers.priority, is_barred),
+    return Contender(
+        precedence=(is_over, not is_within, -numbers.priority, is_barred),
         share_with_job=(with_top, with_bottom),
         share=(top, bottom),
         allocatable=most,
@@ -137,14 +137,14 @@ def standing(numbers: QueueNumbers, job: Amounts, *, taken: Amounts | None = Non
     )
 
 
-def precedes(one: Standing, other: Standing) -> bool:
+def precedes(one: Contender, other: Contender) -> bool:
     """Return whether the queue of *one* is served before that of *other*.
 
     Of two queues exactly one precedes the other, because names differ. Not transitive. Cost: one
     comparison of tuples and at most two cross multiplications, unless the queues tie up to there.
     """
-    if one.rank != other.rank:
-        return one.rank < other.rank
+    if one.precedence != other.precedence:
+        return one.precedence < other.precedence
     order = _compared(one.share_with_job, other.share_with_job)
     if order == 0:
         order = _compared(one.share, other.share)
@@ -153,9 +153,11 @@ def precedes(one: Standing, other: Standing) -> bool:
     return order < 0 if order else one.age < other.age
 
 
-def deciding_rule(one: Standing, other: Standing) -> int:
+def deciding_rule(one: Contender, other: Contender) -> int:
     """Return the number of the rule that decides between two queues; 8 is age, then name."""
-    for number, (left, right) in enumerate(zip(one.rank, other.rank, strict=True), start=1):
+    for number, (left, right) in enumerate(
+        zip(one.precedence, other.precedence, strict=True), start=1
+    ):
         if left != right:
             return number
     if _compared(one.share_with_job, other.share_with_job):

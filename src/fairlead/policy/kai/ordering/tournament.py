@@ -10,14 +10,14 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Standing, precedes, standing
+from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
 
 Entrant = TypeVar("Entrant")
 
 NOBODY: Final = -1
 
 
-class KnockOut(Generic[Entrant]):
+class Bracket(Generic[Entrant]):
     """A knock-out tournament whose winner is known at all times.
 
     The shape: places 0, 1, 2, ... stand side by side in the first round, filled up with empty
@@ -39,9 +39,9 @@ class KnockOut(Generic[Entrant]):
         # these are the places themselves.
         self._winners = [NOBODY] * (2 * self._width)
 
-    def copy(self) -> "KnockOut[Entrant]":
+    def copy(self) -> "Bracket[Entrant]":
         """Return another bracket in which everything is as it is here now."""
-        made = KnockOut(0, self._precedes)
+        made = Bracket(0, self._precedes)
         made._width = self._width
         made._entrants = self._entrants.copy()
         made._winners = self._winners.copy()
@@ -92,7 +92,7 @@ Offer: TypeAlias = Callable[[QueueName], Amounts | None]
 """What a leaf enters the race with; None: nothing, so it is out."""
 
 
-class RaceCourse:
+class Draw:
     """Who meets whom: the children of each queue stand side by side, the oldest first."""
 
     def __init__(self, state: ClusterState, queues: Iterable[QueueName]) -> None:
@@ -106,45 +106,45 @@ class RaceCourse:
             self.places |= {name: place for place, name in enumerate(children)}
 
     @classmethod
-    def of_leaves(cls, state: ClusterState, leaves: Iterable[QueueName]) -> "RaceCourse":
+    def of_leaves(cls, state: ClusterState, leaves: Iterable[QueueName]) -> "Draw":
         """Let *leaves* take part, and the queues above them."""
         return cls(state, dict.fromkeys([name for leaf in leaves for name in state.path(leaf)]))
 
 
-class QueueRace:
+class QueueTournament:
     """The brackets of a tree of queues."""
 
     def __init__(
         self,
         state: ClusterState,
-        course: RaceCourse,
+        draw: Draw,
         numbers: Mapping[QueueName, QueueNumbers],
         offer: Offer,
         leaves: Iterable[QueueName],
-        stand: Callable[[QueueNumbers, Amounts], Standing] = standing,
-        before: Callable[[Standing, Standing], bool] = precedes,
+        contend: Callable[[QueueNumbers, Amounts], Contender] = contender,
+        before: Callable[[Contender, Contender], bool] = precedes,
     ) -> None:
-        """Let *leaves* meet with what they *offer*; the others of the *course* are out.
+        """Let *leaves* meet with what they *offer*; the others of the *draw* are out.
 
-        *stand* says how a queue stands with an offer, and *before* which of two wins. Cost: the
+        *contend* says how a queue stands with an offer, and *before* which of two wins. Cost: the
         paths of the leaves, if there are several.
         """
         self._state = state
-        self._course = course
+        self._draw = draw
         self._numbers = numbers
         self._offer = offer
-        self._stand = stand
+        self._contend = contend
         self._before = before
-        self._brackets: dict[QueueName | None, KnockOut[Standing]] = {}  # where any has entered
+        self._brackets: dict[QueueName | None, Bracket[Contender]] = {}  # where any has entered
         self._offers: dict[QueueName, Amounts | None] = {}
-        self._standings: dict[QueueName, Standing | None] = {}
+        self._standings: dict[QueueName, Contender | None] = {}
         first = list(leaves)
         # A leaf that is alone leads, whatever it holds; it enters when anybody asks how it stands.
         self._alone = first[0] if len(first) == 1 else None
         if self._alone is None:
             self._enter_all(first)
 
-    def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueRace":
+    def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueTournament":
         """Return another race, in which leaves meet with what they now *offer*.
 
         That, and what queues hold, must be as in this race but for the leaves that *changed*. Law:
@@ -152,8 +152,8 @@ class QueueRace:
         changed.
         """
         self._enter_with_others()
-        rules = self._stand, self._before
-        made = QueueRace(self._state, self._course, self._numbers, offer, (), *rules)
+        rules = self._contend, self._before
+        made = QueueTournament(self._state, self._draw, self._numbers, offer, (), *rules)
         made._brackets = {name: bracket.copy() for name, bracket in self._brackets.items()}
         made._offers = self._offers.copy()
         made._standings = self._standings.copy()
@@ -176,7 +176,7 @@ class QueueRace:
         for name in queues:
             self._enter(name)
 
-    def standing(self, queue: QueueName) -> Standing | None:
+    def contender(self, queue: QueueName) -> Contender | None:
         """Return how *queue* stands in the race; None if it is out."""
         self._enter_with_others()
         return self._standings.get(queue)
@@ -186,12 +186,12 @@ class QueueRace:
         if self._alone is not None:
             return None if self._offer(self._alone) is None else self._alone
         at: QueueName | None = None
-        while at is None or at in self._course.names:
+        while at is None or at in self._draw.names:
             bracket = self._brackets.get(at)
             place = None if bracket is None else bracket.winner()
             if place is None:
                 return None
-            at = self._course.names[at][place]
+            at = self._draw.names[at][place]
         return at
 
     def renew(self, leaf: QueueName) -> None:
@@ -223,18 +223,18 @@ class QueueRace:
     def _enter(self, name: QueueName) -> None:
         offer = self._best_offer(name)
         self._offers[name] = offer
-        entrant = None if offer is None else self._stand(self._numbers[name], offer)
+        entrant = None if offer is None else self._contend(self._numbers[name], offer)
         self._standings[name] = entrant
         parent = self._state.queues[name].parent
         bracket = self._brackets.get(parent)
         if bracket is None:
-            size = len(self._course.names[parent])
-            bracket = self._brackets[parent] = KnockOut(size, self._before)
-        bracket.enter(self._course.places[name], entrant)
+            size = len(self._draw.names[parent])
+            bracket = self._brackets[parent] = Bracket(size, self._before)
+        bracket.enter(self._draw.places[name], entrant)
 
     def _best_offer(self, name: QueueName) -> Amounts | None:
-        if name not in self._course.names:
+        if name not in self._draw.names:
             return self._offer(name)
         bracket = self._brackets.get(name)
         winner = None if bracket is None else bracket.winner()
-        return None if winner is None else self._offers[self._course.names[name][winner]]
+        return None if winner is None else self._offers[self._draw.names[name][winner]]

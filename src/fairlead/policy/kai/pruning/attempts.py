@@ -10,80 +10,84 @@ from typing import NamedTuple
 from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.shares import KaiShare
-from fairlead.policy.kai.incremental.pending_queues import Kinds, QueueLine, WaitingLines
-from fairlead.policy.kai.incremental.shares import FollowedShares
-from fairlead.policy.kai.jobs.job_class import Kind
+from fairlead.policy.kai.incremental.pending_queues import (
+    IncrementalPendingQueues,
+    JobsByClass,
+    PendingQueue,
+)
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import RaceCourse
+from fairlead.policy.kai.ordering.tournament import Draw
 from fairlead.policy.kai.reclaimable.gate import may_reclaim
 
 
-class ClaimHopes:
+class AttemptFilter:
     """Counts the jobs in line whose claims may be met, kind by kind in each queue."""
 
     def __init__(
-        self, jobs: PendingJobs, open_kinds: Callable[[QueueName, Kinds], Iterable[Kind]]
+        self, jobs: PendingJobs, open_kinds: Callable[[QueueName, JobsByClass], Iterable[JobClass]]
     ) -> None:
         """Count all *jobs*; *open_kinds* says which kinds of a queue may have their claims met."""
         self._jobs = jobs
         self._open_kinds = open_kinds
-        self._counts: dict[tuple[QueueName, Kind], int] = {}
+        self._counts: dict[tuple[QueueName, JobClass], int] = {}
         self.look_again()
 
     def are_left(self) -> bool:
         """Return whether anybody in line may have its claim met."""
         return bool(self._counts)
 
-    def has(self, queue: QueueName, kind: Kind) -> bool:
+    def has(self, queue: QueueName, job_class: JobClass) -> bool:
         """Return whether a job of that kind in *queue* may have its claim met."""
-        return (queue, kind) in self._counts
+        return (queue, job_class) in self._counts
 
-    def take_notice(self, queue: QueueName, kind: Kind, *, all_alike: bool) -> None:
+    def take_notice(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
         """Take notice that a job had its turn, and nothing changed.
 
         *all_alike*: the same holds of all of its kind in *queue*, until something changes.
         """
-        count = self._counts.pop((queue, kind), 0)
+        count = self._counts.pop((queue, job_class), 0)
         if count > 1 and not all_alike:
-            self._counts[queue, kind] = count - 1
+            self._counts[queue, job_class] = count - 1
 
     def look_again(self) -> None:
         """Count anew, because something changed by which others may be admitted, or not."""
         self._counts = {
-            (queue, kind): len(kinds[kind])
-            for queue, kinds in self._jobs.kinds()
-            for kind in self._open_kinds(queue, kinds)
+            (queue, job_class): len(classes[job_class])
+            for queue, classes in self._jobs.classes()
+            for job_class in self._open_kinds(queue, classes)
         }
 
 
 class _Known(NamedTuple):
     """All that decides who of a queue may reclaim, and who does."""
 
-    kinds: Kinds
+    classes: JobsByClass
     fair_share: Amounts
     guaranteed: Limits
     held: list[int]
     kept: list[int]  # what of it cannot be preempted
-    open: list[Kind]
+    open: list[JobClass]
 
 
-class ReclaimKinds:
+class ReclaimingClasses:
     """Which kinds of jobs may reclaim in each queue, kept until the queue or who waits changes."""
 
     def __init__(self, state: ClusterState) -> None:
         """Look at nobody yet."""
         self._state = state
         self._known: dict[QueueName, _Known] = {}
-        self._course: RaceCourse | None = None
+        self._draw: Draw | None = None
         self._seen = (0, 0)  # of what queues hold and ask for, and of what they are due
         self._open: set[QueueName] = set()  # in which somebody may reclaim
 
-    def are_any_open(self, division: FollowedShares, lines: WaitingLines) -> bool:
+    def are_any_open(self, division: IncrementalShares, lines: IncrementalPendingQueues) -> bool:
         """Return whether anybody in *lines* may reclaim. Cost: the queues that changed."""
         known = lines.all()
         log, due = division.changes.log(), division.entitled
-        if division.course is not self._course:
-            self._course = division.course
+        if division.draw is not self._draw:
+            self._draw = division.draw
             self._open.clear()
             changed = {*division.leaves}
         else:
@@ -92,21 +96,21 @@ class ReclaimKinds:
         self._seen = log.moment, due.moment
         for queue in changed:
             line = known.get(queue) if queue in division.leaves else None
-            if line is not None and self.of(division.shares[queue], line.kinds, lines.request):
+            if line is not None and self.of(division.shares[queue], line.classes, lines.request):
                 self._open.add(queue)
             else:
                 self._open.discard(queue)
         return bool(self._open)
 
-    def open_lines(self, lines: WaitingLines) -> list[tuple[QueueName, QueueLine]]:
+    def open_lines(self, lines: IncrementalPendingQueues) -> list[tuple[QueueName, PendingQueue]]:
         """Return the queues that were found open when it was last asked, with who waits there."""
         known = lines.all()
         return [(queue, known[queue]) for queue in self._open]
 
     def of(
-        self, share: KaiShare, kinds: Kinds, request_of: Callable[[Kind], Amounts]
-    ) -> list[Kind]:
-        """Return which of *kinds* may reclaim in the queue of *share*.
+        self, share: KaiShare, classes: JobsByClass, request_of: Callable[[JobClass], Amounts]
+    ) -> list[JobClass]:
+        """Return which of *classes* may reclaim in the queue of *share*.
 
         *request_of* tells what a job of a kind would cost its queue. Cost: a comparison of what the
         queue is due and holds; a look at one of each kind if that changed.
@@ -115,7 +119,7 @@ class ReclaimKinds:
         known = self._known.get(share.queue)
         if (
             known is not None
-            and known.kinds is kinds
+            and known.classes is classes
             and known.fair_share == share.fair_share
             and known.guaranteed == guaranteed
             and known.held == sums.allocated
@@ -123,12 +127,12 @@ class ReclaimKinds:
         ):
             return known.open
         found = [
-            kind
-            for kind, keys in kinds.items()
-            if self._may_reclaim(share, keys[0][-1], request_of(kind))
+            job_class
+            for job_class, keys in classes.items()
+            if self._may_reclaim(share, keys[0][-1], request_of(job_class))
         ]
         held, kept = sums.allocated.copy(), sums.non_preemptible.copy()
-        self._known[share.queue] = _Known(kinds, share.fair_share, guaranteed, held, kept, found)
+        self._known[share.queue] = _Known(classes, share.fair_share, guaranteed, held, kept, found)
         return found
 
     def _may_reclaim(self, share: KaiShare, job: WorkloadName, request: Amounts) -> bool:

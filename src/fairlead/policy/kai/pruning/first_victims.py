@@ -12,41 +12,41 @@ from typing import Final, NamedTuple, Protocol
 
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.incremental.shares import FollowedShares
-from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Rank, Standing
-from fairlead.policy.kai.ordering.tournament import KnockOut, RaceCourse
-from fairlead.policy.kai.victims.candidates import AskablePool, Candidate, Entry
-from fairlead.policy.kai.victims.eviction_order import VICTIM_RULES
+from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.ordering.queue_order import Contender, Precedence, QueueNumbers
+from fairlead.policy.kai.ordering.tournament import Bracket, Draw
+from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates, OrderedCandidate
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
 
-_STAND, _BEFORE = VICTIM_RULES
-_LOWEST: Final[Rank] = (False, False, 0, False)
+_STAND, _BEFORE = EVICTION_RULES
+_LOWEST: Final[Precedence] = (False, False, 0, False)
 """Of nobody, which is never asked for."""
 
 
-class Leaving(NamedTuple):
+class NextVictim(NamedTuple):
     """A job that gives way, what its leaf has given back with it, and how its queue stands then."""
 
     candidate: Candidate
     offer: Amounts
-    standing: Standing
+    contender: Contender
 
 
 class _Line(Protocol):
     """Those of one queue in the order in which they would give way."""
 
-    def at(self, place: int) -> Leaving | None:
+    def at(self, place: int) -> NextVictim | None:
         """Return who is at a place; None if there are not so many."""
 
 
 class _LeafLine:
     """The line of a leaf: that of the pool, from its end."""
 
-    def __init__(self, own: QueueNumbers, line: Sequence[Entry]) -> None:
+    def __init__(self, own: QueueNumbers, line: Sequence[OrderedCandidate]) -> None:
         self._own = own
         self._line = line
-        self._known: list[Leaving] = []
+        self._known: list[NextVictim] = []
 
-    def at(self, place: int) -> Leaving | None:
+    def at(self, place: int) -> NextVictim | None:
         known = self._known
         while len(known) <= place:
             if len(known) == len(self._line):
@@ -55,7 +55,7 @@ class _LeafLine:
             offer = candidate.cost()
             if known:
                 offer = tuple(map(add, known[-1].offer, offer))
-            known.append(Leaving(candidate, offer, _STAND(self._own, offer)))
+            known.append(NextVictim(candidate, offer, _STAND(self._own, offer)))
         return known[place]
 
 
@@ -64,8 +64,8 @@ class _Heads:
 
     def __init__(self, size: int) -> None:
         self.lines: list[_Line | None] = [None] * size  # at their places on the course
-        self.first: list[Leaving | None] = [None] * size
-        self.bracket: KnockOut[Standing] = KnockOut(size, _BEFORE)
+        self.first: list[NextVictim | None] = [None] * size
+        self.bracket: Bracket[Contender] = Bracket(size, _BEFORE)
 
     def renew(self, lines: Iterable[_Line]) -> bool:
         """Let children stand with these *lines*; returns whether any is another than before.
@@ -77,7 +77,7 @@ class _Heads:
             if self.lines[place] is not line:
                 self.lines[place] = line
                 first = self.first[place] = line.at(0)
-                self.bracket.enter(place, None if first is None else first.standing)
+                self.bracket.enter(place, None if first is None else first.contender)
                 is_any_new = True
         return is_any_new
 
@@ -92,9 +92,9 @@ class _InnerLine:
         self._next = heads.first.copy()  # of each child
         self._taken = [0] * len(self._next)  # how many of each have given way
         self._bracket = heads.bracket.copy()
-        self._known: list[Leaving] = []
+        self._known: list[NextVictim] = []
 
-    def at(self, place: int) -> Leaving | None:
+    def at(self, place: int) -> NextVictim | None:
         known = self._known
         while len(known) <= place:
             winner = self._bracket.winner()
@@ -103,17 +103,17 @@ class _InnerLine:
             known.append(self._take_from(winner))
         return known[place]
 
-    def _take_from(self, place: int) -> Leaving:
+    def _take_from(self, place: int) -> NextVictim:
         """Let the next of a child give way."""
         child, leaving = self._children[place], self._next[place]
         assert child is not None, "a child won that never entered"
         assert leaving is not None, "a child won that has nobody"
         self._taken[place] += 1
         following = self._next[place] = child.at(self._taken[place])
-        self._bracket.enter(place, None if following is None else following.standing)
+        self._bracket.enter(place, None if following is None else following.contender)
         if self._own is None:
             return leaving
-        return Leaving(leaving.candidate, leaving.offer, _STAND(self._own, leaving.offer))
+        return NextVictim(leaving.candidate, leaving.offer, _STAND(self._own, leaving.offer))
 
 
 class _Known(NamedTuple):
@@ -122,23 +122,23 @@ class _Known(NamedTuple):
     line: _Line
     own: QueueNumbers
     held: list[int]
-    source: Sequence[Entry]  # the line of a leaf in the pool
+    source: Sequence[OrderedCandidate]  # the line of a leaf in the pool
 
 
 class _First(NamedTuple):
     """The first of all to give way, and of what rank their queues at the top are at least."""
 
     candidates: list[Candidate]
-    least_rank: Rank
+    least_precedence: Precedence
 
 
-class FirstToLeave:
+class FirstVictims:
     """The line of all who could give way in one state, whoever asks."""
 
     def __init__(self, state: ClusterState) -> None:
         """Look at nobody yet."""
         self._state = state
-        self._course: RaceCourse | None = None
+        self._draw: Draw | None = None
         self._seen = (0, 0)  # of what queues hold, and of what they are due
         self._special: Set[QueueName] = frozenset()  # whose lines were not those of the pool
         self._known: dict[QueueName, _Known] = {}
@@ -149,11 +149,11 @@ class FirstToLeave:
         self._stale: set[QueueName] = set()  # whose lines may be others, with those above them
 
     def first(
-        self, most: int | None, division: FollowedShares, pool: AskablePool
+        self, most: int | None, division: IncrementalShares, pool: EligibleCandidates
     ) -> list[Candidate]:
         """Return the first *most* to give way (None: all) of those in *pool*.
 
-        Law: these are whom a `VictimLine` of all leaves lets out, and the same list as before until
+        Law: these are whom a `EvictionOrder` of all leaves lets out, and the same list as before until
         something in it may have changed. Cost: a glance at the queues in which something changed;
         where that may matter, these queues and the paths of those that give way otherwise, as far
         as the line is asked for.
@@ -171,7 +171,7 @@ class FirstToLeave:
             self._first[most] = self._taken(most)
         return self._first[most].candidates
 
-    def _may_matter(self, most: int | None, known: _First, division: FollowedShares) -> bool:
+    def _may_matter(self, most: int | None, known: _First, division: IncrementalShares) -> bool:
         """Return whether other lines of stale queues may change who is first.
 
         Rank goes before all else, and stays the same whoever of a queue leaves. So nobody beneath a
@@ -182,42 +182,42 @@ class FirstToLeave:
             return False
         if len(known.candidates) != most:
             return True  # anybody more is one of them
-        first, least = self._heads[None].first, known.least_rank
-        for place, name in enumerate(division.course.names.get(None, ())):
+        first, least = self._heads[None].first, known.least_precedence
+        for place, name in enumerate(division.draw.names.get(None, ())):
             if name in self._stale:
                 before, own = first[place], division.numbers[name]
-                if before is not None and before.standing.rank >= least:
+                if before is not None and before.contender.precedence >= least:
                     return True
-                if _STAND(own, self._state.axes.zero).rank >= least:
+                if _STAND(own, self._state.axes.zero).precedence >= least:
                     return True
         return False
 
-    def _changed(self, division: FollowedShares, pool: AskablePool) -> Set[QueueName]:
+    def _changed(self, division: IncrementalShares, pool: EligibleCandidates) -> Set[QueueName]:
         """Return the queues that may give way otherwise, by themselves."""
         log, due = division.changes.log(), division.entitled
         (held, was_due), self._seen = self._seen, (log.moment, due.moment)
         before, self._special = self._special, pool.special()
-        if division.course is not self._course:
-            self._course = division.course
+        if division.draw is not self._draw:
+            self._draw = division.draw
             self._known.clear()
             self._top = _InnerLine(None, _Heads(0))
             self._first.clear()
             self._stale.clear()
-            children = {None: (), **division.course.names}
+            children = {None: (), **division.draw.names}
             self._heads = {name: _Heads(len(those)) for name, those in children.items()}
             self._places = {name: place for place, name in enumerate(division.numbers)}
             return self._places.keys()
         return {*log.since(held), *due.since(was_due), *before, *self._special}
 
     def _make_anew(
-        self, names: Set[QueueName], division: FollowedShares, pool: AskablePool
+        self, names: Set[QueueName], division: IncrementalShares, pool: EligibleCandidates
     ) -> bool:
         """Make those lines of queues anew that are others now; return whether any is."""
         places, known, heads = self._places, self._known, self._heads
         for name in sorted(names & places.keys(), key=places.__getitem__, reverse=True):
             own, before = division.numbers[name], known.get(name)
             source = () if name in heads else pool.line(name)
-            is_other = name in heads and self._renew(name, division.course)
+            is_other = name in heads and self._renew(name, division.draw)
             if (
                 not is_other
                 and before is not None
@@ -229,19 +229,19 @@ class FirstToLeave:
             own_heads = heads.get(name)
             line = _InnerLine(own, own_heads) if own_heads else _LeafLine(own, source)
             known[name] = _Known(line, own, [*own.allocated], source)
-        return self._renew(None, division.course)
+        return self._renew(None, division.draw)
 
-    def _renew(self, name: QueueName | None, course: RaceCourse) -> bool:
+    def _renew(self, name: QueueName | None, draw: Draw) -> bool:
         """Let the children of a queue, or all at the top, stand with the lines that they have."""
-        children = course.names.get(name, ())
+        children = draw.names.get(name, ())
         return self._heads[name].renew([self._known[child].line for child in children])
 
     def _taken(self, most: int | None) -> _First:
-        found: list[Leaving] = []
+        found: list[NextVictim] = []
         while most is None or len(found) < most:
             leaving = self._top.at(len(found))
             if leaving is None:
                 break
             found.append(leaving)
-        ranks = [leaving.standing.rank for leaving in found]
+        ranks = [leaving.contender.precedence for leaving in found]
         return _First([leaving.candidate for leaving in found], min(ranks, default=_LOWEST))

@@ -17,7 +17,7 @@ from fairlead.model.workload import PodId, Workload
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.pruning.room import PlaceBalance
 from fairlead.policy.kai.reclaimable.judge import ReclaimJudge, Sides
-from fairlead.policy.kai.victims.candidates import Group
+from fairlead.policy.kai.victims.candidates import VictimGroup
 
 
 class Piece(NamedTuple):
@@ -70,7 +70,7 @@ class LossBound:
         self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _Pieces | None] = {}
         self._may_lose: dict[QueueName, bool] = {}
 
-    def allows(self, asked: Sequence[Group]) -> bool:
+    def allows(self, asked: Sequence[VictimGroup]) -> bool:
         """Return whether a try may stand in which *asked* leave.
 
         Law: if not, it fails. Cost: the groups, each looked at once in the life of the bound.
@@ -93,7 +93,7 @@ class LossBound:
             lost += sum([self._at_most(each, lost, short) for each in levels[level].values()])
         return lost >= self._lacking and max(short, default=0) <= 0
 
-    def _held_by_losers(self, asked: Sequence[Group]) -> int:
+    def _held_by_losers(self, asked: Sequence[VictimGroup]) -> int:
         """Return what all of *asked* hold that may lose anything: no more is lost.
 
         Cost: a glance at each pod, so it is asked first.
@@ -123,13 +123,13 @@ class LossBound:
             short[at] -= min(places, most // gpus) if gpus else places
         return min(most, sum([piece.gpus for piece in lost]))
 
-    def _pieces(self, group: Group) -> _Pieces | None:
+    def _pieces(self, group: VictimGroup) -> _Pieces | None:
         key = group.job, group.pods
         if key not in self._known:
             self._known[key] = self._cut(group)
         return self._known[key]
 
-    def _cut(self, group: Group) -> _Pieces | None:
+    def _cut(self, group: VictimGroup) -> _Pieces | None:
         """Cut a group into pieces; None: some of it may set more free than it costs its queue."""
         workload = self._workloads[group.job]
         if any(workload.pod_sets.of(pod).gpu_share for pod in group.pods):

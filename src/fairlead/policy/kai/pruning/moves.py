@@ -32,16 +32,18 @@ class Leaver(NamedTuple):
 class MoveBound:
     """Counts places on the nodes of one state for claimants that all ask the same jobs to move."""
 
-    def __init__(self, rooms: Mapping[str, NodeRoom], leavers: Iterable[Leaver] | None) -> None:
+    def __init__(
+        self, rooms: Mapping[str, NodeRoom], evicted_pods: Iterable[Leaver] | None
+    ) -> None:
         """Take in the nodes that are ready, and everybody who could move at once.
 
         None: who could is not certain, so nothing is denied.
         """
         self._rooms = rooms
-        self._is_certain = leavers is not None
+        self._is_certain = evicted_pods is not None
         self._free: dict[str, Sequence[int]] = {}  # where somebody leaves, once all have
         self._asked: Counter[Amounts] = Counter()  # how many of them ask for that
-        for node, freed, asked in leavers or ():
+        for node, freed, asked in evicted_pods or ():
             room = rooms.get(node)
             if room is not None:  # else nothing is won there, and who leaves may take its place
                 self._free[node] = tuple(map(add, self._free.get(node, room.later), freed))
@@ -83,7 +85,7 @@ class MoveBound:
                 yield self._rooms[node].later
 
 
-class FollowedMoves:
+class MoveBounds:
     """The bound for consolidation in one state, kept while nodes and leavers are as they were."""
 
     def __init__(self, state: ClusterState, finder: NodeFinder) -> None:
@@ -91,7 +93,7 @@ class FollowedMoves:
         self._state = state
         self._finder = finder
         self._known: tuple[int, Sequence[Candidate], MoveBound] | None = None
-        self._leavers: dict[WorkloadName, tuple[Candidate, Sequence[Leaver] | None]] = {}
+        self._evicted_pods: dict[WorkloadName, tuple[Candidate, Sequence[Leaver] | None]] = {}
 
     def bound(self, first: Sequence[Candidate]) -> MoveBound:
         """Return the bound for now, if these are the *first* to leave, the same for all claimants.
@@ -111,21 +113,23 @@ class FollowedMoves:
 
         None where some give up one pod after the other: whom else it asks depends on how far.
         """
-        leavers: list[Leaver] = []
+        evicted_pods: list[Leaver] = []
         for candidate in first:
-            known = self._leavers.get(candidate.job)
+            known = self._evicted_pods.get(candidate.job)
             if known is None or known[0] is not candidate:
-                if len(self._leavers) > 2 * len(self._state.workloads):  # most of them have gone
-                    self._leavers.clear()
-                known = self._leavers[candidate.job] = candidate, self._leavers_of(candidate)
+                if len(self._evicted_pods) > 2 * len(
+                    self._state.workloads
+                ):  # most of them have gone
+                    self._evicted_pods.clear()
+                known = self._evicted_pods[candidate.job] = candidate, self._leavers_of(candidate)
             if known[1] is None:
                 return None
-            leavers += known[1]
-        return leavers
+            evicted_pods += known[1]
+        return evicted_pods
 
     def _leavers_of(self, candidate: Candidate) -> list[Leaver] | None:
         """Return the pods of a job that leaves; None: it gives up one after the other."""
-        if len(candidate.first_to_go()) < len(candidate.pods):
+        if len(candidate.evicted_first()) < len(candidate.pods):
             return None
         finder, sets = self._finder, self._state.workloads[candidate.job].pod_sets
         placed = [(sets.of(pod), node) for pod, node in candidate.nodes.items()]

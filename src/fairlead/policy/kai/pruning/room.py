@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.workload import PodId
 from fairlead.placement.node_room import NodeRoom
-from fairlead.policy.kai.victims.candidates import Group
+from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.steps import Freed, Need
 
 
@@ -32,7 +32,7 @@ class RoomBound:
         self._asked = sizes
         self._later: dict[str, Amounts | None] = {}
         self._kept: dict[str, Sequence[int]] = {}
-        self._leavers: Counter[str] = Counter()  # how many pods set that free
+        self._evicted_pods: Counter[str] = Counter()  # how many pods set that free
         self._base = frozenset(base)
         self._places: dict[str, list[int]] = {}  # on base nodes, and where kept victims leave
         self._totals = [0] * len(self._sizes)
@@ -52,15 +52,15 @@ class RoomBound:
         for node, amounts in freed:
             before = self._kept.get(node)
             self._kept[node] = amounts if before is None else tuple(map(add, before, amounts))
-            self._leavers[node] += 1
+            self._evicted_pods[node] += 1
             self._count(node)
 
     def unkeep(self, freed: Freed) -> None:
         """Let pods that had left be where they were: the inverse of `keep`."""
         for node, amounts in freed:
             self._kept[node] = tuple(map(sub, self._kept[node], amounts))
-            self._leavers[node] -= 1
-            if not self._leavers[node]:
+            self._evicted_pods[node] -= 1
+            if not self._evicted_pods[node]:
                 del self._kept[node]
             self._count(node)
 
@@ -115,7 +115,7 @@ Needs: TypeAlias = Sequence[tuple[int, int]]
 """What a pod asks for and where that stands among the amounts, but for what it does not ask for."""
 
 
-class Moving(NamedTuple):
+class EvictedPod(NamedTuple):
     """A pod that leaves a node."""
 
     node: str
@@ -123,7 +123,7 @@ class Moving(NamedTuple):
     asked: Amounts  # what the pod needs elsewhere at least
 
 
-class _Leaving(NamedTuple):
+class _NextVictim(NamedTuple):
     """What it means that a group leaves."""
 
     freed: list[tuple[str, Amounts]]
@@ -138,7 +138,7 @@ class PlaceBalance:
         sizes: Sequence[Amounts],
         rooms: Mapping[str, NodeRoom],
         base: Set[str],
-        moving: Callable[[Group], Sequence[Moving | None]],
+        moving: Callable[[VictimGroup], Sequence[EvictedPod | None]],
     ) -> None:
         """Take in what the pods ask for, in their order, and what is free at the start.
 
@@ -154,16 +154,16 @@ class PlaceBalance:
         free = [self._later[node] for node in base if node in self._later]
         self._there = [sum([times(each, needs) for each in free]) for needs in self._needs]
         self._base = base
-        self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _Leaving] = {}
+        self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _NextVictim] = {}
 
-    def taken(self, group: Group) -> list[tuple[int, ...]]:
+    def taken(self, group: VictimGroup) -> list[tuple[int, ...]]:
         """Return how many places of each size every pod of a group takes where it comes back.
 
         None are counted for pods on nodes that are not ready.
         """
         return self._leaving(group).taken
 
-    def short(self, count: int, groups: Sequence[Group]) -> list[int]:
+    def short(self, count: int, groups: Sequence[VictimGroup]) -> list[int]:
         """Return how many places of each size are too few for the first *count* pods and *groups*.
 
         Law: if the pods find places in a try in which these leave, pods that would take so many are
@@ -185,7 +185,7 @@ class PlaceBalance:
             short.append(wanted - there)
         return short
 
-    def _leaving(self, group: Group) -> _Leaving:
+    def _leaving(self, group: VictimGroup) -> _NextVictim:
         key = group.job, group.pods
         known = self._known.get(key)
         if known is None:
@@ -193,13 +193,13 @@ class PlaceBalance:
                 each if each is not None and each.node in self._later else None
                 for each in self._moving(group)
             ]
-            known = self._known[key] = _Leaving(
+            known = self._known[key] = _NextVictim(
                 [(each.node, each.freed) for each in moving if each is not None],
                 [self._places(each) for each in moving],
             )
         return known
 
-    def _places(self, pod: Moving | None) -> tuple[int, ...]:
+    def _places(self, pod: EvictedPod | None) -> tuple[int, ...]:
         return tuple([0 if pod is None else times(pod.asked, needs) for needs in self._needs])
 
 

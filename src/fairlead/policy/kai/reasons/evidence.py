@@ -12,7 +12,7 @@ import msgspec
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.plan import Comparison, Relation, Term
 from fairlead.model.side_numbers import SideNumbers
-from fairlead.policy.kai.fair_share.capacity import axis_comparisons, those_that_hold
+from fairlead.policy.kai.fair_share.capacity import axis_comparisons, holding
 from fairlead.policy.kai.fair_share.shares import saturation
 from fairlead.policy.kai.reclaimable.judge import Loss, ReclaimJudge, Rule, Sides, Strategy, Verdict
 
@@ -127,8 +127,8 @@ def _why_allowed(
     judge: ReclaimJudge, strategy: Strategy, reclaimer: SideNumbers, victim: SideNumbers
 ) -> tuple[Comparison, ...]:
     if strategy == "fairShare":
-        return those_that_hold(_may_hold(judge, victim, ">"))
-    is_beyond = those_that_hold(_quota_of_victim(judge, victim, ">"))
+        return holding(_may_hold(judge, victim, ">"))
+    is_beyond = holding(_quota_of_victim(judge, victim, ">"))
     return (*_quota_of_reclaimer(judge, reclaimer, "<="), *is_beyond)
 
 
@@ -144,7 +144,7 @@ def _refused_loss(
         sides=(reclaimer, victim),
         comparisons=(
             *_may_hold(judge, victim, "<="),
-            *those_that_hold(_quota_of_reclaimer(judge, reclaimer, ">")),
+            *holding(_quota_of_reclaimer(judge, reclaimer, ">")),
             *(within_quota if all(each.holds() for each in within_quota) else ()),
         ),
     )
@@ -197,7 +197,7 @@ def _refused_guarantee(judge: ReclaimJudge, verdict: Verdict) -> RefusalEvidence
         request=judge.reclaimer.request,
     )
     return RefusalEvidence(
-        rule="guarantee", queues=verdict.queues, sides=(), comparisons=those_that_hold(over)
+        rule="guarantee", queues=verdict.queues, sides=(), comparisons=holding(over)
     )
 
 

@@ -14,8 +14,8 @@ from fairlead.model.workload import Workload
 from fairlead.policy.kai.fair_share.capacity import axis_comparisons
 from fairlead.policy.kai.reasons.evidence import explain_verdict
 from fairlead.policy.kai.reclaimable.judge import Strategy
-from fairlead.policy.kai.victims.attempt import Claim, Judged
-from fairlead.policy.kai.victims.solver import Tried
+from fairlead.policy.kai.victims.attempt import Attempt, Judgement
+from fairlead.policy.kai.victims.solver import Scenario
 
 RECLAIMS: Final = "Reclaims"
 PREEMPTS: Final = "Preempts"
@@ -32,39 +32,41 @@ _RECLAIMED: Final[dict[Strategy, str]] = {
 }
 
 
-def reason_to_gain(claim: Claim, tried: Tried) -> Reason:
-    """Return by what right the claimant has its place; *tried* is what it came to."""
-    queue = claim.workload.queue
-    if claim.action == "consolidation":
+def why_granted(attempt: Attempt, scenario: Scenario) -> Reason:
+    """Return by what right the claimant has its place; *scenario* is what it came to."""
+    queue = attempt.workload.queue
+    if attempt.action == "consolidation":
         return Reason(code=CONSOLIDATES, queue=queue)
-    if claim.action == "preempt":
-        workloads = claim.world.state.workloads
-        asked = {workloads[group.job].priority: workloads[group.job] for group in tried.asked}
-        first = tuple(_outranked(claim.workload, asked[each]) for each in sorted(asked)[-1:])
+    if attempt.action == "preempt":
+        workloads = attempt.world.state.workloads
+        asked = {workloads[group.job].priority: workloads[group.job] for group in scenario.asked}
+        first = tuple(_outranked(attempt.workload, asked[each]) for each in sorted(asked)[-1:])
         return Reason(code=PREEMPTS, queue=queue, comparisons=first)
-    assert claim.stood is not None, "a reclaim that stands was judged"
-    held = claim.stood.judge.allocated[queue]
-    return Reason(code=RECLAIMS, queue=queue, comparisons=_within_fair_share(claim, held))
+    assert attempt.stood is not None, "a reclaim that stands was judged"
+    held = attempt.stood.judge.allocated[queue]
+    return Reason(code=RECLAIMS, queue=queue, comparisons=_within_fair_share(attempt, held))
 
 
-def reasons_to_lose(claim: Claim, tried: Tried) -> Iterator[tuple[Reason, list[PodKey]]]:
+def why_evicted(attempt: Attempt, scenario: Scenario) -> Iterator[tuple[Reason, list[PodKey]]]:
     """Yield why pods of others lose their place or get another, those together that go at once."""
-    if claim.action == "reclaim":
-        assert claim.stood is not None, "a reclaim that stands was judged"
-        yield from _reclaimed(claim, claim.stood, tried)
+    if attempt.action == "reclaim":
+        assert attempt.stood is not None, "a reclaim that stands was judged"
+        yield from _reclaimed(attempt, attempt.stood, scenario)
     else:
-        yield from _preempted(claim, tried)
-    workloads = claim.world.state.workloads
-    for pods, code in ((tried.moved, CONSOLIDATED), (tried.joined, MOVED_ALONG)):
+        yield from _preempted(attempt, scenario)
+    workloads = attempt.world.state.workloads
+    for pods, code in ((scenario.moved, CONSOLIDATED), (scenario.joined, MOVED_ALONG)):
         for job in sorted({job for job, _ in pods}):
             yield Reason(code=code, queue=workloads[job].queue), _of_job(workloads[job], pods)
 
 
-def _reclaimed(claim: Claim, judged: Judged, tried: Tried) -> Iterator[tuple[Reason, list[PodKey]]]:
+def _reclaimed(
+    attempt: Attempt, judged: Judgement, scenario: Scenario
+) -> Iterator[tuple[Reason, list[PodKey]]]:
     """Tell each loss with the two sides around it. One that was only moved is told as that."""
     evidence = explain_verdict(judged.judge, judged.losses, judged.verdict)
-    for (job, piece), loss in zip(claim.pieces(tried), evidence.losses, strict=True):
-        pods = [(job, pod) for pod, _ in piece if (job, pod) in tried.lost]
+    for (job, piece), loss in zip(attempt.pieces(scenario), evidence.losses, strict=True):
+        pods = [(job, pod) for pod, _ in piece if (job, pod) in scenario.lost]
         if pods:
             reason = Reason(
                 code=_RECLAIMED[loss.strategy],
@@ -75,29 +77,29 @@ def _reclaimed(claim: Claim, judged: Judged, tried: Tried) -> Iterator[tuple[Rea
             yield reason, pods
 
 
-def _preempted(claim: Claim, tried: Tried) -> Iterator[tuple[Reason, list[PodKey]]]:
-    for job in sorted({job for job, _ in tried.lost}):
-        victim = claim.world.state.workloads[job]
-        compared = (_outranked(claim.workload, victim),)
+def _preempted(attempt: Attempt, scenario: Scenario) -> Iterator[tuple[Reason, list[PodKey]]]:
+    for job in sorted({job for job, _ in scenario.lost}):
+        victim = attempt.world.state.workloads[job]
+        compared = (_outranked(attempt.workload, victim),)
         reason = Reason(code=PREEMPTED_BY_PRIORITY, queue=victim.queue, comparisons=compared)
-        yield reason, _of_job(victim, tried.lost)
+        yield reason, _of_job(victim, scenario.lost)
 
 
-def _outranked(claimant: Workload, victim: Workload) -> Comparison:
+def _outranked(preemptor: Workload, victim: Workload) -> Comparison:
     return Comparison(
-        queue=claimant.queue,
+        queue=preemptor.queue,
         axis=None,
-        left=(Term("priority", claimant.priority),),
+        left=(Term("priority", preemptor.priority),),
         relation=">",
         right=Term("priority", victim.priority),
     )
 
 
-def _within_fair_share(claim: Claim, held: Sequence[int]) -> tuple[Comparison, ...]:
+def _within_fair_share(attempt: Attempt, held: Sequence[int]) -> tuple[Comparison, ...]:
     """Return, for what the claimant asks for, that its queue stays within its fair share."""
-    queue, request = claim.workload.queue, claim.request
-    bounds: tuple[str, Amounts] = ("fair share", claim.world.shares[queue].fair_share)
-    axes = claim.world.state.axes.axes
+    queue, request = attempt.workload.queue, attempt.request
+    bounds: tuple[str, Amounts] = ("fair share", attempt.world.shares[queue].fair_share)
+    axes = attempt.world.state.axes.axes
     every = axis_comparisons(axes, queue, ("allocated", held), "<=", bounds, request=request)
     return tuple([each for each, more in zip(every, request, strict=True) if more > 0])
 

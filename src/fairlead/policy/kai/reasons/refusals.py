@@ -12,14 +12,14 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import Workload
 from fairlead.policy.kai.fair_share.capacity import (
     NON_PREEMPTIBLE_OVER_QUOTA,
+    holding,
     over_limit,
     over_quota,
-    those_that_hold,
 )
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.reasons.evidence import RefusalEvidence, explain_verdict
 from fairlead.policy.kai.reclaimable.gate import reclaim_refusal
-from fairlead.policy.kai.victims.attempt import Claim, Judged
+from fairlead.policy.kai.victims.attempt import Attempt, Judgement
 from fairlead.policy.obstacles import obstacle_reason
 
 QUEUE_DOES_NOT_EXIST: Final = "QueueDoesNotExist"
@@ -107,32 +107,32 @@ _ASKED: Final = {
 }
 
 
-def why_not_admitted(claim: Claim) -> Reason | None:
+def why_not_admitted(attempt: Attempt) -> Reason | None:
     """Return why a job may not claim at all; None if it may, as `Claim.is_admitted` says."""
-    world, workload = claim.world, claim.workload
-    match claim.action:
+    world, workload = attempt.world, attempt.workload
+    match attempt.action:
         case "consolidation":
             if not workload.preemptible:
                 return Reason(code=NOT_PREEMPTIBLE, queue=workload.queue)
-            need = _needed_gpus(claim)
+            need = _needed_gpus(attempt)
             too_few = Reason(code=TOO_FEW_FREE_GPUS, queue=workload.queue, comparisons=need)
             return too_few if need else None
         case "reclaim":
             share = world.shares[workload.queue]
             return reclaim_refusal(
-                world.state, share, claim.request, preemptible=workload.preemptible
+                world.state, share, attempt.request, preemptible=workload.preemptible
             )
         case "preempt":
             lowest = world.lowest_priority(workload.queue)
             if lowest is None or lowest >= workload.priority:
-                return _nobody_less_important(claim, lowest)
+                return _nobody_less_important(attempt, lowest)
             if workload.preemptible:
                 return None
-            return over_quota(world.state, claim.path, claim.request)
+            return over_quota(world.state, attempt.path, attempt.request)
 
 
 def why_failed(
-    claim: Claim,
+    attempt: Attempt,
     candidates: int,
     most: int | None = None,
     *,
@@ -144,25 +144,25 @@ def why_failed(
     No more than *most* of them were asked; None: all. *has_new*: others are not asked because they
     have just come; *has_held*: because they are held after a failure.
     """
-    stopped = claim.stopped
-    judged = claim.kept_by if stopped is None else stopped.judged
+    stopped = attempt.stopped
+    judged = attempt.kept_by if stopped is None else stopped.judged
     if judged is not None:
-        return _refused(claim, judged)
-    if stopped is not None and claim.action == "consolidation":
-        jobs = {job for job, _ in stopped.tried.lost}
-        asked = {group.job for group in stopped.tried.asked}
+        return _refused(attempt, judged)
+    if stopped is not None and attempt.action == "consolidation":
+        jobs = {job for job, _ in stopped.scenario.lost}
+        asked = {group.job for group in stopped.scenario.asked}
         what = "would find no other place"
         tally = Tally(count=len(jobs), of=len(asked), things="jobs to be moved", what=what)
-        return Reason(code=NOT_ALL_CAN_MOVE, queue=claim.workload.queue, tallies=(tally,))
-    tallies = (_spared(claim, candidates),) if len(claim.spared) > 1 else ()
-    if stopped is not None or (claim.spared and len(claim.barred) == candidates):
-        return _protected(claim, tallies)
-    queue = claim.workload.queue
-    limited = over_limit(claim.world.state, claim.path, claim.request)
+        return Reason(code=NOT_ALL_CAN_MOVE, queue=attempt.workload.queue, tallies=(tally,))
+    tallies = (_spared(attempt, candidates),) if len(attempt.spared) > 1 else ()
+    if stopped is not None or (attempt.spared and len(attempt.barred) == candidates):
+        return _protected(attempt, tallies)
+    queue = attempt.workload.queue
+    limited = over_limit(attempt.world.state, attempt.path, attempt.request)
     if limited is not None:  # and whoever leaves does not change that enough
         return limited
     if candidates == 0:
-        who = _ASKED[claim.action]
+        who = _ASKED[attempt.action]
         others = [
             *(["have just got a place"] if has_new else []),
             *(["are held after a failure"] if has_held else []),
@@ -170,43 +170,43 @@ def why_failed(
         if others:
             who = f"{who}, but for those that {' or '.join(others)}"
         return Reason(code=NOBODY_TO_ASK, queue=queue, names=(who,))
-    could_be = candidates - len(claim.barred)
+    could_be = candidates - len(attempt.barred)
     asked_of = Tally(
         count=could_be if most is None else min(could_be, most),
         of=candidates,
-        things=_ASKED[claim.action],
+        things=_ASKED[attempt.action],
         what="could be asked",
     )
     return Reason(
         code=NO_ROOM_WITH_VICTIMS,
         queue=queue,
-        comparisons=_needed_gpus(claim),
+        comparisons=_needed_gpus(attempt),
         tallies=(asked_of, *tallies),
     )
 
 
-def _protected(claim: Claim, tallies: tuple[Tally, ...]) -> Reason:
+def _protected(attempt: Attempt, tallies: tuple[Tally, ...]) -> Reason:
     """Tell who is protected, by the one that is so for the shortest time."""
-    remaining_ms, job = min((left_ms, job) for job, left_ms in claim.spared.items())
+    remaining_ms, job = min((left_ms, job) for job, left_ms in attempt.spared.items())
     return Reason(
         code=PROTECTED_BY_MIN_RUNTIME,
-        queue=claim.world.state.workloads[job].queue,
+        queue=attempt.world.state.workloads[job].queue,
         names=(job,),
         tallies=tallies,
         remaining_ms=remaining_ms,
     )
 
 
-def _spared(claim: Claim, candidates: int) -> Tally:
+def _spared(attempt: Attempt, candidates: int) -> Tally:
     return Tally(
-        count=len(claim.spared),
+        count=len(attempt.spared),
         of=candidates,
-        things=_ASKED[claim.action],
+        things=_ASKED[attempt.action],
         what="are protected by a minimum run time",
     )
 
 
-def _refused(claim: Claim, judged: Judged) -> Reason:
+def _refused(attempt: Attempt, judged: Judgement) -> Reason:
     """Tell the refusal of a judge with its numbers, of what the claimant asks for."""
     refusal = explain_verdict(judged.judge, judged.losses, judged.verdict).refusal
     assert refusal is not None, "what was stopped was refused"
@@ -228,29 +228,29 @@ def _refused(claim: Claim, judged: Judged) -> Reason:
             return Reason(
                 code=WITHIN_ITS_SHARE,
                 queue=refusal.queues[1],
-                comparisons=(*_needed_gpus(claim), *_kept(claim, refusal)),
+                comparisons=(*_needed_gpus(attempt), *_kept(attempt, refusal)),
                 sides=refusal.sides,
             )
 
 
-def _kept(claim: Claim, refusal: RefusalEvidence) -> tuple[Comparison, ...]:
+def _kept(attempt: Attempt, refusal: RefusalEvidence) -> tuple[Comparison, ...]:
     """Return why the victim's side may keep what it has: how much of it could be asked for."""
-    asked = {axis for axis, more in zip(_axes(claim), claim.request, strict=True) if more > 0}
+    asked = {axis for axis, more in zip(_axes(attempt), attempt.request, strict=True) if more > 0}
     return tuple(
         [
-            _with_preemptible(claim, refusal.sides[1], each)
+            _with_preemptible(attempt, refusal.sides[1], each)
             for each in refusal.comparisons
             if each.axis in asked
         ]
     )
 
 
-def _with_preemptible(claim: Claim, victim: SideNumbers, kept: Comparison) -> Comparison:
+def _with_preemptible(attempt: Attempt, victim: SideNumbers, kept: Comparison) -> Comparison:
     """Tell of what a side holds which part can be preempted, where it is held against a bound."""
     if kept.queue != victim.queue or kept.right.name != "allocatable":
         return kept
     at = victim.axes.index(kept.axis) if kept.axis else 0
-    for_good = claim.world.state.sums[victim.queue].non_preemptible[at]
+    for_good = attempt.world.state.sums[victim.queue].non_preemptible[at]
     rest = victim.allocated_before[at] - for_good
     left = (Term("preemptible", rest), *((Term("non-preemptible", for_good),) if for_good else ()))
     return Comparison(
@@ -258,23 +258,23 @@ def _with_preemptible(claim: Claim, victim: SideNumbers, kept: Comparison) -> Co
     )
 
 
-def _needed_gpus(claim: Claim) -> tuple[Comparison, ...]:
+def _needed_gpus(attempt: Attempt) -> tuple[Comparison, ...]:
     """Return that fewer GPUs are or will be free than the job asks for, if that is so."""
-    at = claim.world.state.axes.index("gpu")
+    at = attempt.world.state.axes.index("gpu")
     if at is None:
         return ()
     need = Comparison(
-        queue=claim.workload.queue,
-        axis=_axes(claim)[at],
-        left=(Term("request", claim.request[at], claim.workload.queue),),
+        queue=attempt.workload.queue,
+        axis=_axes(attempt)[at],
+        left=(Term("request", attempt.request[at], attempt.workload.queue),),
         relation=">",
-        right=Term("free in the cluster", claim.world.gpu_later()),
+        right=Term("free in the cluster", attempt.world.gpu_later()),
     )
-    return those_that_hold((need,))
+    return holding((need,))
 
 
-def _nobody_less_important(claim: Claim, lowest: int | None) -> Reason:
-    workload = claim.workload
+def _nobody_less_important(attempt: Attempt, lowest: int | None) -> Reason:
+    workload = attempt.workload
     compared = Comparison(
         queue=workload.queue,
         axis=None,
@@ -286,5 +286,5 @@ def _nobody_less_important(claim: Claim, lowest: int | None) -> Reason:
     return Reason(code=NOBODY_LESS_IMPORTANT, queue=workload.queue, comparisons=comparisons)
 
 
-def _axes(claim: Claim) -> tuple[Axis, ...]:
-    return claim.world.state.axes.axes
+def _axes(attempt: Attempt) -> tuple[Axis, ...]:
+    return attempt.world.state.axes.axes

@@ -18,7 +18,7 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.kai.fair_share.capacity import (
     NON_PREEMPTIBLE_OVER_QUOTA,
     axis_comparisons,
-    those_that_hold,
+    holding,
 )
 from fairlead.policy.kai.fair_share.shares import KaiShare
 
@@ -55,7 +55,7 @@ def reclaim_refusal(
     else:
         return None
     every = axis_comparisons(state.axes.axes, share.queue, held, ">", bounds, request=request)
-    return Reason(code=code, queue=share.queue, comparisons=those_that_hold(every))
+    return Reason(code=code, queue=share.queue, comparisons=holding(every))
 
 
 def first_over(held: Sequence[int], request: Amounts, bounds: Limits) -> int | None:

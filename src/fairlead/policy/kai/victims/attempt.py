@@ -36,14 +36,14 @@ from fairlead.policy.kai.reclaimable.judge import (
     losses_of,
 )
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate, Group
-from fairlead.policy.kai.victims.eviction_order import Allows, charge_of
-from fairlead.policy.kai.victims.solver import Judge, MayStand, Tried
+from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup
+from fairlead.policy.kai.victims.eviction_order import VictimFilter, charge_of
+from fairlead.policy.kai.victims.solver import Judge, MayStand, Scenario
 
-ClaimAction: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
+ActionName: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """What the judge of reclaim said of the losses of a try."""
 
     judge: ReclaimJudge
@@ -51,25 +51,25 @@ class Judged(NamedTuple):
     verdict: Verdict
 
 
-class Stopped(NamedTuple):
+class RefusedScenario(NamedTuple):
     """A try in which so many pods of the claimant had a place, and which may not stand.
 
     Without *judged*, because a protected job, or in consolidation anybody, would lose too much.
     """
 
     pods: int
-    tried: Tried
-    judged: Judged | None
+    scenario: Scenario
+    judged: Judgement | None
 
 
-class ClaimWorld(Protocol):
+class AttemptContext(Protocol):
     """What the rules of a claim look at."""
 
     state: ClusterState
     settings: KaiSettings
     now_ms: int
     shares: dict[QueueName, KaiShare]
-    tells_why: bool  # a claim failed: then every try is judged
+    explain: bool  # a claim failed: then every try is judged
 
     @property
     def leaves(self) -> Set[QueueName]:
@@ -94,11 +94,11 @@ class ClaimWorld(Protocol):
         """Return the lowest priority of those who hold something in *queue* and could give way."""
 
 
-class Claim:
+class Attempt:
     """One job's claim under one action, while the state is as the search found it."""
 
     def __init__(
-        self, world: ClaimWorld, action: ClaimAction, job: WorkloadName, request: Amounts
+        self, world: AttemptContext, action: ActionName, job: WorkloadName, request: Amounts
     ) -> None:
         """Let *job* claim *request*, on the quota axes."""
         self.world = world
@@ -106,10 +106,10 @@ class Claim:
         self.workload = world.state.workloads[job]
         self.request = request
         self.path = world.state.path(self.workload.queue)
-        self.stood: Judged | None = None  # what was said last of losses that may stand
-        self.stopped: Stopped | None = None  # the first one of those with the most pods
+        self.stood: Judgement | None = None  # what was said last of losses that may stand
+        self.stopped: RefusedScenario | None = None  # the first one of those with the most pods
         self.asks_everybody = world.settings.faithful  # in a reclaim, also who holds what it may
-        self.kept_by: Judged | None = None  # why the first of those who are not asked is not
+        self.kept_by: Judgement | None = None  # why the first of those who are not asked is not
         self.spared: dict[WorkloadName, int] = {}  # who is protected, and for how long
         self.barred: set[WorkloadName] = set()  # those of them that cannot be asked at all
         self._protected: dict[WorkloadName, list[GroupPods]] = {}  # as the search found them
@@ -133,7 +133,7 @@ class Claim:
                     return True
                 return over_quota(world.state, self.path, self.request) is None
 
-    def allowed(self) -> Iterator[tuple[QueueName, Allows]]:
+    def allowed(self) -> Iterator[tuple[QueueName, VictimFilter]]:
         """Yield the leaves whose jobs may be asked to give way, and which of them may.
 
         Cost: a look at each leaf; what is asked of a job is asked when its turn comes.
@@ -152,7 +152,7 @@ class Claim:
         """Return whether there is a leaf whose jobs may be asked."""
         return next(self.allowed(), None) is not None
 
-    def losers(self) -> Iterator[tuple[QueueName, Allows]]:
+    def losers(self) -> Iterator[tuple[QueueName, VictimFilter]]:
         """Yield the leaves of which somebody may lose its place to a reclaim."""
         for leaf in self.world.might_lose():
             if leaf != self.workload.queue and self._judge.may_lose(leaf):
@@ -170,19 +170,19 @@ class Claim:
         least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
         return max(0, least - world.gpu_later())
 
-    def within_rights(self) -> Iterator[tuple[QueueName, Allows]]:
+    def within_rights(self) -> Iterator[tuple[QueueName, VictimFilter]]:
         """Yield the other leaves, which are not asked because they hold what they may."""
         if self.action == "reclaim":
             for leaf in self.world.leaves:
                 if leaf != self.workload.queue and not self._may_lose(leaf):
                     yield leaf, self._reclaims_from(leaf)
 
-    def judge_of(self, candidate: Candidate) -> Judged:
+    def judge_of(self, candidate: Candidate) -> Judgement:
         """Return what the judge of reclaim says if *candidate* alone gives up what it would."""
-        costs = [candidate.costs[pod] for pod in candidate.first_to_go()]
+        costs = [candidate.costs[pod] for pod in candidate.evicted_first()]
         queue = self.world.state.workloads[candidate.job].queue
         losses = losses_of(queue, costs, candidate.gang.minimum())
-        return Judged(self._judge, losses, self._judge.judge(losses))
+        return Judgement(self._judge, losses, self._judge.judge(losses))
 
     def _asks_by_right(self) -> bool:
         """Return whether only those are asked who hold more than they may."""
@@ -205,10 +205,10 @@ class Claim:
         """Return the judge of what is done for the first *pods* of the claimant."""
         rule = self._reclaim_rule(pods) if self.action == "reclaim" else self._other_rule
 
-        def judge(tried: Tried) -> bool:
-            may_stand, judged = rule(tried)
+        def judge(scenario: Scenario) -> bool:
+            may_stand, judged = rule(scenario)
             if not may_stand and (self.stopped is None or self.stopped.pods < len(pods)):
-                self.stopped = Stopped(len(pods), tried, judged)
+                self.stopped = RefusedScenario(len(pods), scenario, judged)
             return may_stand
 
         return judge
@@ -216,10 +216,10 @@ class Claim:
     def bound_for(self, pods: Sequence[PodId], balance: PlaceBalance) -> MayStand:
         """Return what tells of tries for the first *pods* whether they may stand."""
         gpu, world = self.world.state.axes.index("gpu"), self.world
-        if self.action == "consolidation" and not world.tells_why:
+        if self.action == "consolidation" and not world.explain:
             return lambda asked: max(balance.short(len(pods), asked), default=0) <= 0
         sets = self.workload.pod_sets
-        if self.action != "reclaim" or gpu is None or world.tells_why:
+        if self.action != "reclaim" or gpu is None or world.explain:
             return _anything
         if any(sets.of(pod).gpu_share for pod in pods):
             return _anything  # what waits may count for more than it takes in the end
@@ -227,7 +227,9 @@ class Claim:
         idle, workloads = world.gpu_later(), world.state.workloads
         return LossBound(judge, gpu, idle, workloads, world.gang, balance, len(pods)).allows
 
-    def pieces(self, tried: Tried) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
+    def pieces(
+        self, scenario: Scenario
+    ) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
         """Return what is lost at once, with its costs, in the order of judging.
 
         That is job by job in the order in which they were added. Pods with another place are not
@@ -235,37 +237,39 @@ class Claim:
         """
         return [
             (job, piece)
-            for job, pods in self._evicted(tried).items()
+            for job, pods in self._evicted(scenario).items()
             for piece in in_pieces(pods, self.world.gang(job).minimum())
         ]
 
-    def _evicted(self, tried: Tried) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
-        gone = tried.lost
+    def _evicted(self, scenario: Scenario) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
+        gone = scenario.lost
         if not self.world.settings.consolidating_reclaim:
-            gone = tried.lost | tried.moved
+            gone = scenario.lost | scenario.moved
         evicted: dict[WorkloadName, list[tuple[PodId, Amounts]]] = {}
-        for group in tried.asked:
+        for group in scenario.asked:
             own = evicted.setdefault(group.job, [])
             own += [(pod, group.costs[pod]) for pod in group.pods if (group.job, pod) in gone]
         return evicted
 
-    def _other_rule(self, tried: Tried) -> tuple[bool, None]:
+    def _other_rule(self, scenario: Scenario) -> tuple[bool, None]:
         """Judge consolidation, in which nobody may lose a place, or preemption."""
         if self.action == "consolidation":
-            return not tried.lost, None
-        return self._keeps_protected(tried), None
+            return not scenario.lost, None
+        return self._keeps_protected(scenario), None
 
-    def _reclaim_rule(self, pods: Sequence[PodId]) -> Callable[[Tried], tuple[bool, Judged | None]]:
+    def _reclaim_rule(
+        self, pods: Sequence[PodId]
+    ) -> Callable[[Scenario], tuple[bool, Judgement | None]]:
         workload = self.workload
         judge = self._judge_of_request(charge_of(self.world.state, workload.name, pods))
 
-        def rule(tried: Tried) -> tuple[bool, Judged | None]:
-            losses = self._losses(tried)
-            judged = Judged(judge, losses, judge.judge(losses))
+        def rule(scenario: Scenario) -> tuple[bool, Judgement | None]:
+            losses = self._losses(scenario)
+            judged = Judgement(judge, losses, judge.judge(losses))
             if not judged.verdict.stands:
                 return False, judged
             self.stood = judged
-            return self._keeps_protected(tried), None
+            return self._keeps_protected(scenario), None
 
         return rule
 
@@ -289,7 +293,7 @@ class Claim:
         lasting_ms = preempt_min_runtime_ms(world.state.queues, self.path, world.settings)
         return lasting_ms == 0 or self._may_be_asked(candidate.job, lasting_ms)
 
-    def _reclaims_from(self, leaf: QueueName) -> Allows:
+    def _reclaims_from(self, leaf: QueueName) -> VictimFilter:
         world = self.world
         if not world.promises_run_time():
             return _anybody
@@ -325,23 +329,23 @@ class Claim:
             for group in self.world.gang(job).groups
         ]
 
-    def _keeps_protected(self, tried: Tried) -> bool:
+    def _keeps_protected(self, scenario: Scenario) -> bool:
         """Return whether protected elastic jobs keep their minimum, also those only considered."""
-        grouped: dict[WorkloadName, set[PodId]] = {}
-        for group in tried.grouped:
+        considered: dict[WorkloadName, set[PodId]] = {}
+        for group in scenario.considered:
             if group.job in self._protected:
-                grouped.setdefault(group.job, set()).update(group.pods)
-        for job, pods in grouped.items():
+                considered.setdefault(group.job, set()).update(group.pods)
+        for job, pods in considered.items():
             lost = [len(pods.intersection(g.pods)) for g in self.world.gang(job).groups]
             if not eviction_stands(self._protected[job], lost, protected=True):
                 return False
         return True
 
-    def _losses(self, tried: Tried) -> list[Loss]:
+    def _losses(self, scenario: Scenario) -> list[Loss]:
         workloads, gang = self.world.state.workloads, self.world.gang
         return [
             loss
-            for job, pods in self._evicted(tried).items()
+            for job, pods in self._evicted(scenario).items()
             for loss in losses_of(
                 workloads[job].queue, [cost for _, cost in pods], gang(job).minimum()
             )
@@ -356,5 +360,5 @@ def _anybody(_candidate: Candidate) -> bool:
     return True
 
 
-def _anything(_asked: Sequence[Group]) -> bool:
+def _anything(_asked: Sequence[VictimGroup]) -> bool:
     return True

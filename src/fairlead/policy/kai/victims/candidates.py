@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     reserved: Set[PodId]
     places: Mapping[PodId, Placed]  # of all its pods, by which it is known to be as before
 
-    def first_to_go(self) -> tuple[PodId, ...]:
+    def evicted_first(self) -> tuple[PodId, ...]:
         """Return what the job gives up first: one pod that it can spare, else all it has."""
         if len(self.pods) == 1:
             return self.pods
@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
         return tuple(map(sum, zip(*costs, strict=True))) if costs else self.nothing
 
 
-class Group(NamedTuple):
+class VictimGroup(NamedTuple):
     """Pods of one job that give way together."""
 
     job: WorkloadName
@@ -63,7 +63,7 @@ class Group(NamedTuple):
         return [(self.job, pod) for pod in self.pods]
 
 
-Entry: TypeAlias = tuple[JobKey, Candidate]
+OrderedCandidate: TypeAlias = tuple[JobKey, Candidate]
 
 
 class _Known(NamedTuple):
@@ -71,10 +71,10 @@ class _Known(NamedTuple):
 
     workload: Workload
     pods: Mapping[PodId, Placed]
-    entry: Entry | None
+    entry: OrderedCandidate | None
 
 
-class VictimPool:
+class CandidatePool:
     """Preemptible jobs with a place, in the order of service: the last would give way first."""
 
     def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
@@ -82,8 +82,10 @@ class VictimPool:
         self._state = state
         self._gang_of = gang_of
         self._read_at: int | None = None  # None: nothing was read
-        self._lines: dict[QueueName, list[Entry]] = {}
-        self._entries: dict[QueueName, dict[WorkloadName, Entry]] = {}  # of those in each line
+        self._lines: dict[QueueName, list[OrderedCandidate]] = {}
+        self._entries: dict[
+            QueueName, dict[WorkloadName, OrderedCandidate]
+        ] = {}  # of those in each line
         self._changed: dict[QueueName, set[WorkloadName]] = {}  # who may have, since they were made
         self._lowest: dict[QueueName, int | None] = {}
         self._known: dict[WorkloadName, _Known] = {}
@@ -92,7 +94,7 @@ class VictimPool:
         self._priority_of: dict[WorkloadName, int] = {}  # of those who could give way
         self._priorities: Counter[int] = Counter()
 
-    def line(self, queue: QueueName) -> list[Entry]:
+    def line(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the line of a leaf as it is now, which nobody else may change.
 
         Law: it is that of a new pool, and the same list until something changes in the leaf. Cost:
@@ -132,7 +134,7 @@ class VictimPool:
         self._catch_up()
         return min(self._priorities, default=None)
 
-    def entry(self, candidate: Candidate) -> Entry:
+    def entry(self, candidate: Candidate) -> OrderedCandidate:
         """Return a candidate with its place in the order of service, by the pods it still has."""
         workload = self._state.workloads[candidate.job]
         spare = len(candidate.pods) - candidate.gang.minimum()
@@ -192,8 +194,8 @@ class VictimPool:
             self._priorities[priority] += 1
 
     def _changed_line(
-        self, queue: QueueName, line: list[Entry], names: Set[WorkloadName]
-    ) -> list[Entry]:
+        self, queue: QueueName, line: list[OrderedCandidate], names: Set[WorkloadName]
+    ) -> list[OrderedCandidate]:
         """Return a line with those of *names* who are in the leaf now; the same if all is."""
         there, entries = self._running.get(queue, {}), self._entries[queue]
         now = {e[1].job: e for e in self._made([name for name in names if name in there])}
@@ -203,14 +205,14 @@ class VictimPool:
         made = line.copy()
         for name in different:
             if (before := entries.pop(name, None)) is not None:
-                del made[bisect_left(made, before[0], key=place_in_line)]
+                del made[bisect_left(made, before[0], key=order_key)]
         for name in different:
             if (entry := now.get(name)) is not None:
                 entries[name] = entry
-                insort(made, entry, key=place_in_line)
+                insort(made, entry, key=order_key)
         return made
 
-    def _made(self, names: Iterable[WorkloadName]) -> list[Entry]:
+    def _made(self, names: Iterable[WorkloadName]) -> list[OrderedCandidate]:
         """Line up jobs that have a place; only those are looked at that were different before."""
         runs, known = self._state.runs, self._known
         line = []
@@ -222,12 +224,12 @@ class VictimPool:
                 before = known[name] = _Known(workload, pods, self._entry_of(workload, run, pods))
             if before.entry is not None:
                 line.append(before.entry)
-        line.sort(key=place_in_line)
+        line.sort(key=order_key)
         return line
 
     def _entry_of(
         self, workload: Workload, run: Run, places: Mapping[PodId, Placed]
-    ) -> Entry | None:
+    ) -> OrderedCandidate | None:
         """Return a job with its pods that may be asked; None if there are none."""
         if not workload.preemptible:
             return None
@@ -251,17 +253,17 @@ class VictimPool:
         )
 
 
-def place_in_line(entry: Entry) -> JobKey:
+def order_key(entry: OrderedCandidate) -> JobKey:
     """Return what entries are ordered by."""
     return entry[0]
 
 
-class AskablePool:
+class EligibleCandidates:
     """The jobs of a pool but for those with a pod that is settled."""
 
     def __init__(
         self,
-        pool: VictimPool,
+        pool: CandidatePool,
         record: CycleRecord,
         spared: Set[PodKey],
         held: Set[WorkloadName] = frozenset(),
@@ -282,9 +284,11 @@ class AskablePool:
         self._held = held
         self._left_out = held | {name for name, _ in self._spared}  # whatever was done so far
         self._asks_all = asks_all
-        self._lines: dict[QueueName, tuple[list[Entry], list[Entry]]] = {}  # of all, and of these
+        self._lines: dict[
+            QueueName, tuple[list[OrderedCandidate], list[OrderedCandidate]]
+        ] = {}  # of all, and of these
 
-    def line(self, queue: QueueName) -> list[Entry]:
+    def line(self, queue: QueueName) -> list[OrderedCandidate]:
         """Return the line of a leaf as it is now, which nobody else may change.
 
         Whether a pod is settled changes only with its place. Cost: where anybody is spared or had
@@ -303,11 +307,11 @@ class AskablePool:
         touched = frozenset[QueueName]() if self._asks_all else self._record.touched_queues()
         return touched | self._pool.queues_of(self._left_out) if self._left_out else touched
 
-    def entry(self, candidate: Candidate) -> Entry:
+    def entry(self, candidate: Candidate) -> OrderedCandidate:
         """Return a candidate with its place in the order of service, by the pods it still has."""
         return self._pool.entry(candidate)
 
-    def _without_settled(self, line: list[Entry]) -> list[Entry]:
+    def _without_settled(self, line: list[OrderedCandidate]) -> list[OrderedCandidate]:
         held = {entry[1].job for entry in line if entry[1].job in self._held}
         may_be = [entry for entry in line if self._may_be_settled(entry[1].job)]
         settled = {entry[1].job for entry in may_be if self._is_settled(entry[1])}

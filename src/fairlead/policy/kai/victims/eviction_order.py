@@ -13,24 +13,29 @@ from typing import Final, TypeAlias
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.ordering.queue_order import QueueNumbers, Standing, precedes, standing
-from fairlead.policy.kai.ordering.tournament import Offer, QueueRace
-from fairlead.policy.kai.victims.candidates import AskablePool, Candidate, Entry, place_in_line
+from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
+from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
+from fairlead.policy.kai.victims.candidates import (
+    Candidate,
+    EligibleCandidates,
+    OrderedCandidate,
+    order_key,
+)
 
-Allows: TypeAlias = Callable[[Candidate], bool]
-HoldRace: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueRace]
-"""Lets leaves meet by `VICTIM_RULES`; where a leaf has the same line it offers the same."""
+VictimFilter: TypeAlias = Callable[[Candidate], bool]
+MakeTournament: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueTournament]
+"""Lets leaves meet by `EVICTION_RULES`; where a leaf has the same line it offers the same."""
 
 
-class VictimLine:
+class EvictionOrder:
     """Candidates in the order in which they would give way."""
 
     def __init__(
         self,
         state: ClusterState,
-        pool: AskablePool,
-        allowed: Iterable[tuple[QueueName, Allows]],
-        hold_race: HoldRace,
+        pool: EligibleCandidates,
+        allowed: Iterable[tuple[QueueName, VictimFilter]],
+        hold_race: MakeTournament,
     ) -> None:
         """Line up the jobs of the leaves in *allowed* that it allows. Cost: a look at each queue.
 
@@ -50,7 +55,7 @@ class VictimLine:
                 lines[queue] = leaf  # it offers another one than the line
                 self._leaves[queue] = leaf
         self._popped: dict[QueueName, Amounts] = {}
-        self._race = hold_race(self._offer, lines) if len(lines) > 1 else None
+        self._tournament = hold_race(self._offer, lines) if len(lines) > 1 else None
 
     def pop(self) -> Candidate | None:
         """Take out who is next to give way; None if nobody is left."""
@@ -58,23 +63,23 @@ class VictimLine:
         if queue is None:
             return None
         candidate = self._leaves[queue].pop()
-        if self._race is not None:
+        if self._tournament is not None:
             taken = self._popped.get(queue, self._state.axes.zero)
             self._popped[queue] = tuple(map(add, taken, candidate.cost()))
-            self._race.renew(queue)
+            self._tournament.renew(queue)
         return candidate
 
     def put_back(self, candidate: Candidate) -> None:
         """Let a job with the rest of its pods stand in line again."""
         queue = self._state.workloads[candidate.job].queue
         self._leaves[queue].put_back(self._pool.entry(candidate))
-        if self._race is not None:
-            self._race.renew(queue)
+        if self._tournament is not None:
+            self._tournament.renew(queue)
 
     def _next_queue(self) -> QueueName | None:
         """Return the leaf that is next; there is no race if there is only one."""
-        if self._race is not None:
-            return self._race.leader()
+        if self._tournament is not None:
+            return self._tournament.leader()
         while self._leaves:
             leaf = next(iter(self._leaves))
             if self._leaves[leaf].peek() is not None:
@@ -96,11 +101,11 @@ class _LeafLine:
 
     __slots__ = ("_allows", "_left", "_line", "_put_back")
 
-    def __init__(self, line: Sequence[Entry], allows: Allows) -> None:
+    def __init__(self, line: Sequence[OrderedCandidate], allows: VictimFilter) -> None:
         self._line = line
         self._left = len(line)
         self._allows = allows
-        self._put_back: list[Entry] = []
+        self._put_back: list[OrderedCandidate] = []
 
     def peek(self) -> Candidate | None:
         """Return who is next, without taking it out."""
@@ -120,8 +125,8 @@ class _LeafLine:
             self._left -= 1
         return candidate
 
-    def put_back(self, entry: Entry) -> None:
-        insort(self._put_back, entry, key=place_in_line)
+    def put_back(self, entry: OrderedCandidate) -> None:
+        insort(self._put_back, entry, key=order_key)
 
     def _is_put_back_next(self) -> bool:
         return self._put_back[-1][0] > self._line[self._left - 1][0]
@@ -134,31 +139,31 @@ def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> 
     return charges[0] if len(charges) == 1 else tuple(map(sum, zip(*charges, strict=True)))
 
 
-def _stands(own: QueueNumbers, taken: Amounts) -> Standing:
+def _stands(own: QueueNumbers, taken: Amounts) -> Contender:
     """Return how a queue stands that would run nothing, less what is *taken*."""
-    return standing(own, (0,) * len(taken), taken=taken)
+    return contender(own, (0,) * len(taken), taken=taken)
 
 
-def _gives_way_before(one: Standing, other: Standing) -> bool:
+def _gives_way_before(one: Contender, other: Contender) -> bool:
     return precedes(other, one)
 
 
-VICTIM_RULES: Final = (_stands, _gives_way_before)
+EVICTION_RULES: Final = (_stands, _gives_way_before)
 """How queues stand, and which of two goes first, in the race for giving way."""
 
 
-class CappedLine(VictimLine):
+class CappedEvictionOrder(EvictionOrder):
     """The first so many jobs of a line; their pods may be asked for one after the other."""
 
     def __init__(
         self,
         state: ClusterState,
-        pool: AskablePool,
-        allowed: Iterable[tuple[QueueName, Allows]],
-        hold_race: HoldRace,
+        pool: EligibleCandidates,
+        allowed: Iterable[tuple[QueueName, VictimFilter]],
+        hold_race: MakeTournament,
         most: int,
     ) -> None:
-        """Line up as `VictimLine` does, and let *most* jobs out of it."""
+        """Line up as `EvictionOrder` does, and let *most* jobs out of it."""
         super().__init__(state, pool, allowed, hold_race)
         self._most = most
         self._jobs: set[WorkloadName] = set()

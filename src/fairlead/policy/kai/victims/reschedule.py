@@ -25,18 +25,18 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
 from fairlead.policy.kai.jobs.start_job import Shape, shape_of
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import QueueRace
-from fairlead.policy.kai.victims.candidates import Group
+from fairlead.policy.kai.ordering.tournament import QueueTournament
+from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import charge_of
 
 
 class _Left(NamedTuple):
-    group: Group
+    group: VictimGroup
     mark: Mark  # before it left
     nodes: set[str]  # that it had
 
 
-class Departures:
+class Evictions:
     """Groups that have left one state, which is on trial, and where they had been."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Departures:
         self._start = state.mark()
         self._all_left: Mark | None = None  # the moment; None: nothing was done since the start
 
-    def let_leave(self, groups: Sequence[Group]) -> set[str]:
+    def let_leave(self, groups: Sequence[VictimGroup]) -> set[str]:
         """Let these groups be gone and no others, and nothing else be done; returns their nodes.
 
         Law: the state is as if they had left one after the other at the start. Cost: the groups in
@@ -99,7 +99,7 @@ class Departures:
                 del self.places[pod]
         del self._left[common:]
 
-    def _leave(self, group: Group) -> set[str]:
+    def _leave(self, group: VictimGroup) -> set[str]:
         """Take the places of a group away; returns the nodes that it had."""
         state = self._state
         self._note(group.job)
@@ -117,14 +117,14 @@ class Departures:
         return {placed.node for placed in places.values() if placed.node is not None}
 
 
-class PlaceAgain:
+class Reschedule:
     """One try: who has left is placed again, once each, and the claimant."""
 
     def __init__(
         self,
         state: ClusterState,
         finder: NodeFinder,
-        claimant: WorkloadName,
+        preemptor: WorkloadName,
         places: Mapping[PodKey, Placed],
         nodes: Set[str],
         now_ms: int,
@@ -134,36 +134,38 @@ class PlaceAgain:
         """Pods of victims that had no place before and have one now."""
         self._state = state
         self._finder = finder
-        self._claimant = claimant
+        self._preemptor = preemptor
         self._places = places
         self._nodes = nodes
         self._now_ms = now_ms
         self._misfits: set[Shape] = set()
 
-    def place(self, jobs: PendingJobs, race: QueueRace, victims: Iterable[WorkloadName]) -> bool:
+    def place(
+        self, jobs: PendingJobs, tournament: QueueTournament, victims: Iterable[WorkloadName]
+    ) -> bool:
         """Place the claimant and, once each, the *victims*, in the order of service.
 
         Who else waits is taken in turn and passed over: it only shapes the order. Returns whether
         the claimant found its place.
         """
-        todo = {self._claimant, *victims}
-        while todo and (queue := race.leader()) is not None:
+        todo = {self._preemptor, *victims}
+        while todo and (queue := tournament.leader()) is not None:
             job = jobs.first(queue)
             assert job is not None, "a queue without a job leads"
             if job in todo:
                 todo.remove(job)
                 misfits = len(self._misfits)
                 is_placed = self._place(job, jobs.next_pods(job))
-                if job == self._claimant and not is_placed:
+                if job == self._preemptor and not is_placed:
                     return False
                 if len(self._misfits) > misfits:
-                    hopeless = {each for each in todo if self._has_misfit(each, jobs)}
-                    if self._claimant in hopeless:
+                    infeasible = {each for each in todo if self._has_misfit(each, jobs)}
+                    if self._preemptor in infeasible:
                         return False
-                    todo -= hopeless
+                    todo -= infeasible
             jobs.drop_first(queue)
-            race.renew(queue)
-        return self._claimant not in todo
+            tournament.renew(queue)
+        return self._preemptor not in todo
 
     def _has_misfit(self, job: WorkloadName, jobs: PendingJobs) -> bool:
         """Return whether a pod that the job would start next is like one that found no place."""
@@ -214,7 +216,7 @@ class PlaceAgain:
     def _settle(self, job: WorkloadName, pod: PodId, place: Placement) -> None:
         """Give a pod its place: what it had there before, if it had one, else a reservation."""
         before = self._places.get((job, pod))
-        if before is None and job != self._claimant:
+        if before is None and job != self._preemptor:
             self.joined.add((job, pod))
         if before is not None and before.is_running() and is_same(before, place):
             self._state.apply(

@@ -11,15 +11,15 @@ from typing import Protocol, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.context import CycleView
+from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
-from fairlead.policy.kai.ordering.tournament import QueueRace
+from fairlead.policy.kai.ordering.tournament import QueueTournament
 
-Lined: TypeAlias = tuple[PendingJobs, QueueRace]
+Lined: TypeAlias = tuple[PendingJobs, QueueTournament]
 """Who stands in line, and how their queues meet."""
 
 
-class TryLine(Protocol):
+class ServiceOrder(Protocol):
     """Says who is served in which order, now that some have left."""
 
     def begin(self) -> None:
@@ -29,43 +29,45 @@ class TryLine(Protocol):
         """Line up the claimant with *pods* as its next, and the *victims*, who have left."""
 
 
-class LineOfThoseConcerned:
+class PreemptorAndVictims:
     """The claimant and its victims, nobody else."""
 
-    def __init__(self, view: CycleView, claimant: WorkloadName) -> None:
-        """Line up for *claimant*."""
+    def __init__(self, view: CycleContext, preemptor: WorkloadName) -> None:
+        """Line up for *preemptor*."""
         self._view = view
-        self._claimant = claimant
+        self._preemptor = preemptor
 
     def begin(self) -> None:
         """Nothing is made beforehand."""
 
     def line_up(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Lined:
-        """Line up as `TryLine` says. Cost: their jobs, and the queues above them."""
-        return self._view.line_of({self._claimant: pods}, victims)
+        """Line up as `ServiceOrder` says. Cost: their jobs, and the queues above them."""
+        return self._view.pending_for({self._preemptor: pods}, victims)
 
 
-class LineOfAll:
+class EveryPendingJob:
     """Everybody who waits, as in KAI."""
 
-    def __init__(self, view: CycleView, claimant: WorkloadName, pods: tuple[PodId, ...]) -> None:
-        """Line up for *claimant*, who wants *pods* in the end."""
+    def __init__(
+        self, view: CycleContext, preemptor: WorkloadName, pods: tuple[PodId, ...]
+    ) -> None:
+        """Line up for *preemptor*, who wants *pods* in the end."""
         self._view = view
-        self._claimant = claimant
+        self._preemptor = preemptor
         self._pods = pods
         self._at_start: Lined | None = None
 
     def begin(self) -> None:
         """Line up everybody as they stand before anybody leaves."""
         if self._at_start is None:
-            jobs = self._view.waiting(None, {self._claimant: self._pods})
-            self._at_start = jobs, self._view.race(jobs)
+            jobs = self._view.waiting(None, {self._preemptor: self._pods})
+            self._at_start = jobs, self._view.tournament(jobs)
 
     def line_up(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Lined:
-        """Line up as `TryLine` says. Cost: the queues of those concerned, and a copy of all."""
+        """Line up as `ServiceOrder` says. Cost: the queues of those concerned, and a copy of all."""
         assert self._at_start is not None, "it is made before anybody leaves"
-        jobs, race = self._at_start
-        jobs = jobs.branch({self._claimant: pods}, victims)
+        jobs, tournament = self._at_start
+        jobs = jobs.branch({self._preemptor: pods}, victims)
         workloads = self._view.state.workloads
-        changed = {workloads[job].queue for job in (*victims, self._claimant)}
-        return jobs, race.branch(jobs.next_request, changed)
+        changed = {workloads[job].queue for job in (*victims, self._preemptor)}
+        return jobs, tournament.branch(jobs.next_request, changed)

@@ -16,12 +16,12 @@ from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.pruning.evictable_per_node import Crowd, HelpfulNodes
-from fairlead.policy.kai.pruning.room import Moving, PlaceBalance, RoomBound
-from fairlead.policy.kai.victims.candidates import Group
-from fairlead.policy.kai.victims.eviction_order import VictimLine
-from fairlead.policy.kai.victims.reschedule import Departures, PlaceAgain, is_same
-from fairlead.policy.kai.victims.service_order import TryLine
+from fairlead.policy.kai.pruning.evictable_per_node import EvictableOnNode, UsefulNodes
+from fairlead.policy.kai.pruning.room import EvictedPod, PlaceBalance, RoomBound
+from fairlead.policy.kai.victims.candidates import VictimGroup
+from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule, is_same
+from fairlead.policy.kai.victims.service_order import ServiceOrder
 from fairlead.policy.kai.victims.steps import Need, VictimSteps
 
 FEW_STEPS: Final = 16
@@ -30,18 +30,18 @@ MANY_STEPS: Final = 32
 """After so many it is asked whether more can help, which takes a look at every node."""
 
 
-class Tried(NamedTuple):
+class Scenario(NamedTuple):
     """What a try came to, if the claimant found its place: who lost it, and who is elsewhere."""
 
-    asked: tuple[Group, ...]  # who left, in that order
+    asked: tuple[VictimGroup, ...]  # who left, in that order
     lost: Set[PodKey]
     moved: Set[PodKey]
     joined: Set[PodKey]  # pods of victims that had no place before and have one now
-    grouped: tuple[Group, ...]  # all that was considered, whether or not it left
+    considered: tuple[VictimGroup, ...]  # all that was considered, whether or not it left
 
 
-Judge: TypeAlias = Callable[[Tried], bool]
-MayStand: TypeAlias = Callable[[Sequence[Group]], bool]
+Judge: TypeAlias = Callable[[Scenario], bool]
+MayStand: TypeAlias = Callable[[Sequence[VictimGroup]], bool]
 """Whether a try in which these leave may stand, as far as that is plain before it is made."""
 
 
@@ -53,67 +53,67 @@ class _Prefix(NamedTuple):
     """The first pods of the claimant, and what is known when they are to be solved."""
 
     pods: tuple[PodId, ...]
-    kept: tuple[Group, ...]  # whom the pods before the last of them needed
+    kept: tuple[VictimGroup, ...]  # whom the pods before the last of them needed
     need: Need  # how many places are lacking when these have left
     judge: Judge
     may_stand: MayStand
 
 
-class VictimSearch:
+class VictimSolver:
     """Searches for one claimant; if it succeeds, the state holds what it found."""
 
     def __init__(
         self,
         state: ClusterState,
         finder: NodeFinder,
-        line: TryLine,
-        claimant: WorkloadName,
+        line: ServiceOrder,
+        preemptor: WorkloadName,
         pods: Sequence[PodId],
         *,
         now_ms: int,
         faithful: bool,
         note: Callable[[WorkloadName], None],
         bound_for: BoundFor,
-        crowds: Callable[[], Mapping[str, Crowd]] | None = None,
+        evictable: Callable[[], Mapping[str, EvictableOnNode]] | None = None,
         looks_first: bool = False,
     ) -> None:
-        """Search in *state*, which is on trial, for a place for *pods* of *claimant*.
+        """Search in *state*, which is on trial, for a place for *pods* of *preemptor*.
 
         *line* says in which order they are served in a try; *note* is told of every job before
         anything is done to it. By *bound_for* tries for the first pods are left out that cannot
-        stand. *crowds* gives all who could be asked, and maybe more, while the state is as at the
+        stand. *evictable* gives all who could be asked, and maybe more, while the state is as at the
         start; None: every step is taken, also where it is plain that none can help. *looks_first*:
         they are looked at before anybody is lined up, and not after a few steps.
         """
         self._state = state
         self._finder = finder
         self._line = line
-        self._claimant = claimant
-        self._pods = tuple(sorted(pods, key=state.workloads[claimant].pod_name))
+        self._preemptor = preemptor
+        self._pods = tuple(sorted(pods, key=state.workloads[preemptor].pod_name))
         self._now_ms = now_ms
         self._bound_for = bound_for
-        self._crowds = crowds
+        self._evictable = evictable
         self._looks_first = looks_first
-        note(claimant)
-        sets = state.workloads[claimant].pod_sets
+        note(preemptor)
+        sets = state.workloads[preemptor].pod_sets
         self._base = finder.nodes_with_room(sets.of(pod) for pod in self._pods)
         sizes = [finder.besides_shares(sets.of(pod)) for pod in self._pods]
         self._bound = RoomBound(sizes, finder.rooms(), self._base)
         self._balance = PlaceBalance(sizes, finder.rooms(), self._base, self._moving)
-        self._departures = Departures(state, note, faithful=faithful)
+        self._departures = Evictions(state, note, faithful=faithful)
 
     def run(
-        self, line_up: Callable[[], VictimLine], judge_for: Callable[[Sequence[PodId]], Judge]
-    ) -> Tried | None:
+        self, line_up: Callable[[], EvictionOrder], judge_for: Callable[[Sequence[PodId]], Judge]
+    ) -> Scenario | None:
         """Return the try that stood, for all pods; None if there is none, and nothing is changed.
 
         *line_up* gives the candidates in the order of giving way; it and *judge_for* are asked
         while the state is as at the start.
         """
         steps = VictimSteps(line_up, self._freed)
-        kept: tuple[Group, ...] = ()
+        kept: tuple[VictimGroup, ...] = ()
         judges: list[tuple[Judge, MayStand]] = []
-        stood: Tried | None = None
+        stood: Scenario | None = None
         for count in range(1, len(self._pods) + 1):
             if count > len(judges):
                 self._departures.take_back()
@@ -133,7 +133,7 @@ class VictimSearch:
         self._departures.end(stands=stood is not None)
         return stood
 
-    def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Tried | None:
+    def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Scenario | None:
         """Add victims until the pods have a place that may stand."""
         kept = prefix.kept
         if kept and self._bound.allows(prefix.need, {}) and prefix.may_stand(kept):
@@ -154,29 +154,29 @@ class VictimSearch:
                 return stood
         return None
 
-    def _helpful_nodes(self, prefix: _Prefix) -> HelpfulNodes:
+    def _helpful_nodes(self, prefix: _Prefix) -> UsefulNodes:
         """Return the nodes that may help these pods if all leave who are there.
 
         Law: a step of a job that is on none of them leads to no try that stands.
         """
 
-        def may_help(crowd: Crowd) -> bool:
-            if not self._bound.allows(prefix.need, crowd.freed()):
+        def may_help(evictable_here: EvictableOnNode) -> bool:
+            if not self._bound.allows(prefix.need, evictable_here.freed()):
                 return False
-            return prefix.may_stand((*prefix.kept, *crowd.groups()))
+            return prefix.may_stand((*prefix.kept, *evictable_here.groups()))
 
-        return HelpfulNodes(lambda: self._all_crowds, may_help)
+        return UsefulNodes(lambda: self._all_crowds, may_help)
 
     @cached_property
-    def _all_crowds(self) -> Mapping[str, Crowd] | None:
-        if self._crowds is None:
+    def _all_crowds(self) -> Mapping[str, EvictableOnNode] | None:
+        if self._evictable is None:
             return None
         self._departures.take_back()
-        crowds = self._crowds()
-        self._bound.learn(self._finder.rooms(), crowds)
-        return crowds
+        evictable = self._evictable()
+        self._bound.learn(self._finder.rooms(), evictable)
+        return evictable
 
-    def _walk(self, steps: VictimSteps, need: Need, helpful: HelpfulNodes) -> Iterator[int]:
+    def _walk(self, steps: VictimSteps, need: Need, helpful: UsefulNodes) -> Iterator[int]:
         """Yield all steps from the first at which there may be room, as far as they may help."""
         yield from steps.again(need)
         while True:
@@ -189,13 +189,13 @@ class VictimSearch:
                 return
             self._bound.learn(self._finder.rooms(), nodes)
 
-    def _have_all_who_help(self, steps: VictimSteps, helpful: HelpfulNodes) -> bool:
+    def _have_all_who_help(self, steps: VictimSteps, helpful: UsefulNodes) -> bool:
         """Return whether all have had their steps who are on a node that may help."""
         return helpful.are_known() and steps.have_all(helpful.members())
 
     def _take(
         self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]
-    ) -> Tried | None:
+    ) -> Scenario | None:
         """Make the tries of one step; *failed* are those in which the claimant found no place.
 
         After one in which it found some and could not keep it no others are made. So none is left
@@ -220,9 +220,9 @@ class VictimSearch:
     def _attempt(
         self,
         prefix: _Prefix,
-        more: tuple[Group, ...],
-        considered: Callable[[], tuple[Group, ...]],
-    ) -> tuple[Tried | None, bool]:
+        more: tuple[VictimGroup, ...],
+        considered: Callable[[], tuple[VictimGroup, ...]],
+    ) -> tuple[Scenario | None, bool]:
         """Let those who are kept and *more* leave, and place everybody again.
 
         Returns the try if it stands, and whether the claimant found its place at all.
@@ -231,16 +231,16 @@ class VictimSearch:
         self._line.begin()
         places = self._departures.places
         nodes = self._base | self._departures.let_leave(asked)
-        again = PlaceAgain(self._state, self._finder, self._claimant, places, nodes, self._now_ms)
+        again = Reschedule(self._state, self._finder, self._preemptor, places, nodes, self._now_ms)
         victims = {group.job for group in asked}
         if not again.place(*self._line.line_up(prefix.pods, victims), victims):
             return None, False
         lost, moved = self._outcome(asked)
-        grouped = (*prefix.kept, *considered())
-        tried = Tried(asked, lost, moved, frozenset(again.joined), grouped)
-        return (tried, True) if prefix.judge(tried) else (None, True)
+        seen = (*prefix.kept, *considered())
+        scenario = Scenario(asked, lost, moved, frozenset(again.joined), seen)
+        return (scenario, True) if prefix.judge(scenario) else (None, True)
 
-    def _outcome(self, asked: Iterable[Group]) -> tuple[set[PodKey], set[PodKey]]:
+    def _outcome(self, asked: Iterable[VictimGroup]) -> tuple[set[PodKey], set[PodKey]]:
         """Return who of those who left has no place now, and who has another."""
         lost: set[PodKey] = set()
         moved: set[PodKey] = set()
@@ -254,7 +254,7 @@ class VictimSearch:
                     moved.add(key)
         return lost, moved
 
-    def _keep(self, steps: VictimSteps, kept: tuple[Group, ...]) -> None:
+    def _keep(self, steps: VictimSteps, kept: tuple[VictimGroup, ...]) -> None:
         """Let these victims be kept, and know what room that makes."""
         come, gone = steps.keep(kept)
         for group in gone:
@@ -262,17 +262,17 @@ class VictimSearch:
         for group in come:
             self._bound.keep(self._freed(group))
 
-    def _freed(self, group: Group) -> list[tuple[str, Amounts]]:
+    def _freed(self, group: VictimGroup) -> list[tuple[str, Amounts]]:
         """Return what the pods of a group set free at most, with the node of each."""
         return [(each.node, each.freed) for each in self._moving(group) if each is not None]
 
-    def _moving(self, group: Group) -> list[Moving | None]:
+    def _moving(self, group: VictimGroup) -> list[EvictedPod | None]:
         """Return the pods of a group with what that means for nodes; None: it is on no node."""
         sets, finder = self._state.workloads[group.job].pod_sets, self._finder
         held = [(group.nodes[pod], sets.of(pod)) for pod in group.pods]
         return [
             None
             if node is None
-            else Moving(node, finder.at_most_freed(each), finder.besides_shares(each))
+            else EvictedPod(node, finder.at_most_freed(each), finder.besides_shares(each))
             for node, each in held
         ]

@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.victims.candidates import Candidate, Group
-from fairlead.policy.kai.victims.eviction_order import VictimLine
+from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup
+from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 
 Freed: TypeAlias = Iterable[tuple[str, Amounts]]
 """What pods set free at most, with the node of each."""
@@ -28,7 +28,7 @@ Need: TypeAlias = tuple[int, ...]
 
 class _Step(NamedTuple):
     candidate: Candidate
-    group: Group  # what it gives up first
+    group: VictimGroup  # what it gives up first
     rest: tuple[PodId, ...]  # with which it stands in line again
     freed: Freed
 
@@ -36,11 +36,13 @@ class _Step(NamedTuple):
 class VictimSteps:
     """The steps of one search, numbered from 0; those of victims that are kept are left out."""
 
-    def __init__(self, line_up: Callable[[], VictimLine], freed: Callable[[Group], Freed]) -> None:
+    def __init__(
+        self, line_up: Callable[[], EvictionOrder], freed: Callable[[VictimGroup], Freed]
+    ) -> None:
         """Take steps along the line that *line_up* gives; *freed* is what a group sets free."""
         self._line_up = line_up
         self._freed = freed
-        self._line: VictimLine | None = None
+        self._line: EvictionOrder | None = None
         self._is_at_end = False
         self._steps: list[_Step] = []
         self._is_kept: list[bool] = []
@@ -48,13 +50,13 @@ class VictimSteps:
         self._nodes_of: dict[WorkloadName, list[str]] = {}  # also those of pods in no group yet
         self._near: dict[str, list[WorkloadName]] = {}  # the same, the other way round
         self._on: dict[str, dict[WorkloadName, list[int]]] = {}  # steps with a pod on that node
-        self._kept: dict[tuple[WorkloadName, tuple[PodId, ...]], Group] = {}
+        self._kept: dict[tuple[WorkloadName, tuple[PodId, ...]], VictimGroup] = {}
         self._kept_pods: set[PodKey] = set()
         self._seen = 0  # so many steps were looked at before
         self._open: set[int] = set()  # those of them that are not closed
         self._need: Need = ()  # what was lacking when the others were closed
 
-    def keep(self, kept: Iterable[Group]) -> tuple[list[Group], list[Group]]:
+    def keep(self, kept: Iterable[VictimGroup]) -> tuple[list[VictimGroup], list[VictimGroup]]:
         """Let these victims be kept from now on, and no others; returns who is new, and who not."""
         now = {(group.job, group.pods): group for group in kept}
         come = [group for key, group in now.items() if key not in self._kept]
@@ -136,11 +138,11 @@ class VictimSteps:
                 numbers = [n for job in jobs for n in self._until(at, self._of_job[job])]
                 yield tuple(sorted(numbers))
 
-    def groups(self, steps: Iterable[int]) -> tuple[Group, ...]:
+    def groups(self, steps: Iterable[int]) -> tuple[VictimGroup, ...]:
         """Return what gives way in these steps."""
         return tuple([self._steps[at].group for at in steps])
 
-    def groups_until(self, at: int) -> tuple[Group, ...]:
+    def groups_until(self, at: int) -> tuple[VictimGroup, ...]:
         """Return what gives way in all steps up to that one."""
         pairs = zip(self._steps[: at + 1], self._is_kept, strict=False)
         return tuple([step.group for step, is_kept in pairs if not is_kept])
@@ -158,8 +160,10 @@ class VictimSteps:
         """Return those of some steps that are no later than *at*, and not of who is kept."""
         return [number for number in steps if number <= at and not self._is_kept[number]]
 
-    def _add(self, candidate: Candidate, line: VictimLine) -> None:
-        group = Group(candidate.job, candidate.first_to_go(), candidate.costs, candidate.nodes)
+    def _add(self, candidate: Candidate, line: EvictionOrder) -> None:
+        group = VictimGroup(
+            candidate.job, candidate.evicted_first(), candidate.costs, candidate.nodes
+        )
         is_kept, rest = self._cut(candidate, group)
         if rest:
             line.put_back(candidate._replace(pods=rest))
@@ -178,7 +182,7 @@ class VictimSteps:
         for node in dict.fromkeys(node for node, _ in step.freed):
             self._on.setdefault(node, {}).setdefault(job, []).append(at)
 
-    def _cut(self, candidate: Candidate, group: Group) -> tuple[bool, tuple[PodId, ...]]:
+    def _cut(self, candidate: Candidate, group: VictimGroup) -> tuple[bool, tuple[PodId, ...]]:
         """Return whether some of a group is kept already, and with what its job goes on.
 
         That is without the group; where some of that is kept, without all that is kept instead.
@@ -191,7 +195,7 @@ class VictimSteps:
             return False, ()
         return False, tuple([pod for pod in candidate.pods if pod not in group.pods])
 
-    def _take_notice(self, changed: Sequence[Group]) -> None:
+    def _take_notice(self, changed: Sequence[VictimGroup]) -> None:
         """Bring the steps up to date with a change in who is kept."""
         end = len(self._steps)
         for job in {group.job for group in changed}:
@@ -208,7 +212,7 @@ class VictimSteps:
                 elif at < self._seen:
                     self._open.add(at)
 
-    def _jobs_around(self, changed: Sequence[Group]) -> set[WorkloadName]:
+    def _jobs_around(self, changed: Sequence[VictimGroup]) -> set[WorkloadName]:
         """Return the jobs in whose tries somebody may be who has a pod where something changed."""
         nodes = {node for group in changed for node in map(group.nodes.get, group.pods)}
         there = {job for node in nodes if node for job in self._near.get(node, ())}
@@ -229,7 +233,7 @@ class VictimSteps:
         self._seen = min(self._seen, end)
         self._open = {at for at in self._open if at < end}
 
-    def _line_anew(self) -> VictimLine:
+    def _line_anew(self) -> EvictionOrder:
         """Return the line as it stands after the steps that are known."""
         line = self._line_up()
         for step in self._steps:
