@@ -12,7 +12,7 @@ from fairlead.model.plan import Start
 from fairlead.model.quantity import show_amount
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import make_policy
-from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.api import new_cycle
 from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares
 from fairlead.policy.kai.settings import KaiSettings
 from tests.examples.kai_world import NOW_MS, WORLDS, read, story, table_of, told
@@ -251,7 +251,7 @@ class Turns:
         self._queues = queues
         self._state = assembled.state
         with assembled.state.trial():
-            self._cycle = KaiCycle(assembled.state, assembled.settings, NOW_MS)
+            self._cycle = new_cycle(assembled.state, assembled.settings, NOW_MS)
             list(self._cycle.decisions(self._turn))
 
     def _turn(self, job: WorkloadName) -> None:

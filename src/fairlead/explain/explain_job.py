@@ -16,7 +16,7 @@ from fairlead.model.axes import WorkloadName
 from fairlead.model.plan import Decision, Plan
 from fairlead.model.quantity import format_amount
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.actions.look_ahead import look_ahead
+from fairlead.policy.kai.api import new_cycle, planned_restraint
 from fairlead.policy.kai.settings import KaiSettings
 
 
@@ -24,11 +24,11 @@ def explain_kai_job(
     state: ClusterState, settings: KaiSettings, job: WorkloadName, now_ms: int
 ) -> Explanation:
     """Return all that one cycle at *now_ms* weighs for *job*; *state* is left as it was."""
-    restraint = look_ahead(state, settings, now_ms).restraint
+    restraint = planned_restraint(state, settings, now_ms)
     with state.trial():
-        turns = turns_of(restraint.cycle(state, settings, now_ms), job)
+        turns = turns_of(new_cycle(state, settings, now_ms, restraint), job)
     with state.trial():
-        watch = JobWatch(restraint.cycle(state, settings, now_ms), job, turns)
+        watch = JobWatch(new_cycle(state, settings, now_ms, restraint), job, turns)
         watch.run()
     own = watch.own
     sections = [places_section(state, job)] if job in state.runs else []

@@ -7,7 +7,7 @@ from fairlead.explain.explanation import Explanation
 from fairlead.model.axes import QueueName
 from fairlead.model.quantity import scale_of
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.api import KaiShares
 
 
 def explain_kai_queue(state: ClusterState, shares: KaiShares, queue: QueueName) -> Explanation:

@@ -13,7 +13,7 @@ from fairlead.explain.turn_order import why_before
 from fairlead.explain.turns_before import TurnBefore
 from fairlead.model.axes import Axis, QueueName, WorkloadName
 from fairlead.model.plan import Decision, Evict, Move, Tally
-from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.api import KaiCycle
 
 
 class GateLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class JobWatch:
             )
 
     def _weighed(self) -> OwnTurn:
-        state, finder = self._cycle.state, self._cycle.view.finder
+        state, finder = self._cycle.state, self._cycle.context.finder
         workload = state.workloads[self._job]
         pods = self._cycle.jobs.next_pods(self._job)
         first = workload.pod_sets.set_index[pods[0]]
@@ -122,7 +122,7 @@ class JobWatch:
                     request=more,
                     limit=limit,
                     quota=quota,
-                    fair_share=cycle.view.shares[name].fair_share[at],
+                    fair_share=cycle.context.shares[name].fair_share[at],
                     is_within_limit=limit is None or sums.allocated[at] + more <= limit,
                     is_within_quota=None if workload.preemptible else fits_quota,
                 )

@@ -2,7 +2,7 @@
 
 from fairlead.explain.share_report import AxisLine, Column, QueueEntry, ShareReport
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.fair_share.shares import KaiShare, KaiShares, saturation
+from fairlead.policy.kai.api import KaiShare, KaiShares, saturation
 
 QUEUE_COLUMNS = (Column(key="priority", title="PRIORITY", form="number", wide=True),)
 AXIS_COLUMNS = (

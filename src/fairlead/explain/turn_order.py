@@ -6,8 +6,7 @@ from typing import Final
 
 from fairlead.explain.amount_text import number_text
 from fairlead.model.axes import QueueName, WorkloadName
-from fairlead.policy.kai.actions.cycle import KaiCycle
-from fairlead.policy.kai.ordering.queue_order import Contender, Ratio, deciding_rule, precedes
+from fairlead.policy.kai.api import Contender, KaiCycle, Ratio, deciding_rule, precedes
 
 Phrase = Callable[[str, Contender, str, Contender], str]
 

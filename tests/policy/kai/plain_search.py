@@ -21,10 +21,10 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import refusal
-from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup
-from fairlead.policy.kai.victims.eviction_order import EvictionOrder, charge_of
-from fairlead.policy.kai.victims.service_order import ServiceOrder
-from fairlead.policy.kai.victims.solver import Judge, Scenario
+from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup, charge_of
+from fairlead.policy.kai.victims.eviction_order import EvictionOrder
+from fairlead.policy.kai.victims.reschedule import ServiceOrder
+from fairlead.policy.kai.victims.solver import Scenario, Validator
 
 
 class PlainSearch:
@@ -40,10 +40,8 @@ class PlainSearch:
         *,
         now_ms: int,
         faithful: bool,
-        note: Callable[[WorkloadName], None],
-        bound_for: object,  # noqa: ARG002  # it is not asked, every try is made
-        evictable: object,  # noqa: ARG002  # nor are they
-        looks_first: bool,  # noqa: ARG002  # nor which nodes may help
+        touch: Callable[[WorkloadName], None],
+        bounds: object,  # noqa: ARG002  # they are not asked, every scenario is made
     ) -> None:
         self.state = state
         self.finder = finder
@@ -52,13 +50,15 @@ class PlainSearch:
         self.pods = tuple(sorted(pods, key=state.workloads[preemptor].pod_name))
         self.now_ms = now_ms
         self.faithful = faithful
-        self.note = note
+        self.touch = touch
         sets = state.workloads[preemptor].pod_sets
         self.base = finder.nodes_with_room([sets.of(pod) for pod in pods])
-        note(preemptor)
+        touch(preemptor)
 
     def run(
-        self, line_up: Callable[[], EvictionOrder], judge_for: Callable[[Sequence[PodId]], Judge]
+        self,
+        line_up: Callable[[], EvictionOrder],
+        judge_for: Callable[[Sequence[PodId]], Validator],
     ) -> Scenario | None:
         """Solve one pod after the other; then make the try that stood once more, for good."""
         kept: list[VictimGroup] = []
@@ -71,11 +71,15 @@ class PlainSearch:
             gone = scenario.lost | scenario.moved
             kept = [group for group in scenario.considered if gone & set(group.members())]
         assert scenario is not None
-        assert self.attempt(scenario.asked, scenario.considered, self.pods) == scenario
+        assert self.attempt(scenario.evicted, scenario.considered, self.pods) == scenario
         return scenario
 
     def solve(
-        self, kept: list[VictimGroup], pods: tuple[PodId, ...], line: EvictionOrder, judge: Judge
+        self,
+        kept: list[VictimGroup],
+        pods: tuple[PodId, ...],
+        line: EvictionOrder,
+        judge: Validator,
     ) -> Scenario | None:
         if kept:
             scenario = self.on_trial(kept, kept, pods)
@@ -122,7 +126,7 @@ class PlainSearch:
             return None
         after = {pod: placed for job in victims for pod, placed in self.placed(job).items()}
         return Scenario(
-            asked=tuple(asked),
+            evicted=tuple(asked),
             lost=left - set(after),
             moved={pod for pod in left & set(after) if place(before[pod]) != place(after[pod])},
             joined=set(after) - set(before),
@@ -130,11 +134,11 @@ class PlainSearch:
         )
 
     def leave(self, group: VictimGroup, before: dict[PodKey, Placed]) -> None:
-        self.note(group.job)
+        self.touch(group.job)
         for pod in group.pods:
             is_promised = before[group.job, pod].phase == "reserved" and not self.faithful
-            job_class = WorkloadStopped if is_promised else WorkloadDisplaced
-            self.state.apply(job_class(workload=group.job, pods=(pod,)))
+            event = WorkloadStopped if is_promised else WorkloadDisplaced
+            self.state.apply(event(workload=group.job, pods=(pod,)))
 
     def place_all(
         self,
@@ -144,7 +148,7 @@ class PlainSearch:
         left: dict[PodKey, Placed],
     ) -> bool:
         """Give everybody in line a turn; whether the claimant has its place in the end."""
-        jobs, tournament = self.line.line_up(pods, victims)
+        jobs, tournament = self.line.of(pods, victims)
         is_placed = False
         had_turn: set[WorkloadName] = set()
         while (queue := tournament.leader()) is not None:

@@ -32,20 +32,27 @@ from fairlead.model.queue_sums import QueueSums
 from fairlead.model.run import Phase
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.record import CycleRecord
+from fairlead.policy.kai.actions.allocate import Feasibility
+from fairlead.policy.kai.actions.sources import PlainSources
 from fairlead.policy.kai.fair_share.shares import KaiShares
-from fairlead.policy.kai.incremental.pending_queues import PendingQueue
-from fairlead.policy.kai.incremental.state import IncrementalSources
+from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter
+from fairlead.policy.kai.ordering.pending_queues import PendingQueue
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.pruning.attempts import ReclaimingClasses
-from fairlead.policy.kai.pruning.feasibility import Feasibility
+from fairlead.policy.kai.pruning.classes import ReclaimingClasses
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates, OrderedCandidate
-from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder, charge_of
+from fairlead.policy.kai.victims.candidates import (
+    Candidate,
+    EligibleCandidates,
+    OrderedCandidate,
+    charge_of,
+)
+from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
 from tests.policy.kai.plan_laws import checked_plan
 from tests.policy.kai.random_worlds import build, foreign_pods, jobs, nodes, queues, worlds
 
@@ -61,6 +68,7 @@ class PlannedHistory(RuleBasedStateMachine):
         )
         self.policy = KaiPolicy(self.settings)
         self.sources = IncrementalSources(self.state, self.settings)
+        self.bounds = BoundsPrefilter(self.sources)
         self.submitted = 100
         self.now_ms = 0
         self.read_at = self.sources.shares.changes.log().moment
@@ -98,8 +106,8 @@ class PlannedHistory(RuleBasedStateMachine):
     @rule()
     def line_up_those_who_wait(self) -> None:
         """JobsByClass may have other numbers, but the same jobs are of one kind."""
-        lines = self.sources.lines.all()
-        fresh = IncrementalSources(self.state, self.settings).lines.all()
+        lines = self.sources.pending.queues()
+        fresh = PlainSources(self.state, self.settings).pending.queues()
         assert {queue: _shown(line) for queue, line in lines.items()} == {
             queue: _shown(line) for queue, line in fresh.items()
         }
@@ -108,20 +116,20 @@ class PlannedHistory(RuleBasedStateMachine):
             for job_class, keys in line.classes.items():
                 by_kind.setdefault(job_class, set()).update([name for *_, name in keys])
         for job_class in by_kind:
-            assert sorted(self.sources.lines.queues_of([job_class])) == sorted(
+            assert sorted(self.sources.pending.queues_with([job_class])) == sorted(
                 queue for queue, line in lines.items() if job_class in line.classes
             )
-        assert sorted(self.sources.lines.queues_of(by_kind)) == sorted(
+        assert sorted(self.sources.pending.queues_with(by_kind)) == sorted(
             queue for queue, line in lines.items() if line.classes
         )
-        tally = self.sources.lines.tally()
+        tally = self.sources.pending.summaries()
         assert {job_class: each.size for job_class, each in tally.items()} == {
             job_class: len(names) for job_class, names in by_kind.items()
         }
         for job_class, each in tally.items():
             assert each.job in by_kind[job_class]
-            assert each.pods == lines[self.state.workloads[each.job].queue].places[each.job].pods
-            assert self.sources.lines.request(job_class) == charge_of(
+            assert each.pods == lines[self.state.workloads[each.job].queue].jobs[each.job].pods
+            assert self.sources.pending.request(job_class) == charge_of(
                 self.state, each.job, each.pods
             )
 
@@ -135,11 +143,11 @@ class PlannedHistory(RuleBasedStateMachine):
     def look_for_room(self) -> None:
         """For whom there was no room before there is none now, unless a node may have more."""
         sources = self.sources
-        sources.lines.all()
-        tally = sources.lines.tally()
+        sources.pending.queues()
+        tally = sources.pending.summaries()
         for _ in range(2):  # what the first finds is known to the second
             starter = JobStarter(self.state, sources.finder, 0)
-            feasible = Feasibility(tally, starter, sources.infeasible)
+            feasible = Feasibility(tally, starter, self.bounds.infeasible)
             assert {job_class for job_class in tally if feasible.has(job_class)} == {
                 job_class
                 for job_class, each in tally.items()
@@ -148,12 +156,12 @@ class PlannedHistory(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def line_up_those_who_may_give_way(self, data: st.DataObject) -> None:
-        state, pool = self.state, self.sources.pool
-        fresh = IncrementalSources(state, self.settings).pool
+        state, pool = self.state, self.sources.candidates
+        fresh = PlainSources(state, self.settings).candidates
         for queue in state.queues:
             assert pool.lowest_priority(queue) == fresh.lowest_priority(queue)
             if data.draw(st.booleans()):  # a priority is looked up without a line, too
-                assert list(map(_told, pool.line(queue))) == list(map(_told, fresh.line(queue)))
+                assert list(map(_told, pool.of(queue))) == list(map(_told, fresh.of(queue)))
 
         every = [fresh.lowest_priority(queue) for queue in _leaf_names(state)]
         assert pool.lowest_of_all() == min((p for p in every if p is not None), default=None)
@@ -168,8 +176,10 @@ class PlannedHistory(RuleBasedStateMachine):
         record = CycleRecord(state)
         for name in data.draw(st.sampled_from([[], sorted(state.workloads)[:1]])):
             record.touch(name)
-        pool = EligibleCandidates(self.sources.pool, record, {*spared}, asks_all=False)
-        found = self.sources.first_victims.first(most, division, pool)
+        pool = EligibleCandidates(
+            self.sources.candidates, state, record, {*spared}, includes_settled=False
+        )
+        found = self.bounds.first_victims.first(most, division, pool)
 
         def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
             world = state, division.draw, division.numbers
@@ -181,12 +191,12 @@ class PlannedHistory(RuleBasedStateMachine):
 
     @rule()
     def see_whether_anybody_may_reclaim(self) -> None:
-        division, lines = self.sources.shares, self.sources.lines
+        division, lines = self.sources.shares, self.sources.pending
         division.catch_up()
         fresh = ReclaimingClasses(self.state)
-        assert self.sources.reclaim_kinds.are_any_open(division, lines) == any(
+        assert self.bounds.reclaiming.is_any(division, lines) == any(
             fresh.of(division.shares[queue], line.classes, lines.request)
-            for queue, line in lines.all().items()
+            for queue, line in lines.queues().items()
             if queue in division.leaves
         )
 
@@ -312,7 +322,7 @@ def _anybody(_: Candidate) -> bool:
 
 def _shown(line: PendingQueue) -> tuple[object, ...]:
     classes = {tuple(keys) for keys in line.classes.values()}
-    places = {name: (place.key, place.pods) for name, place in line.places.items()}
+    places = {name: (place.key, place.pods) for name, place in line.jobs.items()}
     return line.keys, places, classes, line.unready
 
 

@@ -13,8 +13,7 @@ from typing import Final
 from fairlead.model.axes import Amounts, QueueName
 from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
-from fairlead.policy.kai.fair_share.shares import KaiShare
-from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.api import IncrementalShares, KaiShare
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.sim.measures.entitlement_change import EntitlementChange
 from fairlead.sim.measures.follow_entitlement import EntitlementFollower

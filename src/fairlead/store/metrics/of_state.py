@@ -9,7 +9,7 @@ from fairlead.model.state import ClusterState
 from fairlead.policy.contract import Settings
 from fairlead.policy.elastic_quota.settings import ElasticQuotaSettings
 from fairlead.policy.elastic_quota.shares import ElasticShares
-from fairlead.policy.kai.fair_share.shares import KaiShares
+from fairlead.policy.kai.api import KaiShares
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kueue.settings import KueueSettings
 from fairlead.policy.kueue.shares import KueueShares

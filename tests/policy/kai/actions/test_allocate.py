@@ -13,8 +13,10 @@ from fairlead.model.workload import PodId
 from fairlead.policy.kai.actions.allocate import AllocateAction
 from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.cycle import KaiCycle
-from fairlead.policy.kai.ordering.pending_jobs import NOBODY
+from fairlead.policy.kai.actions.prefilter import TryEverything
+from fairlead.policy.kai.ordering.pending_jobs import NO_PODS
 from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament
+from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.actions.test_look_ahead import cycles, planned, told, world
 from tests.policy.kai.random_worlds import build, worlds
@@ -85,7 +87,7 @@ def test_turns_go_as_if_each_were_the_first(
         expected = turn_by_turn(state, chosen)
     for explain in (False, True):
         with state.trial():
-            cycle = KaiCycle(state, chosen, NOW_MS, explain=explain)
+            cycle = KaiCycle(state, chosen, NOW_MS, fast_backend(state, chosen), explain=explain)
             found = [
                 (each.workload, place.pod, place.node)
                 for each in cycle.decisions()
@@ -100,9 +102,11 @@ def test_everybody_who_starts_nothing_has_one_turn(events: list[Event]) -> None:
     state = build(events)
     turns: list[WorkloadName] = []
     with state.trial():
-        view = CycleContext(state, ALLOCATE, NOW_MS, None, NOBODY, explain=True)
+        view = CycleContext(
+            state, ALLOCATE, NOW_MS, fast_backend(state, ALLOCATE).sources, NO_PODS, explain=True
+        )
         waiting = view.waiting("allocate").names()
-        AllocateAction(view).run(turns.append)
+        AllocateAction(view, TryEverything()).run(turns.append)
         in_vain = [name for name in turns if name not in state.runs]
         assert sorted(in_vain) == sorted(set(waiting) - state.runs.keys())
 
@@ -111,12 +115,16 @@ def turn_by_turn(
     state: ClusterState, chosen: KaiSettings
 ) -> list[tuple[WorkloadName, PodId, str | None]]:
     """Give idle room away with nothing kept from one turn to the next."""
-    begun = CycleContext(state, chosen, NOW_MS, None, NOBODY, explain=False)
-    shares, admitted = begun.numbers, set(begun.waiting("allocate").names())
+    begun = CycleContext(
+        state, chosen, NOW_MS, fast_backend(state, chosen).sources, NO_PODS, explain=False
+    )
+    shares, admitted = begun.division.numbers, set(begun.waiting("allocate").names())
     draw, refused = Draw(state, shares), set[WorkloadName]()
     placed: list[tuple[WorkloadName, PodId, str | None]] = []
     while True:
-        view = CycleContext(state, chosen, NOW_MS, None, NOBODY, explain=False)
+        view = CycleContext(
+            state, chosen, NOW_MS, fast_backend(state, chosen).sources, NO_PODS, explain=False
+        )
         starter, everybody = view.starter(), view.waiting(None)
         names = [
             name

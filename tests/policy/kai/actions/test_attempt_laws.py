@@ -18,7 +18,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload
 from fairlead.placement.node_index import NodeIndex
 from fairlead.policy.kai.actions.cycle import KaiCycle
-from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.policy import KaiPolicy, fast_backend
 from fairlead.policy.kai.pruning.room import RoomBound
 from fairlead.policy.kai.settings import ACTIONS, KaiSettings
 from tests.model.test_state import facts
@@ -97,7 +97,7 @@ def cycle(state: ClusterState, chosen: KaiSettings) -> list[Decision]:
     """Run a cycle, check the books in the middle, and see that nothing remains of it."""
     before = facts(state)
     with state.trial():
-        decisions = KaiCycle(state, chosen, NOW_MS).decisions()
+        decisions = KaiCycle(state, chosen, NOW_MS, fast_backend(state, chosen)).decisions()
         check_invariants(state)
     assert facts(state) == before
     check_invariants(state)
@@ -176,7 +176,7 @@ def test_what_is_promised_fits_once_everybody_has_left(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     with state.trial():
-        KaiCycle(state, chosen, NOW_MS).decisions()
+        KaiCycle(state, chosen, NOW_MS, fast_backend(state, chosen)).decisions()
         for name, node in state.nodes.items():
             use = state.books.use(name)
             rows = zip(use.held, use.leaving, use.reserved, strict=True)

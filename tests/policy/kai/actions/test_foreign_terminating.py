@@ -10,8 +10,7 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Decision, Evict, Reserve, Start, Wait
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodConstraints, PodSet, PodSets, numbered_pod
-from fairlead.policy.kai.incremental.state import IncrementalSources
-from fairlead.policy.kai.incremental.terminating import TerminatingPods
+from fairlead.policy.kai.incremental.sources import IncrementalSources, TerminatingPods
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.foreign import foreign_pod
@@ -122,7 +121,7 @@ def test_what_a_foreign_pod_releases_is_promised_once() -> None:
 def test_a_state_with_a_foreign_leaver_is_not_what_the_next_cycle_finds() -> None:
     """The look ahead may go on from what a cycle left behind only where no pod is leaving."""
     state = state_with(node("n1"))
-    evicted_pods = TerminatingPods(state)
+    terminating = TerminatingPods(state)
     pod = foreign_pod("x/old", "n1", (0, 1000))
     steps: list[tuple[Event, bool]] = [
         (ForeignPodChanged(pod), False),
@@ -131,7 +130,7 @@ def test_a_state_with_a_foreign_leaver_is_not_what_the_next_cycle_finds() -> Non
     ]
     for event, is_leaving in steps:
         state.apply(event)
-        assert evicted_pods.are_any() == is_leaving
+        assert terminating.is_any() == is_leaving
 
 
 def test_a_port_that_a_foreign_pod_frees_is_seen_by_who_planned_before() -> None:

@@ -37,7 +37,8 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
 from fairlead.policy.kai.actions.cycle import KaiCycle
 from fairlead.policy.kai.actions.look_ahead import NEWCOMER_MS, look_ahead
-from fairlead.policy.kai.policy import KaiPolicy
+from fairlead.policy.kai.api import new_cycle
+from fairlead.policy.kai.policy import KaiPolicy, fast_backend
 from fairlead.policy.kai.settings import KaiSettings
 from tests.conformance import kai_cycle
 from tests.model.test_state import facts
@@ -169,7 +170,7 @@ def test_those_behind_are_held_back_too_and_those_who_are_safe_start() -> None:
     jobs += [f"new{at} b 1 1 1 50 -" for at in range(40)]
     table = "\n".join(["job queue pods min gpu priority at", *jobs])
     state = world(" ".join(f"n{at}=2" for at in range(10)), "a=2 b=0", table)
-    outlook = look_ahead(state, OWN, NOW_MS)
+    outlook = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN))
     starting = [each for each in outlook.decisions if isinstance(each, Start)]
     assert len(starting) == 9
     assert len(outlook.restraint.held_back) == 31
@@ -221,7 +222,7 @@ def test_newcomers_are_spared_whom_the_plain_cycle_did_not_ask(
     state.apply(
         WorkloadStarted(workload=WorkloadName("other"), placements=place, at_ms=NOW_MS - age_ms)
     )
-    spared = look_ahead(state, OWN, NOW_MS).restraint.spared
+    spared = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN)).restraint.spared
     assert spared == ({("other", numbered_pod("other", 0))} if is_spared else set())
 
 
@@ -293,11 +294,11 @@ def test_looking_ahead_changes_nothing_and_can_be_followed(
     """A cycle under the same restraint decides the same: so it can be watched and explained."""
     before = facts(state)
     with mock.patch("fairlead.policy.kai.actions.look_ahead.MOST_ROUNDS", most_rounds):
-        outlook = look_ahead(state, chosen, NOW_MS)
+        outlook = look_ahead(state, chosen, NOW_MS, fast_backend(state, chosen))
     assert facts(state) == before
     check_invariants(state)
     with state.trial():
-        watched = outlook.restraint.cycle(state, chosen, NOW_MS)
+        watched = new_cycle(state, chosen, NOW_MS, outlook.restraint)
         assert tuple(watched.decisions()) == outlook.decisions
     for name, pods in outlook.restraint.held_back.items():
         assert pods.isdisjoint(pod for job, pod in placed(outlook.decisions, Start) if job == name)
@@ -314,7 +315,7 @@ def test_who_cannot_take_back_does_not_look_ahead(
 
 def plain(state: ClusterState, chosen: KaiSettings, now_ms: int) -> tuple[Decision, ...]:
     with state.trial():
-        return tuple(KaiCycle(state, chosen, now_ms).decisions())
+        return tuple(KaiCycle(state, chosen, now_ms, fast_backend(state, chosen)).decisions())
 
 
 def planned(state: ClusterState, chosen: KaiSettings, now_ms: int) -> tuple[Decision, ...]:

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from fairlead.model.events import NodeChanged, WorkloadAdded, WorkloadLeaving, WorkloadStopped
 from fairlead.model.plan import Start
 from fairlead.model.state import ClusterState
-from fairlead.policy.kai.actions.look_ahead import _Ahead, look_ahead
-from fairlead.policy.kai.incremental.terminating import TerminatingPods
+from fairlead.policy.kai.actions.look_ahead import _TwoCycles, look_ahead
+from fairlead.policy.kai.incremental.sources import TerminatingPods
+from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.actions.test_attempt_laws import busy_worlds
 from tests.policy.kai.actions.test_look_ahead import NOW_MS, job, world
@@ -35,7 +36,9 @@ def test_a_plan_that_only_starts_pods_is_not_carried_out_again() -> None:
         """,
     )
     with mock.patch("fairlead.policy.kai.actions.look_ahead.carry_out") as carry_out:
-        decisions = look_ahead(state, OWN, NOW_MS, explain=False).decisions
+        decisions = look_ahead(
+            state, OWN, NOW_MS, fast_backend(state, OWN), explain=False
+        ).decisions
     assert [each.workload for each in decisions if isinstance(each, Start)] == ["small"]
     carry_out.assert_not_called()
 
@@ -56,7 +59,7 @@ def test_who_leaves_a_closed_node_claims_next() -> None:
     (leaving,) = [pod for pod, placed in state.runs[pair].pods.items() if placed.node == "n0"]
     state.apply(NodeChanged(replace(state.nodes["n0"], cordoned=True)))
     state.apply(WorkloadLeaving(workload=pair, pods=(leaving,)))
-    decisions = look_ahead(state, OWN, NOW_MS, explain=False).decisions
+    decisions = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False).decisions
     assert not [each for each in decisions if isinstance(each, Start)]
 
 
@@ -64,35 +67,37 @@ def test_who_leaves_a_closed_node_claims_next() -> None:
 @settings(max_examples=scale_examples(80))
 @given(state=busy_worlds())
 def test_it_decides_as_after_carrying_the_plan_out(state: ClusterState) -> None:
-    found = look_ahead(state, OWN, NOW_MS, explain=False)
-    with mock.patch.object(_Ahead, "_is_carried_out", return_value=False):
-        expected = look_ahead(state, OWN, NOW_MS, explain=False)
+    found = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False)
+    with mock.patch.object(_TwoCycles, "_is_carried_out", return_value=False):
+        expected = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False)
     assert found == expected
 
 
 def test_who_is_leaving_is_known_until_it_has_left_or_that_is_taken_back() -> None:
     state = world("n0=4", "a=4", "job queue pods min gpu priority at\nold a 1 1 1 50 n0")
-    evicted_pods = TerminatingPods(state)
-    assert not evicted_pods.are_any()
+    terminating = TerminatingPods(state)
+    assert not terminating.is_any()
     old = next(iter(state.workloads))
     pods = state.workloads[old].pods()
     with state.trial():
         state.apply(WorkloadLeaving(workload=old, pods=pods))
-        assert evicted_pods.are_any()
-    assert not evicted_pods.are_any()
+        assert terminating.is_any()
+    assert not terminating.is_any()
     state.apply(WorkloadLeaving(workload=old, pods=pods))
     state.apply(WorkloadAdded(job("new", "a")))
-    assert evicted_pods.are_any()
+    assert terminating.is_any()
     state.apply(WorkloadStopped(workload=old, pods=pods))
-    assert not evicted_pods.are_any()
+    assert not terminating.is_any()
 
 
 def test_where_everybody_starts_there_is_nothing_to_tell() -> None:
     """So the cycle is not made a second time for the sake of reasons."""
     everybody = "job queue pods min gpu priority at\none a 1 1 1 50 -\ntwo a 2 1 1 50 -"
     state = world("n0=4", "a=4", everybody)
-    with mock.patch.object(_Ahead, "plan", autospec=True, side_effect=_Ahead.plan) as planned:
-        told = look_ahead(state, OWN, NOW_MS).decisions
+    with mock.patch.object(
+        _TwoCycles, "plan", autospec=True, side_effect=_TwoCycles.plan
+    ) as planned:
+        told = look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN)).decisions
     assert [call.kwargs for call in planned.call_args_list] == [{}]
-    assert told == look_ahead(state, OWN, NOW_MS, explain=False).decisions
+    assert told == look_ahead(state, OWN, NOW_MS, fast_backend(state, OWN), explain=False).decisions
     assert all(isinstance(each, Start) for each in told)

@@ -28,12 +28,13 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.actions.record import CycleRecord
-from fairlead.policy.kai.incremental.state import IncrementalSources
+from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
-from fairlead.policy.kai.pruning.attempts import ReclaimingClasses
+from fairlead.policy.kai.pruning.classes import ReclaimingClasses
 from fairlead.policy.kai.pruning.first_victims import FirstVictims
 from fairlead.policy.kai.pruning.moves import MoveBounds
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates
 from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder
@@ -123,13 +124,16 @@ def test_a_guarantee_that_grows_lets_jobs_reclaim_that_cannot_be_preempted() -> 
     state.apply(QueueChanged(team))
     wanted = Step("ta1", 1000, 100, False, None, None, None, None)
     state.apply(WorkloadAdded(replace(job("j", wanted), preemptible=False)))
-    sources = IncrementalSources(state, KaiSettings())
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
     for guaranteed, expected in ((0, 0), (1000, 1), (0, 0)):
         state.apply(QueueChanged(replace(team, guaranteed=(0, 0, guaranteed))))
-        sources.shares.catch_up()
-        share, line = sources.shares.shares[team.name], sources.lines.all()[team.name]
+        bounds.sources.shares.catch_up()
+        share, line = (
+            bounds.sources.shares.shares[team.name],
+            bounds.sources.pending.queues()[team.name],
+        )
         assert share.fair_share[2] == 1000
-        found = sources.reclaim_kinds.of(share, line.classes, sources.lines.request)
+        found = bounds.reclaiming.of(share, line.classes, bounds.sources.pending.request)
         assert len(found) == expected
 
 
@@ -141,7 +145,7 @@ def anybody(_: Candidate) -> bool:
 @settings(max_examples=scale_examples(100))
 @given(state=empty_worlds(), history=steps)
 def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: list[Step]) -> None:
-    sources = IncrementalSources(state, KaiSettings())
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
     few = {most: FirstVictims(state) for most in (1, 2, 4)}
     for number, step in enumerate(history):
         made = job(f"j{number:02}", step)
@@ -160,15 +164,17 @@ def test_what_is_kept_is_what_looking_anew_gives(state: ClusterState, history: l
         record = CycleRecord(state)
         if step.has_turn and running:
             record.touch(running[step.has_turn % len(running)])
-        sources.shares.catch_up()
-        pool = EligibleCandidates(sources.pool, record, spared, asks_all=False)
-        check_first_to_leave(state, sources, pool)
+        bounds.sources.shares.catch_up()
+        pool = EligibleCandidates(
+            bounds.sources.candidates, state, record, spared, includes_settled=False
+        )
+        check_first_to_leave(state, bounds, pool)
         for most, kept in few.items():  # who is asked for no more than that makes no other lines
-            every = sources.first_victims.first(None, sources.shares, pool)
-            found = kept.first(most, sources.shares, pool)
+            every = bounds.first_victims.first(None, bounds.sources.shares, pool)
+            found = kept.first(most, bounds.sources.shares, pool)
             assert [each.job for each in found] == [each.job for each in every][:most]
-        check_priorities(state, sources)
-        check_reclaimers(state, sources)
+        check_priorities(state, bounds)
+        check_reclaimers(state, bounds)
 
 
 def change_nodes(state: ClusterState, name: WorkloadName) -> None:
@@ -180,10 +186,10 @@ def change_nodes(state: ClusterState, name: WorkloadName) -> None:
 
 
 def check_first_to_leave(
-    state: ClusterState, sources: IncrementalSources, pool: EligibleCandidates
+    state: ClusterState, bounds: BoundsPrefilter, pool: EligibleCandidates
 ) -> None:
     """The line of all leaves, who meet anew for each that gives way."""
-    division = sources.shares
+    division = bounds.sources.shares
 
     def hold_race(offer: Offer, lines: Mapping[QueueName, object]) -> QueueTournament:
         return QueueTournament(
@@ -193,29 +199,29 @@ def check_first_to_leave(
     line = EvictionOrder(state, pool, [(leaf, anybody) for leaf in division.leaves], hold_race)
     popped = [each.job for each in iter(line.pop, None)]
     for most in (None, 2):
-        found = sources.first_victims.first(most, division, pool)
+        found = bounds.first_victims.first(most, division, pool)
         assert [each.job for each in found] == popped[:most]
-        check_moves(state, sources, found)
+        check_moves(state, bounds, found)
 
 
-def check_moves(state: ClusterState, sources: IncrementalSources, first: list[Candidate]) -> None:
-    kept, fresh = sources.moves.bound(first), MoveBounds(state, sources.finder).bound(first)
+def check_moves(state: ClusterState, bounds: BoundsPrefilter, first: list[Candidate]) -> None:
+    kept, fresh = bounds.moves.bound(first), MoveBounds(state, bounds.sources.finder).bound(first)
     bases = set[str](), {NODES[0]}, {NODES[1]}, {*NODES}
     for gpu, count, base in product([1000, 8000], [1, 2, 4], bases):
         asked = [(0, 0, gpu)] * count
         assert kept.allows(asked, base) == fresh.allows(asked, base)
 
 
-def check_priorities(state: ClusterState, sources: IncrementalSources) -> None:
+def check_priorities(state: ClusterState, bounds: BoundsPrefilter) -> None:
     priorities = [state.workloads[name].priority for name in state.runs]
-    assert sources.pool.lowest_of_all() == min(priorities, default=None)
+    assert bounds.sources.candidates.lowest_of_all() == min(priorities, default=None)
 
 
-def check_reclaimers(state: ClusterState, sources: IncrementalSources) -> None:
-    division, lines, fresh = sources.shares, sources.lines, ReclaimingClasses(state)
-    assert sources.reclaim_kinds.are_any_open(division, lines) == any(
+def check_reclaimers(state: ClusterState, bounds: BoundsPrefilter) -> None:
+    division, lines, fresh = bounds.sources.shares, bounds.sources.pending, ReclaimingClasses(state)
+    assert bounds.reclaiming.is_any(division, lines) == any(
         fresh.of(division.shares[queue], line.classes, lines.request)
-        for queue, line in lines.all().items()
+        for queue, line in lines.queues().items()
     )
 
 
@@ -262,44 +268,46 @@ def come(
         state.apply(WorkloadStarted(workload=WorkloadName(name), placements=place, at_ms=0))
 
 
-def first_victims(state: ClusterState, sources: IncrementalSources) -> str:
-    sources.shares.catch_up()
-    pool = EligibleCandidates(sources.pool, CycleRecord(state), frozenset(), asks_all=False)
-    check_first_to_leave(state, sources, pool)
-    return sources.first_victims.first(1, sources.shares, pool)[0].job
+def first_victims(state: ClusterState, bounds: BoundsPrefilter) -> str:
+    bounds.sources.shares.catch_up()
+    pool = EligibleCandidates(
+        bounds.sources.candidates, state, CycleRecord(state), frozenset(), includes_settled=False
+    )
+    check_first_to_leave(state, bounds, pool)
+    return bounds.first_victims.first(1, bounds.sources.shares, pool)[0].job
 
 
 def test_who_leaves_first_changes_with_what_others_are_due() -> None:
     """With *c* in the race *a* is due nothing."""
     state = three_queues()
-    sources = IncrementalSources(state, KaiSettings())
-    assert first_victims(state, sources) == "b3"
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    assert first_victims(state, bounds) == "b3"
     come(state, "c1", 5000, runs=False)
-    assert first_victims(state, sources) == "a3"
+    assert first_victims(state, bounds) == "a3"
 
 
 def test_who_leaves_first_changes_with_jobs_that_are_not_asked() -> None:
     """With 4 more that *a* holds it is full to 6 / 4 without its last job that may be asked."""
     state = three_queues()
-    sources = IncrementalSources(state, KaiSettings())
-    assert first_victims(state, sources) == "b3"
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    assert first_victims(state, bounds) == "b3"
     come(state, "a5", 4000, runs=True, preemptible=False)
-    assert first_victims(state, sources) == "a3"
+    assert first_victims(state, bounds) == "a3"
 
 
-def may_any_reclaim(state: ClusterState, sources: IncrementalSources) -> bool:
-    sources.shares.catch_up()
-    check_reclaimers(state, sources)
-    return sources.reclaim_kinds.are_any_open(sources.shares, sources.lines)
+def may_any_reclaim(state: ClusterState, bounds: BoundsPrefilter) -> bool:
+    bounds.sources.shares.catch_up()
+    check_reclaimers(state, bounds)
+    return bounds.reclaiming.is_any(bounds.sources.shares, bounds.sources.pending)
 
 
 def test_who_may_reclaim_changes_with_what_others_are_due() -> None:
     """*a* may have 4 of 4; with *c* in the race it is due nothing, and *c* less than it asks."""
     state = three_queues()
-    sources = IncrementalSources(state, KaiSettings())
-    assert may_any_reclaim(state, sources)
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    assert may_any_reclaim(state, bounds)
     come(state, "c1", 5000, runs=False)
-    assert not may_any_reclaim(state, sources)
+    assert not may_any_reclaim(state, bounds)
 
 
 def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first() -> None:
@@ -308,16 +316,22 @@ def test_a_queue_matters_while_it_is_beyond_its_guarantee_as_those_who_are_first
     state.apply(NodeAdded(Node(name="n", allocatable=(0, 0, 16_000))))
     for name in ("a1", "a2", "a3", "b1"):
         come(state, name, runs=True)
-    sources, few, all_there_are = (
-        IncrementalSources(state, KaiSettings()),
+    bounds, few, all_there_are = (
+        BoundsPrefilter(IncrementalSources(state, KaiSettings())),
         FirstVictims(state),
         FirstVictims(state),
     )
 
     def first(most: int, kept: FirstVictims) -> list[str]:
-        sources.shares.catch_up()
-        pool = EligibleCandidates(sources.pool, CycleRecord(state), frozenset(), asks_all=False)
-        return [each.job for each in kept.first(most, sources.shares, pool)]
+        bounds.sources.shares.catch_up()
+        pool = EligibleCandidates(
+            bounds.sources.candidates,
+            state,
+            CycleRecord(state),
+            frozenset(),
+            includes_settled=False,
+        )
+        return [each.job for each in kept.first(most, bounds.sources.shares, pool)]
 
     assert first(1, few) == ["b1"]
     assert first(5, all_there_are) == ["b1", "a3", "a2", "a1"]

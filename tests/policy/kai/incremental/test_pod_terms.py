@@ -8,7 +8,7 @@ from fairlead.model.events import WorkloadAdded, WorkloadRemoved
 from fairlead.model.selector import LabelRequirement, LabelSelector, PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import ANYWHERE, KaiJob, PodConstraints, PodSet, PodSets, Workload
-from fairlead.policy.kai.incremental.pod_terms import PodAffinityTerms
+from fairlead.policy.kai.incremental.sources import PodAffinityTerms
 from tests.policy.kai.random_worlds import build
 
 
@@ -52,13 +52,13 @@ def test_what_is_followed_is_what_a_look_at_everybody_finds(
     wheres: list[PodConstraints], data: st.DataObject
 ) -> None:
     state = build([])
-    sources = PodAffinityTerms(state)
+    terms = PodAffinityTerms(state)
     for at, where in enumerate(wheres):
         state.apply(WorkloadAdded(job(f"j{at}", where)))
         if data.draw(st.booleans()):
-            assert sources.looked_at() == seen(state)
+            assert terms.labels_in_use() == seen(state)
     for name in list(state.workloads):
         with state.trial():
             state.apply(WorkloadRemoved(name))
-            assert sources.looked_at() == seen(state)
-        assert sources.looked_at() == seen(state)
+            assert terms.labels_in_use() == seen(state)
+        assert terms.labels_in_use() == seen(state)

@@ -27,7 +27,7 @@ def lined_up(
 ) -> tuple[PendingJobs, QueueTournament]:
     jobs = PendingJobs(state, None)
     for name, pods in claims.items():
-        jobs.attempt(name, pods)
+        jobs.choose(name, pods)
     jobs.add_queues({leaf for leaf in numbers if not state.children(leaf)})
     draw = Draw(state, numbers)
     return jobs, QueueTournament(state, draw, numbers, jobs.next_request, jobs.queues())

@@ -23,9 +23,10 @@ from fairlead.model.node import Node
 from fairlead.model.queue import Queue
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import GpuShare, KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.incremental.state import IncrementalSources
+from fairlead.policy.kai.incremental.sources import IncrementalSources
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.evictable_per_node import EvictableOnNode, UsefulNodes
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import OrderedCandidate
 from fairlead.policy.kai.victims.solver import VictimSolver
@@ -85,14 +86,18 @@ def two_nodes() -> ClusterState:
     )
 
 
+def bounds_of(state: ClusterState) -> BoundsPrefilter:
+    return BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+
+
 def lines_of(
-    sources: IncrementalSources, *queues: QueueName
+    bounds: BoundsPrefilter, *queues: QueueName
 ) -> list[tuple[QueueName, list[OrderedCandidate]]]:
-    return [(name, sources.pool.line(name)) for name in queues]
+    return [(name, bounds.sources.candidates.of(name)) for name in queues]
 
 
-def crowds_of(sources: IncrementalSources, *queues: QueueName) -> Mapping[str, EvictableOnNode]:
-    return sources.evictable.of(lines_of(sources, *queues))
+def evictable_of(bounds: BoundsPrefilter, *queues: QueueName) -> Mapping[str, EvictableOnNode]:
+    return bounds.per_node.of(lines_of(bounds, *queues))
 
 
 def names(evictable: Mapping[str, EvictableOnNode]) -> dict[str, list[str]]:
@@ -103,34 +108,34 @@ def names(evictable: Mapping[str, EvictableOnNode]) -> dict[str, list[str]]:
 
 
 def test_a_crowd_is_all_who_have_a_pod_on_the_node() -> None:
-    sources = IncrementalSources(two_nodes(), KaiSettings())
-    assert names(crowds_of(sources, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
-    assert names(crowds_of(sources, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
+    bounds = bounds_of(two_nodes())
+    assert names(evictable_of(bounds, A)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+    assert names(evictable_of(bounds, A, B)) == {"n1": ["gang", "one"], "n2": ["gang", "two"]}
 
 
 def test_who_leaves_a_node_leaves_with_all_of_its_pods() -> None:
     """Of n1: 2 + 1 there, and the other 3 of the gang on n2."""
-    evictable_here = crowds_of(IncrementalSources(two_nodes(), KaiSettings()), A, B)["n1"]
+    evictable_here = evictable_of(bounds_of(two_nodes()), A, B)["n1"]
     assert evictable_here.freed() == {"n1": (0, 0, 3000), "n2": (0, 0, 3000)}
 
 
 def test_what_is_held_counts_on_whichever_node_it_is() -> None:
     """Who is on n1 holds 2 + 4, who is on n2 4 + 4; of queue a alone 2 + 4, and 4."""
-    sources = IncrementalSources(two_nodes(), KaiSettings())
-    assert sources.evictable.most_gpus(lines_of(sources, A, B)) == 8000
-    assert sources.evictable.most_gpus(lines_of(sources, A)) == 6000
-    assert sources.evictable.most_gpus([]) == 0
+    bounds = bounds_of(two_nodes())
+    assert bounds.per_node.most_gpus(lines_of(bounds, A, B)) == 8000
+    assert bounds.per_node.most_gpus(lines_of(bounds, A)) == 6000
+    assert bounds.per_node.most_gpus([]) == 0
 
 
 def test_crowds_are_those_of_now() -> None:
     state = two_nodes()
-    sources = IncrementalSources(state, KaiSettings())
-    crowds_of(sources, A, B)
+    bounds = bounds_of(state)
+    evictable_of(bounds, A, B)
     with state.trial():
         state.apply(WorkloadStopped(workload=WorkloadName("two"), pods=(numbered_pod("n2", 0),)))
-        assert names(crowds_of(sources, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
-        assert sources.evictable.most_gpus(lines_of(sources, A, B)) == 6000
-    assert sources.evictable.most_gpus(lines_of(sources, A, B)) == 8000
+        assert names(evictable_of(bounds, A, B)) == {"n1": ["gang", "one"], "n2": ["gang"]}
+        assert bounds.per_node.most_gpus(lines_of(bounds, A, B)) == 6000
+    assert bounds.per_node.most_gpus(lines_of(bounds, A, B)) == 8000
 
 
 def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
@@ -140,13 +145,13 @@ def test_what_sharers_of_a_device_may_set_free_is_not_known() -> None:
     share = DeviceShare(devices=(0,), part_e9=10**9)
     place = Placement(numbered_pod("n1", 0), "n1", share)
     state.apply(WorkloadStarted(workload=WorkloadName("half"), placements=(place,), at_ms=0))
-    sources = IncrementalSources(state, KaiSettings())
-    assert sources.evictable.most_gpus(lines_of(sources, A)) == 6000
-    assert sources.evictable.most_gpus(lines_of(sources, A, B)) is None
+    bounds = bounds_of(state)
+    assert bounds.per_node.most_gpus(lines_of(bounds, A)) == 6000
+    assert bounds.per_node.most_gpus(lines_of(bounds, A, B)) is None
 
 
 def test_a_node_is_asked_about_once() -> None:
-    evictable = crowds_of(IncrementalSources(two_nodes(), KaiSettings()), A, B)
+    evictable = evictable_of(bounds_of(two_nodes()), A, B)
     asked: list[EvictableOnNode] = []
 
     def may_help(evictable_here: EvictableOnNode) -> bool:
@@ -155,17 +160,10 @@ def test_a_node_is_asked_about_once() -> None:
 
     helpful = UsefulNodes(lambda: evictable, may_help)
     assert not helpful.is_any_of(["n1"])
-    assert helpful.are_any()
+    assert helpful.is_any()
     assert helpful.is_any_of(["n1", "n2"])
-    assert sorted({name for name, _ in helpful.members()}) == ["gang", "two"]
+    assert sorted({name for name, _ in helpful.pods()}) == ["gang", "two"]
     assert asked == [evictable["n1"], evictable["n2"]]
-
-
-def test_any_node_may_help_where_nobody_knows_who_is_there() -> None:
-    helpful = UsefulNodes(lambda: None, lambda _: False)
-    assert helpful.are_any()
-    assert helpful.is_any_of(["n1"])
-    assert not helpful.are_known()
 
 
 def test_a_claim_that_no_node_can_help_takes_no_look_at_the_clock() -> None:

@@ -13,10 +13,11 @@ from fairlead.model.events import ForeignPodChanged, NodeAdded, WorkloadFinished
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import numbered_pod
 from fairlead.placement.node_index import _MOST_GROWTHS
-from fairlead.policy.kai.incremental.state import IncrementalSources
+from fairlead.policy.kai.actions.allocate import Feasibility
+from fairlead.policy.kai.incremental.sources import IncrementalSources
 from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter, Shortage
-from fairlead.policy.kai.pruning.feasibility import Feasibility
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings
 from tests.model.foreign import foreign_pod
 from tests.model.worlds import node, queue, started, state_with, workload
@@ -39,41 +40,42 @@ def finish(state: ClusterState, job: str) -> None:
     state.apply(WorkloadFinished(WorkloadName(job)))
 
 
-def look(sources: IncrementalSources) -> None:
+def look(bounds: BoundsPrefilter) -> None:
     """Take notice of the kinds for which there is no room, as a cycle does."""
-    sources.lines.all()
+    sources = bounds.sources
+    sources.pending.queues()
     starter = JobStarter(sources.state, sources.finder, 0)
-    Feasibility(sources.lines.tally(), starter, sources.infeasible)
+    Feasibility(sources.pending.summaries(), starter, bounds.infeasible)
 
 
-def is_known_hopeless(sources: IncrementalSources) -> bool:
+def is_known_infeasible(bounds: BoundsPrefilter) -> bool:
     pods = tuple(numbered_pod("main", number) for number in range(3))
-    return sources.lines.job_class(GANG, pods) in sources.infeasible.all()
+    return bounds.sources.pending.job_class(GANG, pods) in bounds.infeasible.all()
 
 
 def test_a_gang_is_hopeless_until_as_many_nodes_are_whole_as_it_lacks() -> None:
     """One of four nodes is idle: two are lacking."""
     state = world({"a": 0, "b": 1, "c": 2, "d": 3})
-    sources = IncrementalSources(state, KaiSettings())
-    look(sources)
-    assert is_known_hopeless(sources)
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    look(bounds)
+    assert is_known_infeasible(bounds)
     finish(state, "d-0")  # two others still have a part of that node
-    assert is_known_hopeless(sources)
+    assert is_known_infeasible(bounds)
     finish(state, "b-0")  # the first of two
-    assert is_known_hopeless(sources)
+    assert is_known_infeasible(bounds)
     finish(state, "c-0")
-    assert is_known_hopeless(sources)
+    assert is_known_infeasible(bounds)
     finish(state, "c-1")  # the second
-    assert not is_known_hopeless(sources)
+    assert not is_known_infeasible(bounds)
 
 
 def test_a_node_that_comes_may_be_all_that_was_lacking() -> None:
     state = world({"a": 0, "b": 0})
-    sources = IncrementalSources(state, KaiSettings())
-    look(sources)
-    assert is_known_hopeless(sources)
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    look(bounds)
+    assert is_known_infeasible(bounds)
     state.apply(NodeAdded(node("c")))
-    assert not is_known_hopeless(sources)
+    assert not is_known_infeasible(bounds)
 
 
 def test_a_foreign_pod_that_is_told_to_leave_may_hold_all_that_was_lacking() -> None:
@@ -81,41 +83,41 @@ def test_a_foreign_pod_that_is_told_to_leave_may_hold_all_that_was_lacking() -> 
     state = world({"a": 0, "b": 0, "c": 0, "d": 1})
     pod = foreign_pod("x/f", "c", (0, 1000))
     state.apply(ForeignPodChanged(pod))
-    sources = IncrementalSources(state, KaiSettings())
-    look(sources)
-    assert is_known_hopeless(sources)
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    look(bounds)
+    assert is_known_infeasible(bounds)
     state.apply(ForeignPodChanged(replace(pod, leaving=True, node="d")))  # c is whole
-    assert not is_known_hopeless(sources)
+    assert not is_known_infeasible(bounds)
     state.apply(ForeignPodChanged(pod))
-    look(sources)
-    assert is_known_hopeless(sources)
+    look(bounds)
+    assert is_known_infeasible(bounds)
     state.apply(ForeignPodChanged(replace(pod, leaving=True)))
-    assert not is_known_hopeless(sources)
+    assert not is_known_infeasible(bounds)
 
 
 def test_who_has_not_looked_for_long_looks_again() -> None:
     """So many growths are not remembered, although none of them was a whole node."""
     state = world({"a": 0, "b": 8})
-    sources = IncrementalSources(state, KaiSettings())
-    look(sources)
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    look(bounds)
     for _ in range(_MOST_GROWTHS + 1):
         with state.trial():
             finish(state, "b-0")
-            sources.finder.growth()
-        sources.finder.growth()
-    assert not is_known_hopeless(sources)
+            bounds.sources.finder.growth()
+        bounds.sources.finder.growth()
+    assert not is_known_infeasible(bounds)
 
 
 @pytest.mark.parametrize(("growths", "is_infeasible"), [(0, True), (1, False)])
 def test_for_part_of_a_device_any_growth_is_more(growths: int, *, is_infeasible: bool) -> None:
     """Its size is that of a pod that asks for nothing: amounts do not tell where it fits."""
     state = world({"a": 8})
-    sources = IncrementalSources(state, KaiSettings())
-    sources.infeasible.all()
-    sources.infeasible.add(JobClass(0), Shortage((), 1))
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
+    bounds.infeasible.all()
+    bounds.infeasible.add(JobClass(0), Shortage((), 1))
     for number in range(growths):
         finish(state, f"a-{number}")
-    assert (JobClass(0) in sources.infeasible.all()) is is_infeasible
+    assert (JobClass(0) in bounds.infeasible.all()) is is_infeasible
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=12), st.data())
@@ -125,11 +127,11 @@ def test_for_whom_nothing_is_known_to_be_lacking_there_may_be_room(
     """What is remembered never says of a gang with room that there is none."""
     held = {name: data.draw(st.integers(0, 3)) for name in "abcd"}
     state = world(held)
-    sources = IncrementalSources(state, KaiSettings())
+    bounds = BoundsPrefilter(IncrementalSources(state, KaiSettings()))
     for name in gone:
-        look(sources)
+        look(bounds)
         if held[name]:
             held[name] -= 1
             finish(state, f"{name}-{held[name]}")
         has_room = sum(not count for count in held.values()) >= 3
-        assert not (has_room and is_known_hopeless(sources))
+        assert not (has_room and is_known_infeasible(bounds))

@@ -7,15 +7,15 @@ nobody. The claimant may look at *half*, and at *full* where somebody leaves it.
 import pytest
 
 from fairlead.model.axes import Amounts
-from fairlead.policy.kai.pruning.moves import Leaver, MoveBound
+from fairlead.policy.kai.pruning.moves import MovablePod, MoveBound
 from tests.policy.kai.rooms import rooms_with
 
 FREE: dict[str, Amounts] = {"half": (8, 4), "full": (8, 0)}
 ROOMS = rooms_with(FREE)
 
 
-def leaver(node: str, gpus: int) -> Leaver:
-    return Leaver(node, freed=(0, gpus), asked=(0, gpus))
+def leaver(node: str, gpus: int) -> MovablePod:
+    return MovablePod(node, freed=(0, gpus), asked=(0, gpus))
 
 
 @pytest.mark.parametrize(

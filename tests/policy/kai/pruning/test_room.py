@@ -33,7 +33,7 @@ def bound(*sizes: Amounts) -> RoomBound:
     ],
 )
 def test_so_many_places_are_lacking_for_the_first_pods(count: int, need: tuple[int, int]) -> None:
-    assert bound(ONE_GPU, ONE_GPU, ONE_GPU, TWO_GPUS).need(count) == need
+    assert bound(ONE_GPU, ONE_GPU, ONE_GPU, TWO_GPUS).lacking(count) == need
 
 
 @pytest.mark.parametrize(
@@ -52,30 +52,30 @@ def test_what_leaves_must_make_the_places_that_are_lacking(
 ) -> None:
     """Two pods of two GPUs want two places; there is one, so one is lacking."""
     made = bound(TWO_GPUS, TWO_GPUS)
-    assert made.need(2) == (1,)
-    assert made.allows(made.need(2), more) is is_allowed
+    assert made.lacking(2) == (1,)
+    assert made.allows(made.lacking(2), more) is is_allowed
 
 
 def test_what_is_kept_is_room_from_then_on_and_no_gain_again() -> None:
     made = bound(TWO_GPUS, TWO_GPUS, TWO_GPUS)
     made.keep([("full", ONE_GPU), ("full", ONE_GPU)])
-    assert made.need(3) == (1,)  # a place on each node
-    assert not made.allows(made.need(3), {"full": ONE_GPU})  # 2 + 1
-    assert made.allows(made.need(3), {"full": TWO_GPUS})  # 2 + 2
+    assert made.lacking(3) == (1,)  # a place on each node
+    assert not made.allows(made.lacking(3), {"full": ONE_GPU})  # 2 + 1
+    assert made.allows(made.lacking(3), {"full": TWO_GPUS})  # 2 + 2
     made.unkeep([("full", ONE_GPU)])
-    assert made.need(3) == (2,)
+    assert made.lacking(3) == (2,)
     assert made.allows((1,), {"full": ONE_GPU})  # 1 + 1
 
 
 def test_a_node_may_be_looked_at_though_who_left_it_held_nothing() -> None:
     """Pods that ask for a cpu: one fits each node; *full* counts while somebody has left it."""
     made = bound((1, 0), (1, 0))
-    assert made.need(2) == (1,)
+    assert made.lacking(2) == (1,)
     made.keep([("full", NOTHING)])
-    assert made.need(2) == (0,)
+    assert made.lacking(2) == (0,)
     made.unkeep([("full", NOTHING)])
-    assert made.need(2) == (1,)
+    assert made.lacking(2) == (1,)
 
 
 def test_pods_that_ask_for_nothing_find_a_place_on_any_node() -> None:
-    assert bound(NOTHING, NOTHING).need(2) == (0,)
+    assert bound(NOTHING, NOTHING).lacking(2) == (0,)

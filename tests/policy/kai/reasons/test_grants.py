@@ -11,8 +11,10 @@ from fairlead.model.plan import Decision, Evict, FailedClaim, Move, Reserve, Sta
 from fairlead.model.side_numbers import SideNumbers
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.actions.attempts import VictimAction
 from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.actions.prefilter import TryEverything
+from fairlead.policy.kai.actions.victim_action import VictimAction
+from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.reasons.refusals import why_not_admitted
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.attempt import Attempt
@@ -136,12 +138,12 @@ def test_who_may_not_claim_is_told_why_and_who_may_is_not(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     with state.trial():
-        view = KaiCycle(state, chosen, NOW_MS).view
+        context = KaiCycle(state, chosen, NOW_MS, fast_backend(state, chosen)).context
         for action in ("consolidation", "reclaim", "preempt"):
-            claims = VictimAction(view, action, frozenset())
-            jobs = view.waiting(None)
+            attempts = VictimAction(context, TryEverything(), action, frozenset()).attempts
+            jobs = context.waiting(None)
             for job in jobs.names():
-                attempt = Attempt(claims, action, job, jobs.request(job))
+                attempt = Attempt(attempts, action, job, jobs.request(job))
                 assert attempt.is_admitted() == (why_not_admitted(attempt) is None)
 
 

@@ -13,9 +13,10 @@ from fairlead.model.events import (
 )
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_pod
-from fairlead.policy.kai.actions.record import CycleRecord
+from fairlead.policy.kai.incremental.candidates import IncrementalCandidates
+from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.victims.candidates import CandidatePool, EligibleCandidates
+from fairlead.policy.kai.victims.candidates import EligibleCandidates
 from tests.policy.kai.random_worlds import build
 
 LEAF = QueueName("leaf")
@@ -49,16 +50,16 @@ def small_world() -> ClusterState:
     )
 
 
-def a_pool(state: ClusterState) -> CandidatePool:
+def a_pool(state: ClusterState) -> IncrementalCandidates:
     gangs = {name: Gang(job) for name, job in state.workloads.items()}
-    return CandidatePool(state, gangs.__getitem__)
+    return IncrementalCandidates(state, gangs.__getitem__)
 
 
-def line(pool: CandidatePool | EligibleCandidates) -> list[str]:
+def line(pool: IncrementalCandidates | EligibleCandidates) -> list[str]:
     """Each job with the nodes of its pods, in the order of service."""
     return [
         " ".join([candidate.job, *[str(candidate.nodes[pod]) for pod in candidate.pods]])
-        for _, candidate in pool.line(LEAF)
+        for _, candidate in pool.of(LEAF)
     ]
 
 
@@ -70,8 +71,8 @@ def test_a_line_follows_the_state_and_its_undoing() -> None:
     """Without its second pod *pair* is at its minimum like *gang*, and comes after it by name."""
     state = small_world()
     pool = a_pool(state)
-    first = pool.line(LEAF)
-    assert pool.line(LEAF) is first
+    first = pool.of(LEAF)
+    assert pool.of(LEAF) is first
     with state.trial():
         state.apply(
             WorkloadDisplaced(workload=WorkloadName("pair"), pods=(numbered_pod("pair", 1),))
@@ -80,18 +81,18 @@ def test_a_line_follows_the_state_and_its_undoing() -> None:
         place = (Placement(numbered_pod("pair", 1), "n2"),)
         state.apply(WorkloadReserved(workload=WorkloadName("pair"), placements=place, at_ms=1))
         assert line(pool) == ["gang n0 n1", "pair n0 n2"]
-    assert pool.line(LEAF) == first
+    assert pool.of(LEAF) == first
 
 
 def test_a_line_stays_the_same_list_when_a_trial_is_undone_unseen() -> None:
     state = small_world()
     pool = a_pool(state)
-    first = pool.line(LEAF)
+    first = pool.of(LEAF)
     with state.trial():
         state.apply(WorkloadFinished(WorkloadName("pair")))
         for event in running("new", "n2"):
             state.apply(event)
-    assert pool.line(LEAF) is first
+    assert pool.of(LEAF) is first
 
 
 def test_who_has_gone_leaves_the_line_and_the_lowest_priority() -> None:
@@ -119,7 +120,7 @@ def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
     state = small_world()
     record = CycleRecord(state)
     spared = {(WorkloadName("pair"), numbered_pod("pair", 0))}
-    pool = EligibleCandidates(a_pool(state), record, spared, asks_all=False)
+    pool = EligibleCandidates(a_pool(state), state, record, spared, includes_settled=False)
     assert line(pool) == ["gang n0 n1"]
     assert pool.settled == {WorkloadName("pair")}
     record.touch(WorkloadName("gang"))
@@ -128,7 +129,9 @@ def test_who_is_spared_or_has_a_new_place_is_not_asked_in_this_cycle() -> None:
     place = (Placement(numbered_pod("gang", 1), "n2"),)
     state.apply(WorkloadReserved(workload=WorkloadName("gang"), placements=place, at_ms=1))
     assert line(pool) == []
-    assert line(EligibleCandidates(a_pool(state), record, spared, asks_all=True)) == [
+    assert line(
+        EligibleCandidates(a_pool(state), state, record, spared, includes_settled=True)
+    ) == [
         "gang n0 n2",
         "pair n0 n1",
     ]

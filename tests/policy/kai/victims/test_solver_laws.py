@@ -35,17 +35,18 @@ from fairlead.model.workload import (
     Workload,
     numbered_pod,
 )
-from fairlead.policy.kai.actions.attempts import VictimAction
+from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.evictable_per_node import UsefulNodes
 from fairlead.policy.kai.pruning.losses import LossBound
 from fairlead.policy.kai.pruning.moves import MoveBound
+from fairlead.policy.kai.pruning.prefilter import ActionBounds
 from fairlead.policy.kai.pruning.room import PlaceBalance
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims import solver as victim_search
 from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
-from fairlead.policy.kai.victims.solver import Judge, Scenario, VictimSolver
+from fairlead.policy.kai.victims.solver import Scenario, Validator, VictimSolver
 from tests.model.foreign import foreign_pod
 from tests.policy.changes import changes_of
 from tests.policy.kai.actions.test_attempt_laws import (
@@ -218,13 +219,13 @@ def running_jobs(draw: st.DrawFn, state: ClusterState, free: dict[str, int]) -> 
 Heard: TypeAlias = list[tuple[int, Scenario, bool]]
 """What came before a judge, for so many pods, and what was said of it."""
 
-JudgeFor: TypeAlias = Callable[[Sequence[PodId]], Judge]
+JudgeFor: TypeAlias = Callable[[Sequence[PodId]], Validator]
 
 
 def overheard(judge_for: JudgeFor, heard: Heard) -> JudgeFor:
     """Return what gives the same judges, of which is heard what comes before them."""
 
-    def overheard_for(pods: Sequence[PodId]) -> Judge:
+    def overheard_for(pods: Sequence[PodId]) -> Validator:
         judge = judge_for(pods)
 
         def judge_aloud(scenario: Scenario) -> bool:
@@ -380,7 +381,7 @@ def test_a_step_that_is_left_out_for_who_is_on_its_nodes_would_have_failed(
     """Also where a search ends early because all have had their steps who may help."""
     with mock.patch.multiple(victim_search, FEW_STEPS=few, MANY_STEPS=0):
         changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(UsefulNodes, "_is_helpful", return_value=True):
+    with mock.patch.object(UsefulNodes, "_is_useful", return_value=True):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
@@ -390,7 +391,7 @@ def test_a_reclaim_that_is_not_searched_for_would_have_failed(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(VictimAction, "_is_too_little_held", return_value=False):
+    with mock.patch.object(ActionBounds, "_may_losses_suffice", return_value=True):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
@@ -413,7 +414,7 @@ def test_a_claim_that_is_passed_over_would_have_come_to_nothing(
     state: ClusterState, chosen: KaiSettings
 ) -> None:
     changes = changes_of(KaiPolicy(chosen), state, NOW_MS)
-    with mock.patch.object(VictimAction, "_may_pass_over", new=False):
+    with mock.patch.object(VictimAction, "_may_skip", new=False):
         assert changes_of(KaiPolicy(chosen), state, NOW_MS) == changes
 
 
@@ -426,6 +427,6 @@ def test_reclaims_that_are_not_even_lined_up_would_have_come_to_nothing(
     policy, plain = KaiPolicy(chosen), KaiPolicy(chosen)
     for now_ms in (NOW_MS, NOW_MS + 1000):
         changes = changes_of(policy, state, now_ms)
-        with mock.patch.object(VictimAction, "_may_any_reclaim_be_met", return_value=True):
+        with mock.patch.object(ActionBounds, "_reclaims_in_vain", return_value=False):
             assert changes_of(plain, state, now_ms) == changes
         apply(state, Plan(taken_ms=now_ms, decisions=tuple(changes)))

@@ -6,6 +6,7 @@ from fairlead.model.invariants import check_invariants
 from fairlead.model.plan import Reserve, Start
 from fairlead.model.workload import numbered_pod
 from fairlead.policy.kai.actions.cycle import KaiCycle
+from fairlead.policy.kai.policy import fast_backend
 from fairlead.policy.kai.settings import KaiSettings
 from tests.policy.kai.actions.test_look_ahead import NOW_MS, world
 
@@ -33,7 +34,9 @@ def test_a_pod_that_got_its_place_as_a_victims_does_not_claim_another() -> None:
     second = (Placement(numbered_pod("p0", 1), "n0"),)
     state.apply(WorkloadStarted(workload=WorkloadName("p0"), placements=second, at_ms=0))
     with state.trial():
-        decisions = KaiCycle(state, KaiSettings(), NOW_MS).decisions()
+        decisions = KaiCycle(
+            state, KaiSettings(), NOW_MS, fast_backend(state, KaiSettings())
+        ).decisions()
         check_invariants(state)
     places = [
         (each.workload, place.pod)

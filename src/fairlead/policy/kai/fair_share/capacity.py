@@ -1,4 +1,9 @@
-"""Amounts of a queue against its bounds, written down axis by axis for a reason."""
+"""The limits and quotas of queues: what keeps a job from starting even if there is room.
+
+Two checks. *Limit*: no queue on the path may hold more than its ceiling. *Quota*: pods that are not
+preemptible must fit into what is guaranteed, because they could not be reclaimed. Both look only at
+the resources that the job requests: a queue that is over in another one is no reason to refuse.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -17,10 +22,10 @@ def axis_comparisons(
     *,
     request: Amounts | None = None,
 ) -> list[Comparison]:
-    """Return, for every axis, what is *held* and the *request* against the bound.
+    """Return, for every axis, the comparison of what is *held* and the *request* with the bound.
 
-    Held and bounds come with the name under which they are told. Whether a comparison holds is not
-    asked here.
+    Held and bounds come with their names in a reason. Whether a comparison holds is not checked
+    here.
     """
     held_name, amounts = held
     bound_name, limits = bounds
@@ -38,7 +43,7 @@ def axis_comparisons(
 
 
 def holding(comparisons: Iterable[Comparison]) -> tuple[Comparison, ...]:
-    """Return the comparisons of which the numbers stand in the stated relation."""
+    """Return the comparisons of which the numbers are in the stated relation."""
     return tuple([comparison for comparison in comparisons if comparison.holds()])
 
 
@@ -54,9 +59,9 @@ def refusal(
 ) -> Reason | None:
     """Return why *request* more may not start in the first queue of *path*; None if it may.
 
-    *path* leads from that queue upward, *request* is on the quota axes. The limit is asked first,
-    all the way up, then the quota. What asks for nothing always passes. Cost: the length of the
-    path times the number of axes; nothing is built unless there is something to say.
+    *path* leads from that queue to the root, *request* is on the quota axes. The limit is checked
+    first, all the way up, then the quota. A request of nothing always passes. Cost: the length of
+    the path times the number of axes; nothing is built unless there is a refusal.
     """
     return over_limit(state, path, request) or (
         None if preemptible else over_quota(state, path, request)
@@ -70,9 +75,9 @@ def over_limit(state: ClusterState, path: Sequence[QueueName], request: Amounts)
 
 
 def over_quota(state: ClusterState, path: Sequence[QueueName], request: Amounts) -> Reason | None:
-    """Return the refusal of the first queue on *path* whose guarantee does not cover it.
+    """Return the refusal of the first queue on *path* whose guarantee does not cover the request.
 
-    For a request that cannot be preempted: it and its like must fit into what is guaranteed.
+    For pods that are not preemptible: all of them together must fit into what is guaranteed.
     """
     bounds = [
         (name, state.sums[name].non_preemptible, state.queues[name].guaranteed) for name in path
@@ -90,7 +95,7 @@ def _first_refusal(
 ) -> Reason | None:
     """Return the reason of the first queue that would hold more than its bound, if one would.
 
-    *terms* are the names under which what is held and the bound are told.
+    *terms* are the names of what is held and of the bound.
     """
     asked = [(at, more) for at, more in enumerate(request) if more > 0]
     for name, held, limits in bounds:
@@ -109,7 +114,7 @@ def _exceeded(
     request: Amounts,
     bounds: tuple[str, Limits],
 ) -> Comparison:
-    """Compare on the first axis that is exceeded, in the order in which KAI looks at them."""
+    """Compare on the first axis that is exceeded, in KAI's order of resources."""
     axes = state.axes.axes
     every = axis_comparisons(axes, queue, held, ">", bounds, request=request)
     found = [

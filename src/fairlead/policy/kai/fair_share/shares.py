@@ -1,4 +1,4 @@
-"""What each queue is entitled to under KAI's rules, from the cluster's state.
+"""What each queue is entitled to under KAI's rules.
 
 The division itself is arithmetic of `fairness.division`; this module says what of the state goes
 into it, and what follows for each queue: how much it may hold, and how full its share is.
@@ -36,7 +36,7 @@ class KaiShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KaiShares:
-    """Fair shares of every queue that hangs on the top level, and the arithmetic behind them."""
+    """Fair shares of every queue that is connected to the root, and the arithmetic behind them."""
 
     def __init__(self, state: ClusterState, total: Amounts, k: Fraction):
         """Divide *total* (on the quota axes) among the queues of *state*.
@@ -65,7 +65,7 @@ class KaiShares:
 
 
 def share_queues(state: ClusterState, names: Sequence[QueueName]) -> list[ShareQueue]:
-    """Return *names*, all that take part, as the division sees them."""
+    """Return the queues *names*, all that take part, as input of the division."""
     columns = [
         common_scale([state.queues[name].weights[at] for name in names])
         for at in range(len(state.axes))
@@ -94,7 +94,7 @@ def _claims(state: ClusterState, name: QueueName, weights: Sequence[int]) -> tup
 
 
 def usage_of(state: ClusterState, name: QueueName) -> tuple[int, ...]:
-    """Return the past use of a queue, in billionths; nothing where none is known."""
+    """Return the past usage of a queue, in billionths; 0 where none is known."""
     return state.usage.get(name, state.axes.zero)
 
 
@@ -103,7 +103,7 @@ def kai_share(
 ) -> KaiShare:
     """Return the numbers of a queue with its fair share.
 
-    *requested* is what is allocated to it or waits in it; None: that is looked up.
+    *requested* is what is allocated to it or pending in it; None: it is read from *state*.
     """
     queue = state.queues[name]
     return KaiShare(

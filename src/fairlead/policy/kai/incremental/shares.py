@@ -1,7 +1,7 @@
-"""Which queues hold or ask for something else than before, by the change log of workloads.
+"""What queues are entitled to, kept and updated where a state changed.
 
-A hundred queues are in a state, and from cycle to cycle a job came or went in two of them. Whoever
-keeps something for each queue looks again at these alone.
+A cluster is divided in every cycle, and in most of them one queue requests something else than in
+the last one. So the division is kept, and computed again where its numbers changed.
 """
 
 from collections.abc import Set
@@ -28,16 +28,16 @@ class ChangedQueues:
     """The queues of workloads that changed, in the order of their latest changes."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Follow *state*. Nobody is looked at yet."""
+        """Track *state*. Nothing is read yet."""
         self._state = state
         self._log = ChangeLog[QueueName]()
         self._read_at: int | None = None  # None: nothing was read
         self._queue_of: dict[WorkloadName, QueueName] = {}
 
     def log(self) -> ChangeLog[QueueName]:
-        """Return the log as of now; the queues above those that are in it changed as well.
+        """Return the log as of now; the ancestors of the queues in it changed as well.
 
-        Law: in a queue that is not in it, and has none below that is, nobody came, left, got a
+        Law: in a queue that is not in it, and has none below that is, no job came, left, got a
         place or lost one; unless the queues themselves changed. Cost: the workloads that changed.
         """
         touched = self._state.touched
@@ -67,20 +67,20 @@ class ChangedQueues:
 
 
 class IncrementalShares:
-    """The division of a cluster as it was when it was last asked for."""
+    """The division of a cluster as of the last `catch_up`."""
 
     def __init__(self, state: ClusterState, k: Fraction) -> None:
-        """Follow *state*. Without usage in it, *k* has no effect. Nothing is divided yet."""
+        """Track *state*. Without usage in it, *k* has no effect. Nothing is divided yet."""
         self.shares: dict[QueueName, KaiShare] = {}
-        """What each queue that hangs on the top level is entitled to, parents before children."""
+        """The share of each queue that is connected to the root, parents before children."""
         self.numbers: dict[QueueName, QueueNumbers] = {}
-        """What the order of service looks at, in the same order."""
+        """What the queue order compares, in the same order."""
         self.leaves: Set[QueueName] = frozenset()
         """The queues that may have jobs, in the same order."""
         self.draw = Draw(state, ())
-        """Who of them meets whom in that order."""
+        """Which of them meet in a tournament."""
         self.changes = ChangedQueues(state)
-        """Which of them hold or ask for something else than before."""
+        """Which of them hold or request something else than before."""
         self.entitled = ChangeLog[QueueName]()
         """Which of them are due something else than before."""
         self._state = state
@@ -98,17 +98,17 @@ class IncrementalShares:
     def catch_up(self) -> None:
         """Divide the cluster as it is now.
 
-        Law: all is as if it were divided for the first time. Cost: the queues in which something
-        changed, and on every level the siblings of those that ask for something else.
+        Law: all is as if it were divided for the first time. Cost: the changed queues, and on every
+        level the siblings of those that request something else.
         """
         state = self._state
         if state.layout.moment != self._layout:
             self._begin()
         total, is_same_usage = state.total(), state.usage is self._usage
-        requested = self._who_asks_for_something_else()
+        requested = self._changed_requests()
         is_as_large = total == self._total
         if not requested and is_as_large and is_same_usage:
-            return  # as when somebody starts: what it holds now, it asked for before
+            return  # as when a job starts: what it holds now, it requested before
         usages_e9 = {name: usage_of(state, QueueName(name)) for name in requested}
         k = self._k if state.usage else NO_USAGE
         entitled = self._division.change(requested, total, usages_e9=usages_e9, k=k)
@@ -124,7 +124,7 @@ class IncrementalShares:
         self._total = total
 
     def _begin(self) -> None:
-        """Look at the queues as if for the first time."""
+        """Read the queues as if for the first time."""
         state = self._state
         names = state.tree_order()
         tree = DivisionTree.from_queues(share_queues(state, names))
@@ -141,13 +141,13 @@ class IncrementalShares:
         self.numbers.clear()
         self.leaves = {name: None for name in names if not state.children(name)}.keys()
 
-    def _who_asks_for_something_else(self) -> dict[str, Amounts]:
-        """Return the queues whose claims are others than before, and what each asks for now."""
+    def _changed_requests(self) -> dict[str, Amounts]:
+        """Return the queues that request something else than before, and what each requests now."""
         state = self._state
         usage, before = state.usage, self._usage
         self._usage = usage
         asking: dict[str, Amounts] = {}
-        for name in self._who_may_differ() if usage is before else self._sums:
+        for name in self._changed_names() if usage is before else self._sums:
             sums, requested = self._sums_of(name), None
             if sums != self._sums[name]:
                 self._sums[name] = sums
@@ -161,7 +161,7 @@ class IncrementalShares:
                 asking[name] = requested
         return asking
 
-    def _who_may_differ(self) -> list[QueueName]:
+    def _changed_names(self) -> list[QueueName]:
         """Return the queues in which something changed, parents before children."""
         log, path = self.changes.log(), self._state.path
         names = {above for leaf in log.since(self._seen) for above in path(leaf)}

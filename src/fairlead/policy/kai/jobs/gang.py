@@ -1,9 +1,12 @@
-"""Which sub-groups of a job must start, where not all of them must.
+"""Which pods of a job start next: together as many as its minimums need, then one by one.
+
+A job is one group of pods with a minimum, or sub-groups with a minimum each. Below a minimum only
+all missing pods together are of use; above, every single pod is. Terminating pods do not count.
 
 A job, or a sub-group with others below it, may say how many of those just below are enough. They
-are chosen at each level of the tree: those that have what they need before those that lack
-something, then by name, as many as must start. So a choice that was begun is finished first, and
-the one that is made first depends on names alone.
+are chosen at each level of the tree: complete ones before incomplete ones, then by name. So a
+choice that was begun is finished first, and the first choice depends on names only. The sub-groups
+that are not chosen are optional: their pods start one by one once the others have their minimum.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -15,7 +18,7 @@ from fairlead.model.workload import KaiJob, PodId, SubGroup, Workload
 
 
 class Branch(NamedTuple):
-    """Sub-groups by name, of which as many as ``needed`` must start."""
+    """Sub-groups by name, of which ``needed`` must start."""
 
     needed: int
     below: tuple["Part", ...]
@@ -26,7 +29,7 @@ Part: TypeAlias = int | Branch
 
 
 def tree_of(job: KaiJob, leaves: Mapping[str, int]) -> Branch:
-    """Return the tree of the sub-groups of *job*; *leaves* are the places of those with pods."""
+    """Return the tree of the sub-groups of *job*; *leaves* are the positions of those with pods."""
     below: dict[str | None, list[SubGroup]] = {}
     for each in sorted(job.sub_groups, key=lambda group: group.name):
         below.setdefault(each.parent, []).append(each)
@@ -81,7 +84,7 @@ class Members(NamedTuple):
 
 
 class Fullness(IntEnum):
-    """How many of its pods a job has, against its minimum; who lacks most is served first."""
+    """How many of its pods a job has, compared with its minimum; the emptiest is served first."""
 
     BELOW = 0
     AT = 1
@@ -89,7 +92,7 @@ class Fullness(IntEnum):
 
 
 class Gang:
-    """The groups of one job, which stay the same for as long as its workload does."""
+    """The groups of one job, which stay the same as long as its workload does."""
 
     __slots__ = ("_choice", "_first_pods", "_fullness_at_first", "_has_enough", "_pods", "groups")
 
@@ -98,19 +101,19 @@ class Gang:
         self.groups, self._choice = _groups(workload)
         self._pods = frozenset([pod for group in self.groups for pod in group.pods])
         self._has_enough = all(len(group.pods) >= group.minimum for group in self.groups)
-        self._first_pods: tuple[PodId, ...] | None = None  # None: nobody asked
+        self._first_pods: tuple[PodId, ...] | None = None  # None: not computed yet
         self._fullness_at_first: Fullness | None = None  # the same
 
     def next_pods(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
-        """Return the pods that would start next, given what has a place; none: the job waits.
+        """Return the pods that would start next, given those that have a place; none: it waits.
 
-        Below a minimum that is all that is missing, in every group that is needed. Where one has
-        too few pods left for that, nothing starts. Else it is the first pod without a place, of
-        the groups that are needed before the others. Pods that are *away* do not wait. Cost: a look
-        at each pod; for a job that has nothing, once.
+        Below a minimum these are all missing pods of every needed group. If one of these has too
+        few pods for that, nothing starts. Otherwise it is the first pod without a place, of needed
+        groups first. Pods that are *away* are not pending. Cost: a look at each pod; once for a job
+        without places.
         """
         if run is not None and self._pods <= run.pods.keys():
-            return ()  # as most jobs have it that have anything
+            return ()  # the usual case of a job that runs
         if run is not None or away:
             return self._next_pods(run, away)
         if self._first_pods is None:
@@ -118,7 +121,7 @@ class Gang:
         return self._first_pods
 
     def spare(self, pods: Sequence[PodId]) -> PodId | None:
-        """Return the last of *pods* whose group has more of them than it needs, if there is one."""
+        """Return the last of *pods* whose group has more than its minimum, if there is one."""
         counts = [sum([pod in pods for pod in group.pods]) for group in self.groups]
         for pod in reversed(pods):
             for count, group in zip(counts, self.groups, strict=True):
@@ -129,9 +132,9 @@ class Gang:
     def one_by_one(self, run: Run | None, away: Set[PodId] = frozenset()) -> tuple[PodId, ...]:
         """Return all pods that would start one after the other, as far as that is known now.
 
-        It is known of a job that has its minimums if all of its groups are needed: then no pod that
-        gets a place changes whose turn is next. Law: asked again after each of them has got its
-        place, `next_pods` returns the one that follows, and at last none.
+        It is known if a job has its minimums and all of its groups are needed: then no pod that
+        gets a place changes the next one. Law: after each of them got its place, `next_pods`
+        returns the following one, and at last none.
         """
         if self._choice is not None or self.fullness(run) == Fullness.BELOW:
             return ()
@@ -145,7 +148,7 @@ class Gang:
     def fullness(self, run: Run | None) -> Fullness:
         """Return whether the pods that have a place are fewer or more than the minimums.
 
-        Cost: a look at each pod; for a job that has nothing, once.
+        Cost: a look at each pod; once for a job without places.
         """
         if run is not None:
             return self._fullness(run)
@@ -163,10 +166,10 @@ class Gang:
         return Fullness.ABOVE if spare else Fullness.AT
 
     def must_wait(self, run: Run) -> bool:
-        """Return whether a group that is needed rests on a reservation: then no pod may start.
+        """Return whether a needed group depends on a reservation: then no pod may start.
 
-        It does if fewer than its minimum have started and some have a reservation. Cost: nothing
-        without a reservation, else a look at each pod.
+        It does if fewer pods than its minimum have started and some have a reservation. Cost:
+        nothing without a reservation, else a look at each pod.
         """
         if not run.reserved:
             return False
@@ -179,10 +182,10 @@ class Gang:
         return False
 
     def broken(self, run: Run) -> list[tuple[str, int, int]]:
-        """Return the groups that are needed and have places for fewer pods than they need.
+        """Return the needed groups that have places for fewer pods than their minimum.
 
-        Each with its name, the number of its pods that have a place, those included that are to
-        leave, and its minimum.
+        Each with its name, the number of its pods that have a place, terminating ones included, and
+        its minimum.
         """
         there = run.pods.keys()
         if self._has_enough and self._pods <= there:
@@ -192,9 +195,9 @@ class Gang:
         return [(g.name, count, g.minimum) for g, count in needed if count < g.minimum]
 
     def incomplete(self, run: Run | None) -> list[tuple[Members, int]]:
-        """Return the groups that are needed and have too few pods, with how many there are.
+        """Return the needed groups that have too few pods, with the number of pods that exist.
 
-        Pods that are to leave and pods that are held back are not there.
+        Terminating pods and pods with a scheduling gate are not counted.
         """
         placed = run.pods if run else {}
         counts = self._counts(run)
@@ -206,7 +209,7 @@ class Gang:
         return [(group, pods) for group, pods in needed if pods < group.minimum]
 
     def _pods_at_first(self) -> tuple[PodId, ...]:
-        """Return what a job starts that has nothing yet, in short for the many with one group."""
+        """Return what a job without places starts; a short way for the many jobs with one group."""
         if len(self.groups) > 1:
             return self._next_pods(None, frozenset())
         minimum, pods, _ = self.groups[0]
@@ -227,14 +230,14 @@ class Gang:
         return tuple([pod for lack, pods in pairs for pod in pods[:lack]])
 
     def _counts(self, run: Run | None) -> list[int]:
-        """Return how many pods of each group have a place and are not told to leave it."""
+        """Return how many pods of each group have a place and are not terminating."""
         if run is None:
             return [0] * len(self.groups)
         held = {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
         return [len(held.intersection(group.pods)) for group in self.groups]
 
     def _needed(self, counts: list[int]) -> Sequence[int]:
-        """Return the places of the groups that must have their minimum."""
+        """Return the positions of the groups that must have their minimum."""
         if self._choice is None:
             return range(len(self.groups))
         full = [count >= group.minimum for count, group in zip(counts, self.groups, strict=True)]
@@ -256,7 +259,7 @@ def _groups(workload: Workload) -> tuple[tuple[Members, ...], Branch | None]:
     leaves = [each for each in job.sub_groups if each.name not in inner]
     leaves.sort(key=lambda leaf: leaf.name)
     places = {leaf.name: place for place, leaf in enumerate(leaves)}
-    # Who has no minimum of its own needs a pod, as the reader counts it.
+    # A sub-group without a minimum needs one pod, as the reader counts it.
     minimums = [1 if leaf.min_member is None else leaf.min_member for leaf in leaves]
     top = tree_of(job, places)
     rest = workload.min_count - fewest_pods(top, minimums)
@@ -274,7 +277,7 @@ def _groups(workload: Workload) -> tuple[tuple[Members, ...], Branch | None]:
 
 
 def _in_start_order(workload: Workload) -> Iterable[PodId]:
-    """Return the pods that are not held back: by their order, the highest first, then by name."""
+    """Return the pods without a scheduling gate: the highest start order first, then by name."""
     sets = workload.pod_sets
     if len(sets) == 1:
         return () if sets[0].gated else sets.ids

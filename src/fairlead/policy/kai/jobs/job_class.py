@@ -1,6 +1,6 @@
-"""Jobs that are alike in all that decides whether there is room for them, each kind by a number.
+"""Classes of jobs that are alike in all that decides whether there is room for them.
 
-A backlog of thousands is of a few kinds. What no job of a kind can have need not be tried by each.
+A backlog of thousands of jobs has a few classes. What holds for one job of a class holds for all.
 """
 
 from collections import Counter
@@ -14,12 +14,12 @@ from fairlead.policy.kai.jobs.start_job import Shape, shape_of
 
 JobClass = NewType("JobClass", int)
 
-_MOST_JOBS: Final = 10_000
-"""How many jobs are remembered beyond those that there are, before all are forgotten."""
+_MOST_DEPARTED: Final = 10_000
+"""How many departed jobs are remembered before all classes are forgotten."""
 
 
 class _Known(NamedTuple):
-    """A job as it was when it was looked at."""
+    """A job as it was when it was classified."""
 
     workload: Workload
     pods: tuple[PodId, ...]
@@ -28,21 +28,22 @@ class _Known(NamedTuple):
 
 
 class JobClasses:
-    """The kinds of the jobs of one state, as far as anybody asked."""
+    """Numbers the classes of the jobs of one state."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Look at nobody yet."""
+        """Classify jobs of *state*, each when it is first asked about."""
+        self.generation = 0
+        """Changes when all classes are forgotten and get other numbers."""
         self._state = state
         self._jobs: dict[WorkloadName, _Known] = {}
         self._numbers: dict[Hashable, JobClass] = {}
-        self._requests: list[Amounts] = []  # of each kind
+        self._requests: list[Amounts] = []  # of each class
 
     def of(self, job: WorkloadName, pods: tuple[PodId, ...]) -> JobClass:
-        """Return the kind of a job of which *pods* would start next.
+        """Return the class of *job* if *pods* are what it would start next.
 
-        Jobs of one kind have the same priority, may be preempted or not, have a place for some of
-        their pods or for none, and their next pods find room at the same places. Numbers hold until
-        they are forgotten, between cycles. Cost: a look at what is known, unless the job changed.
+        Jobs of one class have the same priority and preemptibility, all of them have pods that run
+        or none has, and their next pods fit the same nodes. Cost: a lookup, unless the job changed.
         """
         workload, has_run = self._state.workloads[job], job in self._state.runs
         known = self._jobs.get(job)
@@ -57,23 +58,22 @@ class JobClasses:
         return known.job_class
 
     def request(self, job_class: JobClass) -> Amounts:
-        """Return what the next pods of a job of that kind would cost its queue."""
+        """Return what the next pods of a job of that class would cost its queue."""
         return self._requests[job_class]
 
-    def drop_departed(self) -> bool:
-        """Forget all numbers if most of what is known is of jobs that have gone, and say so."""
-        if len(self._jobs) <= len(self._state.workloads) + _MOST_JOBS:
-            return False
-        self._jobs.clear()
-        self._numbers.clear()
-        self._requests.clear()
-        return True
+    def drop_departed(self) -> None:
+        """Forget all classes if most of the known jobs have departed. Call it between cycles."""
+        if len(self._jobs) > len(self._state.workloads) + _MOST_DEPARTED:
+            self._jobs.clear()
+            self._numbers.clear()
+            self._requests.clear()
+            self.generation += 1
 
     def _number(self, workload: Workload, pods: tuple[PodId, ...], *, has_run: bool) -> JobClass:
         sets = workload.pod_sets
         if len(pods) == 1:
             shapes: tuple[tuple[Shape, int], ...] = ((shape_of(workload, sets.of(pods[0])), 1),)
-        else:  # in the order of the pods, which is that of placing
+        else:  # in the order of the pods, in which they are placed
             counts = Counter([sets.set_index[pod] for pod in pods])
             shapes = tuple([(shape_of(workload, sets[at]), n) for at, n in counts.items()])
         key = (shapes, workload.preemptible, workload.priority, has_run)

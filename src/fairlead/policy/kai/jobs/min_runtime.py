@@ -1,11 +1,11 @@
 """How long a job may run before others may take its place, under KAI's rules.
 
-A queue can promise its jobs a minimum run time: one against jobs of the same queue (preempt), one
-against other queues (reclaim). A queue that promises nothing passes the question upward, and at the
-top the scheduler's default answers. A promise of 0 is a promise: it ends the walk.
+A queue can promise its jobs a minimum runtime: one against jobs of the same queue (preempt), one
+against other queues (reclaim). If a queue promises nothing, its parent is asked, and at the root
+the scheduler's default holds. A promise of 0 is a promise: it ends the walk.
 
-A job with more pods than it needs can give some away and keep running, so a protected one is still
-asked, but must keep its minimum.
+A job with more pods than it needs can give some away and keep running. So a protected elastic job
+may be a victim, but must keep its minimum.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,10 @@ class GroupPods(msgspec.Struct, frozen=True):
 def preempt_min_runtime_ms(
     queues: Mapping[QueueName, Queue], victim: Sequence[QueueName], settings: KaiSettings
 ) -> int:
-    """Return how long a job may run before its own queue's more important jobs replace it.
+    """Return how long a job may run before jobs of its queue with higher priority replace it.
 
-    *victim* is the path from its queue upward: the first queue that promises something decides.
+    *victim* is the path from its queue to the root: the first queue that promises something
+    decides.
     """
     for name in victim:
         promised = queues[name].preempt_min_runtime_ms
@@ -47,8 +48,8 @@ def reclaim_min_runtime_ms(
 ) -> int:
     """Return how long a job may run before a job of another queue takes its place.
 
-    Both paths lead from the queue of the job upward. The first queue that promises something
-    decides; where the walk begins is for the method to say.
+    Both paths lead from the queue of the job to the root. The first queue that promises something
+    decides; where the walk begins depends on the resolve method.
     """
     asked = victim if settings.reclaim_resolve_method == "queue" else _sides(victim, reclaimer)
     for name in asked:
@@ -59,7 +60,7 @@ def reclaim_min_runtime_ms(
 
 
 def is_protected(started_ms: int | None, min_runtime_ms: int, now_ms: int) -> bool:
-    """Return whether a job that started last at *started_ms* may still run undisturbed.
+    """Return whether a job that started last at *started_ms* is within its minimum runtime.
 
     One that never started has nothing to protect.
     """
@@ -72,7 +73,7 @@ def is_elastic(groups: Sequence[GroupPods]) -> bool:
 
 
 def may_be_victim(groups: Sequence[GroupPods], *, protected: bool) -> bool:
-    """Return whether a job can be asked for pods: while protected, only if it is elastic."""
+    """Return whether pods of a job can be evicted: while it is protected, only if it is elastic."""
     return not protected or is_elastic(groups)
 
 
@@ -81,9 +82,9 @@ def eviction_stands(
 ) -> bool:
     """Return whether a victim may lose *evicted* of the running pods of its groups.
 
-    A protected elastic job must keep its minimum running in every group that loses a pod; one
+    A protected elastic job must keep its minimum running in every group that loses a pod; a group
     that runs too few already and loses none is not made worse. For a job that is not elastic
-    `may_be_victim` has the say, and nothing is refused here.
+    `may_be_victim` decides, and nothing is refused here.
     """
     if not protected or not is_elastic(groups):
         return True
@@ -94,9 +95,9 @@ def eviction_stands(
 def _sides(victim: Sequence[QueueName], reclaimer: Sequence[QueueName]) -> Sequence[QueueName]:
     """Return the queues to ask when the promise is one between the sides of a conflict.
 
-    The sides are the two queues just below the lowest one that both share. The walk begins at the
-    victim's side; what lies below it is a matter of that side alone. Strangers, who share no
-    queue, meet at the top: there the victim's side is asked and has nobody above it.
+    The sides are the two queues just below the lowest common ancestor. The walk begins at the
+    victim's side; what lies below is a matter of that side alone. Without a common ancestor the
+    victim's side is its topmost queue, which has no parent to ask.
     """
     shared = set(reclaimer)
     below = [at for at, name in enumerate(victim) if name not in shared]

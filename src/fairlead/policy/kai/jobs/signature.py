@@ -1,84 +1,90 @@
-"""Which jobs need not claim a place, because one like them claimed it in vain.
+"""Which jobs need no attempt of their own, because one like them failed.
 
-A search for victims that finds none is the dearest part of a cycle, and a backlog is mostly jobs
-that are alike. Whoever asks for no less than a job that is like it, and that failed in the same
-action, is skipped.
+A search for victims that finds none is the most expensive part of a cycle, and a backlog is mostly
+jobs that are alike. A job that requests no less than one like it that failed in the same action is
+skipped.
 
-Two jobs are alike if nothing but what they ask for can make a difference. KAI is content with less,
-and so skips jobs that would have got a place. It knows the constraints of pods, but not their
-namespace and labels, which matter to the affinity of others; not the minimum of a job, so one that
-needs all of its pods speaks for one that needs a single pod; not its priority, nor whether it is
-preemptible. Consolidation goes by one list for all queues, although each has its own limit. Of
-requests that are neither smaller nor larger it takes the second for the larger. And it goes on
-after a success, by which room may have become free that nobody asked for.
+Two jobs are alike if nothing but their requests can make a difference. KAI compares less, and so
+skips jobs that would have got a place. It compares the constraints of pods, but not their namespace
+and labels, which matter to the affinity of others; not the minimum of a job, so one that needs all
+of its pods speaks for one that needs a single pod; not its priority, nor whether it is preemptible.
+Consolidation has one list for all queues, although each has its own limit. Of requests that are
+neither smaller nor larger it takes the second for the larger. And it keeps the list after a
+success, which may have freed more room than was taken.
 
-Neither of the two looks at the place of a job in its queue, which shapes the order in which victims
-are put back. On random clusters that made no difference.
+Neither of the two looks at the position of a job in its queue, which shapes the order in which
+victims are placed again. On random clusters that made no difference.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from fairlead.model.axes import Amounts, WorkloadName
+from fairlead.model.selector import PodTerm
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, PodSet, Workload
-from fairlead.policy.kai.incremental.pod_terms import PodAffinityTerms
 
 Ask: TypeAlias = tuple[Amounts, ...]
 """What each pod requests, in an order in which pods of two jobs can be held against each other."""
 
 
+class PodLabelsInUse(NamedTuple):
+    """Whether any pod has a term on pods around it, and the label keys that such terms look at."""
+
+    has_terms: bool
+    keys: frozenset[str]
+
+
 class Signature(NamedTuple):
-    """What jobs that are alike have in common, and what one of them asks for."""
+    """What jobs that are alike have in common, and what one of them requests."""
 
     key: Hashable
     ask: Ask
 
 
 class Failure(NamedTuple):
-    """A job that found no place, and what it asked for."""
+    """A job that found no place, and what it requested."""
 
     job: WorkloadName
     ask: Ask
 
 
 class FailedAttempts:
-    """The claims of one action that failed.
+    """The attempts of one action that failed.
 
-    Law: the job that speaks for another is of the same key, and asks for no more. Cost: a look at
-    the pods of the job, however many have failed; once, at each node of the state.
+    Law: a job that speaks for another has the same signature key and requests no more. Cost: a look
+    at the pods of the job, however many attempts have failed.
     """
 
     def __init__(
         self,
         state: ClusterState,
-        terms: PodAffinityTerms | None = None,
+        labels_in_use: Callable[[], PodLabelsInUse] | None = None,
         *,
         across_queues: bool = False,
         faithful: bool = False,
     ) -> None:
-        """Begin an action on *state*, in which nobody has failed.
+        """Begin an action on *state* without failures.
 
-        *terms* are those of that state; None: they are looked for here. *across_queues* is for
-        consolidation, in which a job may move any other, but not itself. *faithful*: two jobs are
-        alike wherever KAI takes them for it, also where that is wrong.
+        *labels_in_use* are those of that state; None: they are searched there. *across_queues* is
+        for consolidation, in which a job may move any other, but not itself. *faithful*: two jobs
+        are alike wherever KAI takes them for it, also where that is wrong.
         """
         self._state = state
-        self._terms = terms or PodAffinityTerms(state)
+        self._read_labels = labels_in_use or (lambda: pod_labels_in_use(state, _all_terms(state)))
         self._across_queues = across_queues
         self._faithful = faithful
-        self._least: dict[Hashable, Failure] = {}  # of each key the one that asked for least
+        self._least: dict[Hashable, Failure] = {}  # of each key the one that requested least
         self._equal: dict[Signature, WorkloadName] = {}
 
     @cached_property
-    def _looked_at(self) -> tuple[bool, frozenset[str]]:
-        """Whether any pod looks at pods around it, and at which of their labels."""
-        return self._terms.looked_at()
+    def _labels_in_use(self) -> PodLabelsInUse:
+        return self._read_labels()
 
     def refused_like(self, job: WorkloadName, pods: Sequence[PodId]) -> WorkloadName | None:
-        """Return who failed before and is answer enough for *pods* of *job*, the next to start."""
+        """Return the failed job, if any, that speaks for *pods* of *job*, the next to start."""
         signature = self._signature(job, pods)
         least = self._least.get(signature.key)
         if least is None or self._stands_alone(job):
@@ -100,13 +106,13 @@ class FailedAttempts:
             self._least[signature.key] = Failure(job, signature.ask)
 
     def note_success(self) -> None:
-        """Take in that a claim was met: what failed before may succeed now, but KAI goes on."""
+        """Note that an attempt succeeded: others may succeed now, but KAI keeps its list."""
         if not self._faithful:
             self._least.clear()
             self._equal.clear()
 
     def _stands_alone(self, job: WorkloadName) -> bool:
-        """Return whether nobody is like *job*: others could move its pods, which it cannot."""
+        """Return whether no other job is like *job*: others could move its pods, it cannot."""
         run = self._state.runs.get(job)
         if run is None or self._faithful or not self._across_queues:
             return False
@@ -118,24 +124,24 @@ class FailedAttempts:
             return self._peer_signature(workload)
         sets = [workload.pod_sets.set_index[pod] for pod in pods]
         shapes = {at: self._shape(workload.pod_sets[at]) for at in set(sets)}
-        # Of pods that are all alike, more are harder to place; of others, only the same many.
+        # Of pods that are alike, more are harder to place; of others, only the same number.
         places = tuple([shapes[at] for at in sets])
         key = (
             workload.queue,
             workload.priority,
             workload.preemptible,
-            workload.namespace if self._looked_at[0] else None,
+            workload.namespace if self._labels_in_use.has_terms else None,
             places[:1] if len(set(shapes.values())) == 1 else places,
         )
         return Signature(key, tuple([workload.pod_sets[at].requests for at in sets]))
 
     def _shape(self, asked: PodSet) -> Hashable:
-        """Return all about a pod that decides its place, but for the amounts."""
-        labels = [label for label in asked.labels if label[0] in self._looked_at[1]]
+        """Return all about a pod that decides its place, except the amounts."""
+        labels = [label for label in asked.labels if label[0] in self._labels_in_use.keys]
         return asked.gpu_share, asked.constraints, tuple(labels)
 
     def _peer_signature(self, workload: Workload) -> Signature:
-        """Return what KAI compares: all that is without a place, whether it starts next or not."""
+        """Return what KAI compares: all pods without a place, whether they start next or not."""
         run = self._state.runs.get(workload.name)
         placed = run.pods if run else {}
         away: dict[str, Counter[Hashable]] = {}
@@ -153,15 +159,37 @@ class FailedAttempts:
         return Signature(key, tuple(sorted(waiting)))
 
 
+def pod_labels_in_use(state: ClusterState, terms: Iterable[PodTerm]) -> PodLabelsInUse:
+    """Return the labels that *terms* of workloads, and those of foreign pods, look at."""
+    every, books = [*terms], state.books
+    for node in books.nodes_asked_about():
+        if node in books.nodes:
+            every += [term for pod in books.asked_about(node) for term in pod.pod_anti_affinity]
+    selectors = [term.selector for term in every if term.selector is not None]
+    keys = [each.key for selector in selectors for each in selector.requirements]
+    return PodLabelsInUse(bool(every), frozenset(keys))
+
+
+def pod_terms_of(workload: Workload) -> list[PodTerm]:
+    """Return the affinity and anti-affinity terms of a workload's pods."""
+    constraints = [each.constraints for each in workload.pod_sets]
+    return [term for each in constraints for term in (*each.pod_affinity, *each.pod_anti_affinity)]
+
+
+def _all_terms(state: ClusterState) -> Iterator[PodTerm]:
+    for workload in state.workloads.values():
+        yield from pod_terms_of(workload)
+
+
 def _asks_no_more(one: Ask, other: Ask) -> bool:
-    """Return whether each pod of *one* has its own in *other* that requests as much or more."""
+    """Return whether each pod of *one* has a partner in *other* that requests as much or more."""
     return len(one) <= len(other) and all(map(_is_within, one, other))
 
 
 def _is_easier(one: Ask, other: Ask) -> bool:
     """Return whether KAI would try *one* although *other* failed.
 
-    It does so if it has fewer pods, or if one of them requests less than its own in *other*.
+    It does if it has fewer pods, or if one of them requests less than its partner in *other*.
     """
     if len(one) < len(other):
         return True

@@ -1,14 +1,14 @@
-"""Gangs that run with fewer pods than they need, and have done so for too long.
+"""Gangs that have run with fewer pods than their minimum for too long.
 
-What is left of such a gang holds its place and is of no use, so it gives it up as a whole. Pods
-that are leaving still count: the gang may be on its way already.
+What is left of such a gang occupies its places without use, so all of it is evicted. Terminating
+pods still count: the gang may be ending already.
 
-Since when a gang is incomplete has to be remembered from plan to plan. The plan says it as data,
+Since when a gang is incomplete must be remembered from plan to plan. The plan carries it as data,
 and it is remembered when the plan is carried out; nothing is written to the state here.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Set
+from typing import Final, NamedTuple
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import MemoryChanged
@@ -22,29 +22,64 @@ STALE_GANG: Final = "StaleGang"
 FOR_EVER_MS: Final = 1 << 62
 
 
-class StaleGangs:
-    """Gangs that lack pods, followed through the changes of one state."""
+class IncompleteGangs(NamedTuple):
+    """The gangs with fewer pods than their minimum, and those remembered to be so."""
 
-    def __init__(self, state: ClusterState, gang_of: Callable[[WorkloadName], Gang]) -> None:
-        """Follow *state*. Nobody is looked at yet."""
+    broken: Set[WorkloadName]
+    remembered: Set[WorkloadName]
+
+
+def find_incomplete(
+    state: ClusterState, gang_of: Callable[[WorkloadName], Gang]
+) -> IncompleteGangs:
+    """Return the incomplete gangs of *state*. Cost: all jobs that run or are remembered."""
+    names = {*state.runs, *state.memories}
+    return IncompleteGangs(
+        {name for name in names if is_broken(state, name, gang_of)},
+        {name for name in names if stale_since_ms(state, name) is not None},
+    )
+
+
+def is_broken(
+    state: ClusterState, name: WorkloadName, gang_of: Callable[[WorkloadName], Gang]
+) -> bool:
+    """Return whether a job runs with fewer pods than its minimum."""
+    run = state.runs.get(name)
+    if run is None or not isinstance(state.workloads[name].extension, KaiJob):
+        return False
+    return bool(gang_of(name).broken(run))
+
+
+def stale_since_ms(state: ClusterState, name: WorkloadName) -> int | None:
+    """Return since when a gang is remembered to be incomplete; None: it is not."""
+    memory = state.memories.get(name)
+    return memory.stale_since_ms if isinstance(memory, KaiMemory) else None
+
+
+class StaleGangs:
+    """Finds stale gangs of one state."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        gang_of: Callable[[WorkloadName], Gang],
+        incomplete: Callable[[], IncompleteGangs] | None = None,
+    ) -> None:
+        """Read *incomplete* gangs whenever they are needed; None: they are searched in *state*."""
         self._state = state
         self._gang_of = gang_of
-        self._read_at: int | None = None  # None: nothing was read
-        self._broken: set[WorkloadName] = set()  # who has fewer pods than it needs
-        self._noted: set[WorkloadName] = set()  # who is known to have been so before
+        self._incomplete = incomplete or (lambda: find_incomplete(state, gang_of))
 
     def all(
         self, now_ms: int, grace_ms: int
     ) -> list[tuple[WorkloadName, tuple[PodId, ...], Reason]]:
-        """Return each stale gang with the pods it has and why they go, by name.
+        """Return each stale gang with its pods and the reason to evict them, by name.
 
-        *grace_ms* is for jobs that do not say how long they may be incomplete; negative: for ever.
-        One that is not known to have been incomplete before is so from now on. Cost: who changed,
-        and who lacks pods.
+        *grace_ms* is for jobs without a grace period of their own; negative: it never ends. A gang
+        that is not remembered to be incomplete is so from now on.
         """
-        self._catch_up()
         state, found = self._state, []
-        for name in sorted(self._broken):
+        for name in sorted(self._incomplete().broken):
             if self._grace_left_ms(name, now_ms, grace_ms) > 0:
                 continue
             run = state.runs[name]
@@ -55,23 +90,23 @@ class StaleGangs:
         return found
 
     def are_awaited(self, now_ms: int, grace_ms: int) -> bool:
-        """Return whether time alone may make a gang stale: one is known to be incomplete."""
-        self._catch_up()
-        known = self._broken & self._noted
+        """Return whether time alone may make a gang stale: one is remembered to be incomplete."""
+        incomplete = self._incomplete()
+        known = incomplete.broken & incomplete.remembered
         left = (self._grace_left_ms(name, now_ms, grace_ms) for name in known)
         return any(0 < left_ms < FOR_EVER_MS for left_ms in left)
 
     def memories(
         self, now_ms: int, grace_ms: int, decisions: Iterable[Decision]
     ) -> tuple[MemoryChanged, ...]:
-        """Return which gangs are incomplete from now on, and which are so no more, by name.
+        """Return which gangs become incomplete now, and which are so no more, by name.
 
-        One that gains or loses by *decisions* does not begin to be: it may be complete, or gone,
-        once they are carried out. Nor does one of which pods have succeeded, since it may be nearly
-        done, one that is leaving as a whole, or one that may be incomplete for ever.
+        A gang that *decisions* change does not become so: it may be complete, or gone, once they
+        are carried out. Nor does one with succeeded pods, since it may be nearly done, one that is
+        terminating as a whole, or one whose grace period never ends.
         """
-        self._catch_up()
-        begun, ended = self._broken - self._noted, self._noted - self._broken
+        broken, remembered = self._incomplete()
+        begun, ended = broken - remembered, remembered - broken
         if begun:
             begun -= {each.workload for each in decisions if not isinstance(each, Wait)}
         since_now = KaiMemory(stale_since_ms=now_ms)
@@ -81,27 +116,6 @@ class StaleGangs:
         }
         return tuple([MemoryChanged(name, found[name]) for name in sorted(found)])
 
-    def _catch_up(self) -> None:
-        touched = self._state.touched
-        if self._read_at is None or not touched.remembers(self._read_at):
-            self._broken.clear()
-            self._noted.clear()
-            self._read({*self._state.runs, *self._state.memories})
-        elif self._read_at != touched.moment:
-            self._read(touched.since(self._read_at))
-        self._read_at = touched.moment
-
-    def _read(self, names: Iterable[WorkloadName]) -> None:
-        for name in names:
-            self._broken.discard(name)
-            self._noted.discard(name)
-            if self._stale_since_ms(name) is not None:
-                self._noted.add(name)
-            run = self._state.runs.get(name)
-            job = None if run is None else self._state.workloads[name].extension
-            if run is not None and isinstance(job, KaiJob) and self._gang_of(name).broken(run):
-                self._broken.add(name)
-
     def _is_to_be_counted(self, name: WorkloadName, now_ms: int, grace_ms: int) -> bool:
         job, placed = self._state.workloads[name].extension, self._state.runs[name].pods.values()
         is_ending = isinstance(job, KaiJob) and job.has_succeeded_pods
@@ -109,12 +123,8 @@ class StaleGangs:
             return False
         return self._grace_left_ms(name, now_ms, grace_ms) < FOR_EVER_MS
 
-    def _stale_since_ms(self, name: WorkloadName) -> int | None:
-        memory = self._state.memories.get(name)
-        return memory.stale_since_ms if isinstance(memory, KaiMemory) else None
-
     def _grace_left_ms(self, name: WorkloadName, now_ms: int, grace_ms: int) -> int:
-        job, since_ms = self._state.workloads[name].extension, self._stale_since_ms(name)
+        job, since_ms = self._state.workloads[name].extension, stale_since_ms(self._state, name)
         own_ms = job.staleness_grace_ms if isinstance(job, KaiJob) else None
         own_ms = grace_ms if own_ms is None else own_ms
         since_ms = now_ms if since_ms is None else since_ms

@@ -1,7 +1,7 @@
-"""Trying to start a job: gates first, then a place for each pod, all of them or none.
+"""Starting a job: limits and quotas first, then a place for each pod, all of them or none.
 
-The trial happens on the state itself. If every pod finds a place the change stays; otherwise the
-state is as before. Either way the reason says why.
+It is tried on the state itself. If every pod finds a place the change stays; otherwise the state is
+as before. Either way the outcome has a reason.
 """
 
 from collections import Counter
@@ -29,18 +29,18 @@ Shape: TypeAlias = tuple[object, ...]
 Misfit: TypeAlias = tuple[Tally, ...]
 """How many nodes lack what."""
 
-NOT_TOLD: Final[Misfit] = (Tally(count=0, of=0, things="", what=""),)
+NOT_EXPLAINED: Final[Misfit] = (Tally(count=0, of=0, things="", what=""),)
 
 
 class Outcome(NamedTuple):
-    """By what right pods of a job got their places, or why they did not."""
+    """Why pods of a job got their places, or why they did not."""
 
     is_placed: bool
     reason: Reason
 
 
 class Shortage(NamedTuple):
-    """How many more places for pods of a size there must be before some pods can all start."""
+    """How many more places for pods of a size are needed before some pods can all start."""
 
     size: Amounts
     places: int
@@ -52,9 +52,9 @@ class JobStarter:
     def __init__(
         self, state: ClusterState, finder: NodeFinder, now_ms: int, *, explain: bool = True
     ) -> None:
-        """Take places with *finder*; what starts, starts at *now_ms*.
+        """Take places with *finder*; pods start at *now_ms*.
 
-        Without *explain* nobody asks what nodes lack.
+        Without *explain* a misfit is not explained by what nodes lack.
         """
         self._state = state
         self._finder = finder
@@ -68,7 +68,7 @@ class JobStarter:
     ) -> Outcome:
         """Give *pods* of a job their places, which costs its queue *request*; or say why not.
 
-        They start, or have their room reserved if it is still being released.
+        They start, or get a reservation if the room is still being released.
         """
         state = self._state
         workload = state.workloads[name]
@@ -87,9 +87,9 @@ class JobStarter:
     def start_if_it_fits(
         self, name: WorkloadName, gang: Gang, pods: Sequence[PodId], request: Amounts
     ) -> Reason | None:
-        """Do as `start` does; returns by what right, or None without looking for what stopped it.
+        """Do as `start` does; returns the reason, or None without an explanation.
 
-        Nothing is remembered of a misfit, so that room may have grown.
+        No misfit is remembered, so room may have grown.
         """
         state = self._state
         workload = state.workloads[name]
@@ -111,7 +111,7 @@ class JobStarter:
     def is_infeasible(self, name: WorkloadName, pods: Sequence[PodId]) -> bool:
         """Return whether it is plain that *pods* of a job find no room while it only shrinks.
 
-        Whoever must be near another may find it there later.
+        A pod with an affinity may find its partner later.
         """
         workload = self._state.workloads[name]
         set_index = workload.pod_sets.set_index
@@ -122,9 +122,9 @@ class JobStarter:
         return not any(each.constraints.pod_affinity for each in sets)
 
     def shortage(self, name: WorkloadName, pods: Sequence[PodId]) -> Shortage | None:
-        """Return what is lacking for *pods* that are hopeless, if it is nothing but room.
+        """Return what is lacking for infeasible *pods*, if it is nothing but room.
 
-        For a part of a device any growth of a node is more: it is a pod that asks for nothing.
+        For a part of a device any growth of a node counts, as for a pod without requests.
         """
         workload = self._state.workloads[name]
         at = workload.pod_sets.set_index[pods[0]]
@@ -135,15 +135,15 @@ class JobStarter:
         return lacking or Shortage(() if first.gpu_share else first.requests, 1)
 
     def _known_misfit(self, workload: Workload, pods: Sequence[PodId]) -> Misfit | None:
-        """Return why the like of a single pod found no place before: room only shrinks meanwhile.
+        """Return why a pod like a single one found no place before: room only shrinks meanwhile.
 
-        Not so for several pods: where one of them goes depends on what was filled before it. Nor
-        for one that must be near another, which may still come.
+        Not for several pods: where one of them goes depends on what was filled before it. Nor for a
+        pod with an affinity, whose partner may still come.
         """
         if len(pods) == 1:
             return self._misfits.get(shape_of(workload, workload.pod_sets.of(pods[0])))
         if not self._explain and self._has_too_few_places(workload, pods):
-            return NOT_TOLD
+            return NOT_EXPLAINED
         return None
 
     def _has_too_few_places(self, workload: Workload, pods: Sequence[PodId]) -> bool:
@@ -151,9 +151,9 @@ class JobStarter:
         return self._lacking_places(workload, pods) is not None
 
     def _lacking_places(self, workload: Workload, pods: Sequence[PodId]) -> Shortage | None:
-        """Return of which size there are too few places for *pods*, by amounts alone.
+        """Return for which size there are too few places for *pods*, by amounts alone.
 
-        What was counted once is an upper bound for as long as room only shrinks.
+        A count is an upper bound as long as room only shrinks.
         """
         sets, sizes = workload.pod_sets, self._finder.besides_shares
         for requests, count in Counter([sizes(sets.of(pod)) for pod in pods]).items():
@@ -165,14 +165,14 @@ class JobStarter:
         return None
 
     def _place_all(self, workload: Workload, gang: Gang, pods: Sequence[PodId]) -> Misfit | None:
-        """Place all of *pods* or none; returns what stopped the first that fits nowhere."""
+        """Place all of *pods* or none; returns what stopped the first one that fits nowhere."""
         mark = self._state.mark()
         count = self._count_placed(workload, pods)
         if count == len(pods):
             self._settle(mark, workload, gang, pods)
             self._places.clear()  # there is less room now
             return None
-        misfit = NOT_TOLD
+        misfit = NOT_EXPLAINED
         if self._explain:
             misfit = self._finder.tallies(workload, workload.pod_sets.set_index[pods[count]])
         self._state.roll_back(mark)
@@ -213,7 +213,7 @@ def shape_of(workload: Workload, asked: PodSet) -> Shape:
 
 
 def unsupported_constraint(workload: Workload, pods: Sequence[PodId]) -> Reason | None:
-    """Return that some of *pods* may only run where no filter of ours can tell; None if not."""
+    """Return that some of *pods* have a constraint that Fairlead cannot judge; None if none has."""
     names = {name for pod in pods for name in workload.pod_sets.of(pod).constraints.unsupported}
     if not names:
         return None
@@ -221,7 +221,7 @@ def unsupported_constraint(workload: Workload, pods: Sequence[PodId]) -> Reason 
 
 
 def _quota_reason(state: ClusterState, queue: QueueName, request: Amounts) -> Reason:
-    """Return by what right a request starts: within what is guaranteed, or on idle room."""
+    """Return why a request may start: within what is guaranteed, or over quota on idle room."""
     held, guaranteed = state.sums[queue].allocated, state.queues[queue].guaranteed
     compared = [
         Comparison(

@@ -1,10 +1,10 @@
-"""The jobs that wait in each queue, the next one first.
+"""The pending jobs of each queue while they have their turns, the next one first.
 
-Order inside a queue: higher priority, then who is further below its minimum, then older, then
-name. A job that has got some of its pods and wants more takes its new place in that order.
+Order inside a queue: higher priority, then further below the minimum, then older, then name. A job
+that got some of its pods and can start more takes its new position in that order.
 
-A job may want thousands of pods beyond its minimum, one in each turn. Their order is worked out
-once, when it has its minimum: to look at all of its pods in every turn would take ever longer.
+An elastic job may have thousands of pods beyond its minimum and starts one of them in each turn.
+Their order is computed once, when the job has its minimum, not in every turn.
 """
 
 from bisect import bisect_left
@@ -17,80 +17,81 @@ from typing import Final
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
-from fairlead.policy.kai.incremental.pending_queues import (
-    ClassSummary,
-    IncrementalPendingQueues,
-    JobKey,
-    JobsByClass,
-    PendingQueue,
-    Place,
-    job_order_key,
-)
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
 from fairlead.policy.kai.jobs.job_class import JobClass, JobClasses
+from fairlead.policy.kai.ordering.pending_queues import (
+    ClassSummary,
+    JobKey,
+    JobsByClass,
+    PendingJob,
+    PendingQueue,
+    PendingQueues,
+    PendingSource,
+    job_order_key,
+)
 
-NOBODY: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
+NO_PODS: Final[Mapping[WorkloadName, Set[PodId]]] = MappingProxyType({})
 
 
 class PendingJobs:
-    """Heaps of jobs by queue. Only jobs that can start something are in them."""
+    """Heaps of jobs by queue. Only jobs that can start pods are in them."""
 
     def __init__(
         self,
         state: ClusterState,
         depth: int | None,
         gang_of: Callable[[WorkloadName], Gang] | None = None,
-        evicted: Mapping[WorkloadName, Set[PodId]] = NOBODY,
-        lines: IncrementalPendingQueues | None = None,
-        held: Mapping[WorkloadName, Set[PodId]] = NOBODY,
+        evicted: Mapping[WorkloadName, Set[PodId]] = NO_PODS,
+        source: PendingSource | None = None,
+        held: Mapping[WorkloadName, Set[PodId]] = NO_PODS,
     ) -> None:
-        """Take no more than *depth* jobs of each queue, the first ones; None: all.
+        """Begin without jobs. Of each queue at most the first *depth* jobs are taken; None: all.
 
-        *gang_of* returns the groups of a job; None: they are made whenever they are looked at. Pods
-        that were *evicted* in this cycle do not wait: they are on their way out. *lines* are those
-        of all who wait; None: they are made here. Nobody waits there of whom pods are *held*, but
-        other pods of theirs may come to: who left in a try may get its place back.
+        *gang_of* returns the gang of a job; None: it is built for every question. Pods that were
+        *evicted* in this cycle are not pending: they are terminating. *source* has the pending jobs
+        of the state; None: they are read here. A job with *held* pods is not pending there, but its
+        other pods may become so: a victim of a scenario may get its place back.
         """
         self._state = state
         self._depth = depth
         self._evicted = evicted
         self._held = held
-        self._gang_of = gang_of
-        self._waiting = lines or IncrementalPendingQueues(state, self.gang, JobClasses(state))
-        self._lines: dict[QueueName, PendingQueue] = {}  # that were taken in
+        self._gang_of = gang_of or (lambda name: Gang(state.workloads[name]))
+        self._source = source or PendingQueues(state, self._gang_of, JobClasses(state))
+        self._queues: dict[QueueName, PendingQueue] = {}  # that were added
         self._heaps: dict[QueueName, list[JobKey]] = {}
-        self._shared: set[QueueName] = set()  # whose heaps belong to another, see `branch`
-        self._changed: set[QueueName] = set()  # in which not all stand as in the lines
+        self._shared: set[QueueName] = set()  # their heaps belong to another object, see `branch`
+        self._changed: set[QueueName] = set()  # their heaps differ from the added queues
         self._next: dict[WorkloadName, tuple[PodId, ...]] = {}
-        # Who grows one by one, and what comes after the next pod, the last of all first.
+        # Jobs that grow one by one, and their pods after the next one, the last of all first.
         self._growing: dict[WorkloadName, list[PodId]] = {}
-        self._unready: dict[QueueName, list[WorkloadName]] = {}  # where that is not as in the line
+        self._unready: dict[QueueName, list[WorkloadName]] = {}  # where it differs from the queue
         self.beyond_depth: list[WorkloadName] = []
 
     def branch(
-        self, claims: Mapping[WorkloadName, tuple[PodId, ...]], changed: Iterable[WorkloadName]
+        self, chosen: Mapping[WorkloadName, tuple[PodId, ...]], changed: Iterable[WorkloadName]
     ) -> "PendingJobs":
-        """Return who waits now; others than those who *changed* or claim want what they do here.
+        """Return the pending jobs of now, when only the *changed* and *chosen* jobs are different.
 
-        *claims* are what some would start next, whatever else they want. Law: it is what taking in
-        all queues anew would be. Nobody may have had a turn here, and all must have been taken in.
-        Cost: the queues of those who changed; of the others, a copy in C.
+        *chosen* are the next pods of some jobs, whatever else these could start. No job may have
+        had a turn here, and all queues must have been added. Law: equal to adding all queues anew.
+        Cost: the queues of the changed jobs; for the others a copy in C.
         """
-        assert self._depth is None, "somebody may be left out"
+        assert self._depth is None, "jobs beyond the depth would be missing"
         made = PendingJobs(
-            self._state, None, self._gang_of, self._evicted, self._waiting, self._held
+            self._state, None, self._gang_of, self._evicted, self._source, self._held
         )
-        made._lines = self._lines
+        made._queues = self._queues
         made._heaps = self._heaps.copy()
         made._shared = set(self._heaps)
         made._changed = self._changed.copy()
         made._next = self._next.copy()
-        made._unready = self._unready  # but for those who changed
+        made._unready = self._unready  # except for the changed jobs
         names: dict[QueueName, set[WorkloadName]] = {}
-        for name in (*changed, *claims):
+        for name in (*changed, *chosen):
             made._next[name] = self._pods_now(name)
             names.setdefault(self._state.workloads[name].queue, set()).add(name)
-        made._next.update(claims)
+        made._next.update(chosen)
         for queue, them in names.items():
             keys = [key for key in self._heaps.get(queue, ()) if key[-1] not in them]
             keys += [made._key(name) for name in them if made._can_start(name)]
@@ -98,30 +99,34 @@ class PendingJobs:
         return made
 
     def starting_with(self, classes: Mapping[QueueName, Iterable[JobClass]]) -> "PendingJobs":
-        """Return who waits in these queues, each line from the first on that is of its *classes*.
+        """Return the jobs of these queues, each from its first job of the given *classes* on.
 
-        Nobody may have had a turn here. Cost: a copy of those lines in C; a look at each job of a
-        queue in which somebody changed.
+        No job may have had a turn here. Cost: a copy of those queues in C; a lookup for each job of
+        a queue that changed.
         """
         made = PendingJobs(
-            self._state, None, self._gang_of, self._evicted, self._waiting, self._held
+            self._state, None, self._gang_of, self._evicted, self._source, self._held
         )
-        made._lines = self._lines
+        made._queues = self._queues
         made._next = self._next.copy()
         for queue, some in classes.items():
-            found = self._by_kind(queue)
+            found = self._by_class(queue)
             first = min([found[job_class][0] for job_class in some])
-            line = self._sorted(queue)
-            made._heaps[queue] = line[bisect_left(line, first) :]
+            keys = self._sorted(queue)
+            made._heaps[queue] = keys[bisect_left(keys, first) :]
         made._changed.update(classes)
         return made
 
-    def leave_out(self, queue: QueueName) -> None:
-        """Let nobody of *queue* stand in line any more. Cost: none, however many they are."""
+    def remove_queue(self, queue: QueueName) -> None:
+        """Remove all jobs of *queue*. Cost: none, however many they are."""
         self._put(queue, [])
 
+    def choose(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
+        """Let *pods* be what a job starts next, whatever else it could start."""
+        self._next[name] = pods
+
     def add_jobs(self, names: Iterable[WorkloadName]) -> None:
-        """Take in *names* alone, of queues of which nothing was taken in, where they can start."""
+        """Add only *names*, of queues that were not added, if they can start pods."""
         keys: dict[QueueName, list[JobKey]] = {}
         for name in names:
             own = keys.setdefault(self._state.workloads[name].queue, [])
@@ -131,38 +136,38 @@ class PendingJobs:
             self._put(queue, found)
 
     def add_queues(self, queues: Set[QueueName]) -> None:
-        """Take in what waits in these *queues*, all at once.
+        """Add the pending jobs of these *queues*, all at once.
 
-        Cost: a copy of the list of queues, where nobody was evicted and all are looked at.
+        Cost: a copy of the list of queues, if no pod was evicted and there is no depth.
         """
-        lines = self._waiting.all()
-        self._lines = {queue: lines[queue] for queue in queues if queue in lines}
-        self._heaps = {queue: line.keys for queue, line in self._lines.items()}
+        pending = self._source.queues()
+        self._queues = {queue: pending[queue] for queue in queues if queue in pending}
+        self._heaps = {queue: each.keys for queue, each in self._queues.items()}
         self._shared = set(self._heaps)
         changed: dict[QueueName, set[WorkloadName]] = {}
         for name in (*self._evicted, *self._next):
             changed.setdefault(self._state.workloads[name].queue, set()).add(name)
-        for queue in changed.keys() & self._lines.keys():
-            self._line_up_again(queue, changed[queue])
+        for queue in changed.keys() & self._queues.keys():
+            self._order_again(queue, changed[queue])
         if self._depth is not None:
             self._cut_off(self._depth)
 
     @property
     def unready(self) -> list[WorkloadName]:
-        """Who waits in the queues that were taken in, and can start nothing; by queue and name."""
-        them = [self._unready.get(queue, line.unready) for queue, line in self._lines.items()]
+        """The jobs of the added queues that can start nothing, by queue and name."""
+        them = [self._unready.get(queue, each.unready) for queue, each in self._queues.items()]
         return [name for each in them for name in sorted(each)]
 
     def classes(self) -> Iterator[tuple[QueueName, JobsByClass]]:
-        """Yield the queues in line, each with who of them is of which kind.
+        """Yield the queues with their jobs by class.
 
-        Cost: a look at each job of a queue in which anybody had a turn or changed; none at others.
+        Cost: a lookup for each job of a queue that changed; none for the others.
         """
         for queue in self._heaps:
-            yield queue, self._by_kind(queue)
+            yield queue, self._by_class(queue)
 
-    def tally(self) -> Mapping[JobClass, ClassSummary]:
-        """Return how many in line are of which kind. Cost: that of `classes`."""
+    def summaries(self) -> Mapping[JobClass, ClassSummary]:
+        """Return how many jobs are of each class. Cost: that of `classes`."""
         sizes: Counter[JobClass] = Counter()
         first: dict[JobClass, WorkloadName] = {}
         for _, classes in self.classes():
@@ -175,69 +180,67 @@ class PendingJobs:
         }
 
     def job_class(self, name: WorkloadName) -> JobClass:
-        """Return what a job has in common with others, by the pods that it would start next."""
-        place = self._order_key(name)
-        return (
-            self._waiting.job_class(name, self.next_pods(name))
-            if place is None
-            else place.job_class
-        )
+        """Return the class of a job, by the pods that it would start next."""
+        job = self._unchanged(name)
+        if job is not None:
+            return job.job_class
+        return self._source.job_class(name, self.next_pods(name))
 
     def first(self, queue: QueueName) -> WorkloadName | None:
-        """Return the job that *queue* would run next."""
+        """Return the job that *queue* would start next."""
         heap = self._heaps.get(queue)
         return heap[0][-1] if heap else None
 
     def first_key(self, queue: QueueName) -> JobKey | None:
-        """Return by what the job that *queue* would run next is before the others."""
+        """Return the position of the job that *queue* would start next."""
         heap = self._heaps.get(queue)
         return heap[0] if heap else None
 
     def queues(self) -> list[QueueName]:
-        """Return the queues that have somebody in line."""
+        """Return the queues that have jobs here."""
         return [queue for queue, heap in self._heaps.items() if heap]
 
-    def lines(self) -> dict[QueueName, object]:
-        """Return the queues that have somebody in line, each with what stays its own till it moves.
+    def versions(self) -> dict[QueueName, object]:
+        """Return the queues that have jobs here, each with an object that changes with its jobs.
 
-        Where that is the same object as before, all in that queue is as before.
+        Where the object is the same as before, all jobs of the queue are as before.
         """
         shared = self._shared
         return {q: heap if q in shared else object() for q, heap in self._heaps.items() if heap}
 
     def names(self) -> list[WorkloadName]:
-        """Return all jobs, in no order that means anything."""
+        """Return all jobs, in no particular order."""
         return [name for heap in self._heaps.values() for *_, name in heap]
 
     def next_request(self, queue: QueueName) -> Amounts | None:
-        """Return what the job that *queue* would run next would cost it; None if there is none."""
+        """Return what the next job of *queue* would cost it; None if there is none."""
         name = self.first(queue)
         return None if name is None else self.request(name)
 
     def drop_first(self, queue: QueueName) -> None:
-        """Let the first job of *queue* go: it has all it wants, or cannot have it."""
+        """Remove the first job of *queue*: it has all it needs, or cannot have it."""
         heappop(self._own_heap(queue))
 
     def drop_alike(
         self, queue: QueueName, request: Amounts, is_infeasible: Callable[[JobClass], bool]
     ) -> None:
-        """Let the first jobs of *queue* go, as long as they are hopeless and cost it *request*.
+        """Remove the first jobs of *queue* as long as they are infeasible and cost *request*.
 
-        So its queue offers the same while they go. Cost: a glance at each.
+        Meanwhile the queue keeps its place among the others. Cost: a lookup for each job.
         """
         heap = self._own_heap(queue)
         while heap:
             job_class = self.job_class(heap[0][-1])
-            if not is_infeasible(job_class) or self._waiting.request(job_class) != request:
+            if not is_infeasible(job_class) or self._source.request(job_class) != request:
                 return
             heappop(heap)
 
     def renew_first(self, queue: QueueName) -> None:
-        """Give the first job of *queue*, which has got its next pods, its new place.
+        """Give the first job of *queue*, which got its next pods, its new position.
 
-        While jobs stand in line their pods get places and lose none. Law: the place and the next
-        pods are those that asking its groups anew gives. Cost: a look at each pod of the job; none
-        once it grows one by one.
+        While jobs have turns their pods get places and lose none. Law: position and next pods are
+        those that its gang gives. Cost: a look at each pod of the job; none once it grows one by
+        one.
         """
         heap = self._own_heap(queue)
         name = heappop(heap)[-1]
@@ -246,17 +249,17 @@ class PendingJobs:
             self._next[name] = self._pods_now(name)
             if self._next[name]:
                 heappush(heap, self._key(name))
-                self._foresee(name)
+                self._plan_growth(name)
             return
         assert self._next[name][0] in self._state.runs[name].pods, "it has got its next pod"
         self._next[name] = (rest.pop(),) if rest else ()
         if self._next[name]:
-            heappush(heap, self._place(name, Fullness.ABOVE))
+            heappush(heap, job_order_key(self._state.workloads[name], Fullness.ABOVE))
 
-    def look_again(self, names: Iterable[WorkloadName]) -> None:
-        """Take in that pods of *names* got or lost places: who stands in line wants less, or more.
+    def update(self, names: Iterable[WorkloadName]) -> None:
+        """Note that pods of *names* got or lost places, so that they start less or more.
 
-        One that can start nothing any more leaves the line. Cost: the length of their lines.
+        A job that can start nothing any more is removed. Cost: the length of their queues.
         """
         for name in names:
             queue = self._state.workloads[name].queue
@@ -269,64 +272,58 @@ class PendingJobs:
             self._put(queue, [*keys, self._key(name)] if self._can_start(name) else keys)
 
     def gang(self, name: WorkloadName) -> Gang:
-        """Return the groups of a job."""
-        if self._gang_of is None:
-            return Gang(self._state.workloads[name])
+        """Return the gang of a job."""
         return self._gang_of(name)
 
     def next_pods(self, name: WorkloadName) -> tuple[PodId, ...]:
         """Return the pods of a job that would start next."""
-        place = self._order_key(name)
-        if place is not None:
-            return place.pods
+        job = self._unchanged(name)
+        if job is not None:
+            return job.pods
         pods = self._next.get(name)
         if pods is None:
             pods = self._next[name] = self._pods_now(name)
         return pods
 
-    def attempt(self, name: WorkloadName, pods: tuple[PodId, ...]) -> None:
-        """Let *pods* be what a job would start next, whatever else it wants."""
-        self._next[name] = pods
-
     def request(self, name: WorkloadName) -> Amounts:
         """Return what the next pods of a job would cost its queue, on the quota axes."""
-        return self._waiting.request(self.job_class(name))
+        return self._source.request(self.job_class(name))
 
-    def _order_key(self, name: WorkloadName) -> Place | None:
-        """Return where a job stands in the lines; None: it would start something else here."""
+    def _unchanged(self, name: WorkloadName) -> PendingJob | None:
+        """Return a job as its added queue has it; None: it would start something else here."""
         if name in self._next:
             return None
-        line = self._lines.get(self._state.workloads[name].queue)
-        return None if line is None else line.places.get(name)
+        queue = self._queues.get(self._state.workloads[name].queue)
+        return None if queue is None else queue.jobs.get(name)
 
-    def _by_kind(self, queue: QueueName) -> JobsByClass:
+    def _by_class(self, queue: QueueName) -> JobsByClass:
         if queue not in self._changed:
-            return self._lines[queue].classes
+            return self._queues[queue].classes
         found: dict[JobClass, list[JobKey]] = {}
         for key in self._sorted(queue):
             found.setdefault(self.job_class(key[-1]), []).append(key)
         return found
 
     def _sorted(self, queue: QueueName) -> list[JobKey]:
-        """Return who is in the line of a queue, in order."""
+        """Return the jobs of a queue, in order."""
         heap = self._heaps[queue]
         return sorted(heap) if queue in self._changed else heap
 
     def _pods_now(self, name: WorkloadName) -> tuple[PodId, ...]:
         return self.gang(name).next_pods(self._state.runs.get(name), self._away(name))
 
-    def _line_up_again(self, queue: QueueName, names: Set[WorkloadName]) -> None:
-        """Let these stand in line by what they would start next as is known here."""
-        line = self._lines[queue]
-        there = names & (line.places.keys() | line.unready.keys())
+    def _order_again(self, queue: QueueName, names: Set[WorkloadName]) -> None:
+        """Order these jobs by what they would start next as known here."""
+        pending = self._queues[queue]
+        there = names & (pending.jobs.keys() | pending.unready.keys())
         self._next = {name: self._pods_now(name) for name in there} | self._next
         ready = [name for name in there if self._can_start(name)]
-        self._unready[queue] = list((line.unready.keys() | there).difference(ready))
-        others = [key for key in line.keys if key[-1] not in there]
+        self._unready[queue] = list((pending.unready.keys() | there).difference(ready))
+        others = [key for key in pending.keys if key[-1] not in there]
         self._put(queue, [*others, *map(self._key, ready)])
 
     def _cut_off(self, depth: int) -> None:
-        """Leave the first so many in each line."""
+        """Leave the first *depth* jobs of each queue."""
         for queue, heap in self._heaps.items():
             if len(heap) > depth:
                 keys = sorted(heap)
@@ -350,7 +347,7 @@ class PendingJobs:
             self._heaps[queue] = self._heaps[queue].copy()
         return self._heaps[queue]
 
-    def _foresee(self, name: WorkloadName) -> None:
+    def _plan_growth(self, name: WorkloadName) -> None:
         """Remember in which order a job will grow, if that is known by now."""
         known = self.gang(name).one_by_one(self._state.runs.get(name), self._away(name))
         if known:
@@ -363,7 +360,5 @@ class PendingJobs:
         return held if evicted is None else held | evicted
 
     def _key(self, name: WorkloadName) -> JobKey:
-        return self._place(name, self.gang(name).fullness(self._state.runs.get(name)))
-
-    def _place(self, name: WorkloadName, fullness: Fullness) -> JobKey:
+        fullness = self.gang(name).fullness(self._state.runs.get(name))
         return job_order_key(self._state.workloads[name], fullness)

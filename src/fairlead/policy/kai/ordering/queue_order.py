@@ -1,13 +1,13 @@
 """Which of two sibling queues is served first under KAI's rules.
 
-Eight rules are asked in turn, and the first in which the two queues differ decides. Everything that
-a rule compares is worked out once, as the queue's `Contender` with the job that it would run next;
-comparing two standings is then cheap. Shares are ratios of whole numbers and compared by cross
-multiplication, so two queues tie when they are equal and not when floats happen to meet.
+Eight rules are applied in turn, and the first one in which the two queues differ decides. All that
+a rule compares is computed once, as the queue's `Contender` with the job that it would start next;
+comparing two contenders is then cheap. Shares are ratios of whole numbers and compared by cross
+multiplication, so two queues tie exactly when they are equal.
 
-Rule 7 is a partial order, which makes the whole comparison intransitive: three queues may go round
-in a circle. Whoever wants the first of many must say how they meet (see `bracket`); a sort would
-answer differently for every listing.
+Rule 7 is a partial order, which makes the whole comparison intransitive: three queues may beat each
+other in a circle. So the first of many depends on which queues meet (see `tournament`); a sort
+would answer differently for every listing.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Ratio: TypeAlias = tuple[int, int]
 """Numerator and denominator, the latter above 0."""
 
 Precedence: TypeAlias = tuple[bool, bool, int, bool]
-"""Whether it is over its fair share, would leave its guarantee, minus its priority, is barred."""
+"""Rules 1 to 4: over its fair share, exceeds its guarantee, minus its priority, is barred."""
 
 NO_SHARE: Final[Ratio] = (0, 1)
 WITHOUT_ROOM: Final = 1000
@@ -31,11 +31,11 @@ WITHOUT_ROOM: Final = 1000
 
 
 class QueueNumbers(msgspec.Struct, frozen=True, kw_only=True):
-    """What the order asks about a queue, with vectors on the quota axes.
+    """What the order compares about a queue, with vectors on the quota axes.
 
-    ``per_held`` turns an amount held into a share of what may be held: times the numerator, by
-    the denominator. Only ``allocated`` moves while jobs start; it may be the state's own list, so
-    that one object serves a queue for as long as the fair shares hold.
+    ``per_held`` turns an amount held into a share of what may be held: times the numerator, by the
+    denominator. Only ``allocated`` changes while jobs start; it may be the state's own list, so
+    that one object serves a queue as long as the fair shares hold.
     """
 
     name: QueueName
@@ -49,10 +49,11 @@ class QueueNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A queue as its siblings see it, with the job that it would run next.
+    """A queue as it is compared with its siblings, with the job that it would start next.
 
-    ``precedence`` holds rules 1 to 4: whether it is over its fair share, whether it would leave its
-    guarantee, minus its priority, and whether it would hold what it may hold nothing of.
+    ``precedence`` holds rules 1 to 4: whether it is over its fair share, whether it would exceed
+    its guarantee, minus its priority, and whether it would hold a resource of which it may hold
+    nothing.
     """
 
     precedence: Precedence
@@ -65,10 +66,10 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def queue_numbers(
     state: ClusterState, share: KaiShare, total: Amounts, units: Amounts | None = None
 ) -> QueueNumbers:
-    """Return the numbers of a queue; they follow its allocation in *state* by themselves.
+    """Return the numbers of a queue; ``allocated`` follows the state by itself.
 
     *total* is the cluster's capacity on the quota axes, *units* are those of shares there; None:
-    they are looked up. All else stays as it is now.
+    they are read from *state*.
     """
     queue = state.queues[share.queue]
     units = whole_units(state) if units is None else units
@@ -102,12 +103,11 @@ def per_held(allocatable: Limits, total: Amounts, units: Amounts) -> tuple[Ratio
 
 
 def contender(numbers: QueueNumbers, job: Amounts, *, taken: Amounts | None = None) -> Contender:
-    """Return where a queue stands with *job* as its next.
+    """Return a queue with *job* as its next.
 
-    *taken* is what the victims chosen so far would give back; rule 5 alone takes it out of the
-    allocation. A share is the largest of any axis, and never less than none at all: more may be
-    taken from a queue than it holds, as a victim that is asked twice counts twice. Cost: a pass
-    over the axes.
+    *taken* is what the victims chosen so far would give back; only rule 5 subtracts it from the
+    allocation. A share is the largest of any axis, and at least 0: more may be taken from a queue
+    than it holds, as a victim that is chosen twice counts twice. Cost: a pass over the axes.
     """
     held_now, most = numbers.allocated, numbers.allocatable
     is_over, is_within, is_barred = True, True, False

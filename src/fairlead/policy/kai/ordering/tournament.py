@@ -1,8 +1,12 @@
-"""Finds the first of many where "before" is not transitive, and keeps it found as things change.
+"""Which queue is next, where "before" is not transitive, and kept known as things change.
 
-When three entrants can beat each other in a circle, who is first depends on who meets whom. So the
-bracket is part of the rule, and it never changes its shape: a sorted list or a heap, in which the
-meetings depend on what happened before, would give different answers to the same question.
+When three queues can beat each other in a circle, the first of them depends on which ones meet. So
+the draw of the tournament is part of the rule and never changes: a sorted list or a heap, in which
+the matches depend on what happened before, would give different answers to the same question.
+
+At every level the children of a queue meet in a bracket, each with its offer: the job that it would
+start next, or its next victim. The offer of an inner queue is that of the child that wins below it.
+A change in one leaf replays the brackets on its way to the root and no others.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,33 +18,33 @@ from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, co
 
 Entrant = TypeVar("Entrant")
 
-NOBODY: Final = -1
+EMPTY: Final = -1
 
 
 class Bracket(Generic[Entrant]):
     """A knock-out tournament whose winner is known at all times.
 
-    The shape: places 0, 1, 2, ... stand side by side in the first round, filled up with empty
-    ones to a power of two. In every round the neighbours (1st and 2nd, 3rd and 4th, ...) meet and
-    the one that precedes the other goes on, keeping their order; against an empty place one goes
-    on unplayed. Where neither precedes the other, the one further left goes on.
+    The shape: places 0, 1, 2, ... are side by side in the first round, filled up with empty ones to
+    a power of two. In every round the neighbours (1st and 2nd, 3rd and 4th, ...) meet and the one
+    that precedes the other goes on, keeping their order; against an empty place one goes on
+    unplayed. Where neither precedes the other, the left one goes on.
 
-    The winner is always that of the bracket played anew, so it depends on who is in the race and
-    at which place, and not on the order in which they entered.
+    The winner is always that of the bracket played anew, so it depends on the entrants and their
+    places, and not on the order in which they entered.
     """
 
     def __init__(self, size: int, precedes: Callable[[Entrant, Entrant], bool]):
         """Prepare *size* places, all of them empty."""
         self._width = 1 << max(0, size - 1).bit_length()
-        # The last one stands for nobody, whose number is -1, and stays None.
+        # The last one is for the number -1 of an empty place, and stays None.
         self._entrants: list[Entrant | None] = [None] * (size + 1)
         self._precedes = precedes
         # Match n is fed by matches 2n and 2n + 1; the final is match 1, and from the width on
         # these are the places themselves.
-        self._winners = [NOBODY] * (2 * self._width)
+        self._winners = [EMPTY] * (2 * self._width)
 
     def copy(self) -> "Bracket[Entrant]":
-        """Return another bracket in which everything is as it is here now."""
+        """Return another bracket with the same entrants and winners."""
         made = Bracket(0, self._precedes)
         made._width = self._width
         made._entrants = self._entrants.copy()
@@ -48,16 +52,16 @@ class Bracket(Generic[Entrant]):
         return made
 
     def enter(self, place: int, entrant: Entrant | None) -> None:
-        """Put *entrant* (None: nobody) at *place*, instead of whoever was there.
+        """Put *entrant* (None: no one) at *place*, instead of the one before.
 
         Plays only the matches on the way from there to the final, log2 of the size at most, and
-        stops where somebody else wins as before.
+        stops where another entrant wins as before.
         """
         winners, entrants = self._winners, self._entrants
         assert 0 <= place < len(entrants) - 1, "the places are fixed at the start"
         entrants[place] = entrant
         match = self._width + place
-        winners[match] = NOBODY if entrant is None else place
+        winners[match] = EMPTY if entrant is None else place
         while match > 1:
             match //= 2
             winner, right = winners[2 * match], winners[2 * match + 1]
@@ -69,12 +73,12 @@ class Bracket(Generic[Entrant]):
             winners[match] = winner
 
     def enter_all(self, entrants: Sequence[Entrant | None]) -> None:
-        """Put *entrants* at all places, instead of whoever was there. Plays every match once."""
+        """Put *entrants* at all places. Plays every match once."""
         assert len(entrants) == len(self._entrants) - 1, "the places are fixed at the start"
         self._entrants[:-1] = entrants
         winners, there = self._winners, self._entrants
         for place, entrant in enumerate(entrants):
-            winners[self._width + place] = NOBODY if entrant is None else place
+            winners[self._width + place] = EMPTY if entrant is None else place
         for match in range(self._width - 1, 0, -1):
             winner, right = winners[2 * match], winners[2 * match + 1]
             one, other = there[winner], there[right]
@@ -85,18 +89,18 @@ class Bracket(Generic[Entrant]):
     def winner(self) -> int | None:
         """Return the place of the winner; None if all places are empty."""
         winner = self._winners[1]
-        return None if winner == NOBODY else winner
+        return None if winner == EMPTY else winner
 
 
 Offer: TypeAlias = Callable[[QueueName], Amounts | None]
-"""What a leaf enters the race with; None: nothing, so it is out."""
+"""What a leaf enters with; None: nothing, so it is out."""
 
 
 class Draw:
-    """Who meets whom: the children of each queue stand side by side, the oldest first."""
+    """Which queues meet: the children of each queue, side by side, the oldest first."""
 
     def __init__(self, state: ClusterState, queues: Iterable[QueueName]) -> None:
-        """Let *queues* take part, among which are all that are above them."""
+        """Let *queues* take part, which include all their ancestors."""
         self.names: dict[QueueName | None, list[QueueName]] = {}
         for name in queues:
             self.names.setdefault(state.queues[name].parent, []).append(name)
@@ -126,8 +130,8 @@ class QueueTournament:
     ) -> None:
         """Let *leaves* meet with what they *offer*; the others of the *draw* are out.
 
-        *contend* says how a queue stands with an offer, and *before* which of two wins. Cost: the
-        paths of the leaves, if there are several.
+        *contend* makes a contender of a queue and an offer, and *before* says which of two wins.
+        Cost: the paths of the leaves, if there are several.
         """
         self._state = state
         self._draw = draw
@@ -139,16 +143,16 @@ class QueueTournament:
         self._offers: dict[QueueName, Amounts | None] = {}
         self._standings: dict[QueueName, Contender | None] = {}
         first = list(leaves)
-        # A leaf that is alone leads, whatever it holds; it enters when anybody asks how it stands.
+        # A single leaf leads, whatever it holds; it enters when its contender is asked for.
         self._alone = first[0] if len(first) == 1 else None
         if self._alone is None:
             self._enter_all(first)
 
     def branch(self, offer: Offer, changed: Iterable[QueueName]) -> "QueueTournament":
-        """Return another race, in which leaves meet with what they now *offer*.
+        """Return another tournament, in which leaves meet with what they now *offer*.
 
-        That, and what queues hold, must be as in this race but for the leaves that *changed*. Law:
-        it is the race that would be made anew. Cost: a copy of the brackets, and the paths of what
+        That, and what queues hold, must be as in this one except for the leaves that *changed*.
+        Law: it equals a new tournament. Cost: a copy of the brackets, and the paths of what
         changed.
         """
         self._enter_with_others()
@@ -167,9 +171,9 @@ class QueueTournament:
         numbers: Mapping[QueueName, QueueNumbers],
         offer: Offer,
     ) -> None:
-        """Let *queues*, children before parents, stand with what they offer and have now.
+        """Let *queues*, children before parents, enter with what they offer and hold now.
 
-        The others stand as before, and offer the same.
+        The others are as before, and offer the same.
         """
         self._enter_with_others()
         self._numbers, self._offer = numbers, offer
@@ -177,7 +181,7 @@ class QueueTournament:
             self._enter(name)
 
     def contender(self, queue: QueueName) -> Contender | None:
-        """Return how *queue* stands in the race; None if it is out."""
+        """Return *queue* as it is compared in the tournament; None if it is out."""
         self._enter_with_others()
         return self._standings.get(queue)
 
@@ -195,7 +199,7 @@ class QueueTournament:
         return at
 
     def renew(self, leaf: QueueName) -> None:
-        """Take notice that *leaf* offers something else, or holds more or less than before."""
+        """Note that *leaf* has another offer, or holds more or less than before."""
         if leaf == self._alone:
             return
         self._enter_with_others()
@@ -209,7 +213,7 @@ class QueueTournament:
             self._enter_all([leaf])
 
     def _enter_all(self, leaves: Iterable[QueueName]) -> None:
-        """Let leaves enter, then those above them, level by level.
+        """Let leaves enter, then their ancestors, level by level.
 
         Where leaves are not all equally deep, a queue enters again after its last child has.
         """

@@ -1,9 +1,8 @@
-"""Who would give way first whoever claims, kept from cycle to cycle, queue by queue.
+"""The first victims of consolidation, kept from cycle to cycle, queue by queue.
 
-Consolidation asks the same jobs for the sake of everybody, and in nearly every cycle it is asked
-whether that could help anybody. Between two cycles something changed in one leaf. What leaves and
-the queues above them give up, one job after the other, is a line for each queue, made from those of
-its children as far as anybody has looked; a queue keeps it for as long as nothing in it changed.
+Consolidation may move the same jobs for every preemptor, and nearly every cycle asks whether that
+could help any job. Between two cycles one leaf changed. The eviction order of each queue is made
+from those of its children as far as it was asked for, and kept while nothing in the queue changes.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -20,11 +19,11 @@ from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
 
 _STAND, _BEFORE = EVICTION_RULES
 _LOWEST: Final[Precedence] = (False, False, 0, False)
-"""Of nobody, which is never asked for."""
+"""Of an empty list, which is never compared."""
 
 
 class NextVictim(NamedTuple):
-    """A job that gives way, what its leaf has given back with it, and how its queue stands then."""
+    """A candidate, what its leaf has given back with it, and its queue as a contender then."""
 
     candidate: Candidate
     offer: Amounts
@@ -32,14 +31,14 @@ class NextVictim(NamedTuple):
 
 
 class _Line(Protocol):
-    """Those of one queue in the order in which they would give way."""
+    """The candidates of one queue in eviction order."""
 
     def at(self, place: int) -> NextVictim | None:
-        """Return who is at a place; None if there are not so many."""
+        """Return the candidate at a position; None if there are not so many."""
 
 
 class _LeafLine:
-    """The line of a leaf: that of the pool, from its end."""
+    """The order of a leaf: its candidates from the end."""
 
     def __init__(self, own: QueueNumbers, line: Sequence[OrderedCandidate]) -> None:
         self._own = own
@@ -60,7 +59,7 @@ class _LeafLine:
 
 
 class _Heads:
-    """The children of a queue with who of each is first, before anybody has given way."""
+    """The children of a queue with the first victim of each, before any is evicted."""
 
     def __init__(self, size: int) -> None:
         self.lines: list[_Line | None] = [None] * size  # at their places on the course
@@ -68,9 +67,9 @@ class _Heads:
         self.bracket: Bracket[Contender] = Bracket(size, _BEFORE)
 
     def renew(self, lines: Iterable[_Line]) -> bool:
-        """Let children stand with these *lines*; returns whether any is another than before.
+        """Let children enter with these *lines*; returns whether any is another than before.
 
-        Cost: a glance at each, and a few meetings for those that are others.
+        Cost: a glance at each, and a few matches for the changed ones.
         """
         is_any_new = False
         for place, line in enumerate(lines):
@@ -83,7 +82,7 @@ class _Heads:
 
 
 class _InnerLine:
-    """The line of a queue with children, who meet anew after each that gives way."""
+    """The order of a queue with children, who meet again after each victim."""
 
     def __init__(self, own: QueueNumbers | None, heads: _Heads) -> None:
         """Begin with the *heads* of the children. *own* is None for the top level."""
@@ -104,10 +103,10 @@ class _InnerLine:
         return known[place]
 
     def _take_from(self, place: int) -> NextVictim:
-        """Let the next of a child give way."""
+        """Take the next victim of a child."""
         child, leaving = self._children[place], self._next[place]
         assert child is not None, "a child won that never entered"
-        assert leaving is not None, "a child won that has nobody"
+        assert leaving is not None, "a child won that has no candidate"
         self._taken[place] += 1
         following = self._next[place] = child.at(self._taken[place])
         self._bracket.enter(place, None if following is None else following.contender)
@@ -117,7 +116,7 @@ class _InnerLine:
 
 
 class _Known(NamedTuple):
-    """The line of a queue, and all that it was made from but for its children."""
+    """The order of a queue, and all that it was made from except its children."""
 
     line: _Line
     own: QueueNumbers
@@ -126,21 +125,21 @@ class _Known(NamedTuple):
 
 
 class _First(NamedTuple):
-    """The first of all to give way, and of what rank their queues at the top are at least."""
+    """The first victims of all, and the least precedence of their topmost queues."""
 
     candidates: list[Candidate]
     least_precedence: Precedence
 
 
 class FirstVictims:
-    """The line of all who could give way in one state, whoever asks."""
+    """The eviction order of all candidates of one state, for any preemptor."""
 
     def __init__(self, state: ClusterState) -> None:
-        """Look at nobody yet."""
+        """Look at no queue yet."""
         self._state = state
         self._draw: Draw | None = None
-        self._seen = (0, 0)  # of what queues hold, and of what they are due
-        self._special: Set[QueueName] = frozenset()  # whose lines were not those of the pool
+        self._seen = (0, 0)  # of the logs of changed queues and of changed shares
+        self._special: Set[QueueName] = frozenset()  # with candidates that were left out
         self._known: dict[QueueName, _Known] = {}
         self._places: dict[QueueName, int] = {}  # parents before children
         self._heads: dict[QueueName | None, _Heads] = {}  # of queues with children, and of the top
@@ -149,21 +148,21 @@ class FirstVictims:
         self._stale: set[QueueName] = set()  # whose lines may be others, with those above them
 
     def first(
-        self, most: int | None, division: IncrementalShares, pool: EligibleCandidates
+        self, most: int | None, division: IncrementalShares, candidates: EligibleCandidates
     ) -> list[Candidate]:
-        """Return the first *most* to give way (None: all) of those in *pool*.
+        """Return the first *most* victims (None: all) of *candidates*.
 
-        Law: these are whom a `EvictionOrder` of all leaves lets out, and the same list as before until
-        something in it may have changed. Cost: a glance at the queues in which something changed;
-        where that may matter, these queues and the paths of those that give way otherwise, as far
-        as the line is asked for.
+        Law: an `EvictionOrder` of all leaves gives the same, and it is the same list as before
+        until something in it may have changed. Cost: a glance at the changed queues; where that may
+        matter, these queues and the paths of those with another order, as far as the order is asked
+        for.
         """
-        changed = self._changed(division, pool)
+        changed = self._changed(division, candidates)
         self._stale.update([above for name in changed for above in self._state.path(name)])
         known = self._first.get(most)
         if known is not None and not self._may_matter(most, known, division):
             return known.candidates
-        if self._make_anew(self._stale, division, pool):
+        if self._make_anew(self._stale, division, candidates):
             self._top = _InnerLine(None, self._heads[None])
             self._first.clear()
         self._stale.clear()
@@ -172,16 +171,16 @@ class FirstVictims:
         return self._first[most].candidates
 
     def _may_matter(self, most: int | None, known: _First, division: IncrementalShares) -> bool:
-        """Return whether other lines of stale queues may change who is first.
+        """Return whether other orders of stale queues may change the first victims.
 
-        Rank goes before all else, and stays the same whoever of a queue leaves. So nobody beneath a
-        queue at the top enters that is of a lower one than those who are *known*, and was when they
-        were found: it wins no meeting with any of theirs, as if it were not there.
+        Precedence decides before all else, and stays the same whichever candidates of a queue
+        leave. So a topmost queue does not matter that has a lower one than the *known* victims, now
+        and when they were found: it wins no match against theirs.
         """
         if not self._stale:
             return False
         if len(known.candidates) != most:
-            return True  # anybody more is one of them
+            return True  # any further candidate is one of them
         first, least = self._heads[None].first, known.least_precedence
         for place, name in enumerate(division.draw.names.get(None, ())):
             if name in self._stale:
@@ -192,11 +191,13 @@ class FirstVictims:
                     return True
         return False
 
-    def _changed(self, division: IncrementalShares, pool: EligibleCandidates) -> Set[QueueName]:
-        """Return the queues that may give way otherwise, by themselves."""
+    def _changed(
+        self, division: IncrementalShares, candidates: EligibleCandidates
+    ) -> Set[QueueName]:
+        """Return the queues whose own order may have changed."""
         log, due = division.changes.log(), division.entitled
         (held, was_due), self._seen = self._seen, (log.moment, due.moment)
-        before, self._special = self._special, pool.special()
+        before, self._special = self._special, candidates.special_queues()
         if division.draw is not self._draw:
             self._draw = division.draw
             self._known.clear()
@@ -210,13 +211,13 @@ class FirstVictims:
         return {*log.since(held), *due.since(was_due), *before, *self._special}
 
     def _make_anew(
-        self, names: Set[QueueName], division: IncrementalShares, pool: EligibleCandidates
+        self, names: Set[QueueName], division: IncrementalShares, candidates: EligibleCandidates
     ) -> bool:
-        """Make those lines of queues anew that are others now; return whether any is."""
+        """Make the changed orders of queues anew; return whether there are any."""
         places, known, heads = self._places, self._known, self._heads
         for name in sorted(names & places.keys(), key=places.__getitem__, reverse=True):
             own, before = division.numbers[name], known.get(name)
-            source = () if name in heads else pool.line(name)
+            source = () if name in heads else candidates.of(name)
             is_other = name in heads and self._renew(name, division.draw)
             if (
                 not is_other
@@ -232,7 +233,7 @@ class FirstVictims:
         return self._renew(None, division.draw)
 
     def _renew(self, name: QueueName | None, draw: Draw) -> bool:
-        """Let the children of a queue, or all at the top, stand with the lines that they have."""
+        """Let the children of a queue, or all topmost queues, enter with their orders."""
         children = draw.names.get(name, ())
         return self._heads[name].renew([self._known[child].line for child in children])
 

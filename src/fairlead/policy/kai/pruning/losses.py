@@ -1,12 +1,12 @@
-"""How many GPUs those who leave in a try could lose at most, so that the judge of reclaim agrees.
+"""How many GPUs the victims of a scenario can lose at most, so that the judge of reclaim agrees.
 
-What a claimant gets and is not idle, somebody has to lose; who is only moved takes as much again.
-The same holds of places for pods of its size, of which there are few where idle GPUs lie about in
-pieces (`place_balance`). The judge lets a queue lose no more than leaves it fuller than the
-claimant's side. So a try fails for certain if what may be lost is less than what is lacking: either
-the claimant finds no place, or it does and the judge refuses. Most tries of a large search that
-fails are of that kind: they have a victim too many for the judge, and all who come after it only
-get their own places back.
+What a preemptor gets and is not idle, others lose; a pod that is only moved takes as much again.
+The same holds for places of its size, of which there are few where idle GPUs are fragmented (see
+`PlaceBalance`). The judge lets a queue lose no more than leaves it fuller than the preemptor's
+side. So a scenario fails for certain if less may be lost than is lacking: either the preemptor
+finds no place, or it does and the judge refuses. Most scenarios of a large search that fails are
+like that: they have a victim too many for the judge, and all later victims only get their own
+places back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from fairlead.policy.kai.victims.candidates import VictimGroup
 
 
 class Piece(NamedTuple):
-    """What is lost in full or not at all: in thousandths of GPUs, and in places of each size."""
+    """What is lost in full or not at all: thousandths of GPUs, and places of each size."""
 
     gpus: int
     places: tuple[int, ...]
@@ -29,20 +29,20 @@ class Piece(NamedTuple):
 
 
 class _Pieces(NamedTuple):
-    """What may be lost of groups beneath one side."""
+    """What the groups beneath one side may lose."""
 
     sides: Sides
     pieces: list[Piece]
     largest: int  # what a job holds of GPUs: no loss is larger
 
     def joined_by(self, other: "_Pieces") -> "_Pieces":
-        """Return what may be lost of both, beneath the same side."""
+        """Return what both may lose, beneath the same side."""
         largest = max(self.largest, other.largest)
         return _Pieces(self.sides, self.pieces + other.pieces, largest)
 
 
 class LossBound:
-    """Counts what may be lost for the first pods of a claimant, in one search."""
+    """Counts what may be lost for the first pods of a preemptor, in one search."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class LossBound:
     ) -> None:
         """Count on the axis *gpu*; *idle* is what is free on all nodes, or will be.
 
-        *judge* is that of what is lost for the first *count* pods, *balance* that of their places.
+        *judge* is that of the first *count* pods, *balance* that of their places.
         """
         self._judge = judge
         self._gpu = gpu
@@ -71,7 +71,7 @@ class LossBound:
         self._may_lose: dict[QueueName, bool] = {}
 
     def allows(self, asked: Sequence[VictimGroup]) -> bool:
-        """Return whether a try may stand in which *asked* leave.
+        """Return whether a scenario that evicts *asked* may stand.
 
         Law: if not, it fails. Cost: the groups, each looked at once in the life of the bound.
         """
@@ -94,9 +94,9 @@ class LossBound:
         return lost >= self._lacking and max(short, default=0) <= 0
 
     def _held_by_losers(self, asked: Sequence[VictimGroup]) -> int:
-        """Return what all of *asked* hold that may lose anything: no more is lost.
+        """Return what those of *asked* hold that may lose anything: no more is lost.
 
-        Cost: a glance at each pod, so it is asked first.
+        Cost: a glance at each pod, so it is checked first.
         """
         held = 0
         for group in asked:
@@ -130,7 +130,7 @@ class LossBound:
         return self._known[key]
 
     def _cut(self, group: VictimGroup) -> _Pieces | None:
-        """Cut a group into pieces; None: some of it may set more free than it costs its queue."""
+        """Cut a group into pieces; None: some of it may free more than it costs its queue."""
         workload = self._workloads[group.job]
         if any(workload.pod_sets.of(pod).gpu_share for pod in group.pods):
             return None

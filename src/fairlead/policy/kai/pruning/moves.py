@@ -1,11 +1,11 @@
-"""How many pods of a claimant could find a place at most, if all who leave for it are to stay.
+"""How many pods of a preemptor can find a place at most if all victims are only moved.
 
-Consolidation fails nearly always, and a failed search makes many tries: whoever leaves makes room,
-takes it again, and somebody is left over. A pod that asks for twice as much takes two places from
-pods like the claimant's, wherever it goes. So of the places that are there when all have left,
-those are taken off that the leavers take again. What is left is an upper bound, whoever of them
-leaves: for each one that stays, there are at least as many places less as it would take. The same
-holds of places for pods like any of the leavers, from which the claimant's take theirs.
+Consolidation fails nearly always, and a failed search makes many scenarios: the victims make room,
+take it again, and one is left over. A pod that requests twice as much takes two places from pods
+like the preemptor's, wherever it goes. So of the places that exist when all have left, those are
+subtracted that the victims take again. The rest is an upper bound, whichever of them leave: each
+one that stays removes at least as many places as it would take. The same holds for places of the
+size of any victim, of which the preemptor's pods take theirs.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from fairlead.policy.kai.pruning.room import needs_of, times
 from fairlead.policy.kai.victims.candidates import Candidate
 
 
-class Leaver(NamedTuple):
+class MovablePod(NamedTuple):
     """A pod that could move."""
 
     node: str
@@ -30,37 +30,35 @@ class Leaver(NamedTuple):
 
 
 class MoveBound:
-    """Counts places on the nodes of one state for claimants that all ask the same jobs to move."""
+    """Counts places on the nodes of one state for preemptors that all move the same jobs."""
 
-    def __init__(
-        self, rooms: Mapping[str, NodeRoom], evicted_pods: Iterable[Leaver] | None
-    ) -> None:
-        """Take in the nodes that are ready, and everybody who could move at once.
+    def __init__(self, rooms: Mapping[str, NodeRoom], pods: Iterable[MovablePod] | None) -> None:
+        """Read the nodes that are ready, and all *pods* that could move at once.
 
-        None: who could is not certain, so nothing is denied.
+        None: these are not certain, so nothing is denied.
         """
         self._rooms = rooms
-        self._is_certain = evicted_pods is not None
+        self._is_certain = pods is not None
         self._free: dict[str, Sequence[int]] = {}  # where somebody leaves, once all have
         self._asked: Counter[Amounts] = Counter()  # how many of them ask for that
-        for node, freed, asked in evicted_pods or ():
+        for node, freed, asked in pods or ():
             room = rooms.get(node)
-            if room is not None:  # else nothing is won there, and who leaves may take its place
+            if room is not None:  # else nothing is gained there, and a pod may take its place again
                 self._free[node] = tuple(map(add, self._free.get(node, room.later), freed))
                 self._asked[asked] += 1
         self._known: dict[tuple[tuple[Amounts, ...], Set[str]], bool] = {}
 
     def allows(self, sizes: Sequence[Amounts], base: Set[str]) -> bool:
-        """Return whether pods that ask for *sizes* may all find places on these nodes and those.
+        """Return whether pods of *sizes* may all fit on the *base* nodes and those of victims.
 
-        Law: if not, no search can succeed in which nobody may lose a place. Cost: a look at each
-        node for each size that anybody asks for, once for the same sizes and nodes.
+        Law: if not, no search can succeed in which no pod may lose its place. Cost: a look at each
+        node for each requested size, once for the same sizes and nodes.
         """
         if not self._is_certain:
             return True
         key = tuple(sorted(sizes)), frozenset(base)
         if key not in self._known:
-            asked = Counter(sizes)  # first: these are the ones that nearly always fail
+            asked = Counter(sizes)  # first: these nearly always fail
             asked.update(self._asked)
             self._known[key] = all(self._has_places(size, asked, base) for size in asked)
         return self._known[key]
@@ -78,7 +76,7 @@ class MoveBound:
         return False
 
     def _all_free(self, base: Set[str]) -> Iterable[Sequence[int]]:
-        """Yield what is free on every node where a claimant may look, once all have left."""
+        """Yield what is free on every node where a preemptor may look, once all have left."""
         yield from self._free.values()
         for node in base:
             if node not in self._free and node in self._rooms:
@@ -86,55 +84,54 @@ class MoveBound:
 
 
 class MoveBounds:
-    """The bound for consolidation in one state, kept while nodes and leavers are as they were."""
+    """The bound for consolidation in one state, kept while nodes and victims are the same."""
 
     def __init__(self, state: ClusterState, finder: NodeFinder) -> None:
         """Count nothing yet."""
         self._state = state
         self._finder = finder
         self._known: tuple[int, Sequence[Candidate], MoveBound] | None = None
-        self._evicted_pods: dict[WorkloadName, tuple[Candidate, Sequence[Leaver] | None]] = {}
+        self._pods: dict[WorkloadName, tuple[Candidate, Sequence[MovablePod] | None]] = {}
 
     def bound(self, first: Sequence[Candidate]) -> MoveBound:
-        """Return the bound for now, if these are the *first* to leave, the same for all claimants.
+        """Return the bound for now, if these are the *first* victims, the same for all preemptors.
 
-        Law: it is a new one's, as long as the same list has the same in it. Cost: the pods of those
-        who leave, if they or the room on any node changed.
+        Law: it equals a new one, as long as the same list has the same content. Cost: the pods of
+        the victims, if they or the room of any node changed.
         """
         version = self._finder.version()
         known = self._known
         if known is None or known[0] != version or known[1] is not first:
-            bound = MoveBound(self._finder.rooms(), self._all_leavers(first))
+            bound = MoveBound(self._finder.rooms(), self._all_pods(first))
             known = self._known = version, first, bound
         return known[2]
 
-    def _all_leavers(self, first: Iterable[Candidate]) -> list[Leaver] | None:
-        """Return all pods of those who leave first.
+    def _all_pods(self, first: Iterable[Candidate]) -> list[MovablePod] | None:
+        """Return all pods of the first victims.
 
-        None where some give up one pod after the other: whom else it asks depends on how far.
+        None where a job gives up one pod after the other: the further victims depend on how far it
+        goes.
         """
-        evicted_pods: list[Leaver] = []
+        pods: list[MovablePod] = []
         for candidate in first:
-            known = self._evicted_pods.get(candidate.job)
+            known = self._pods.get(candidate.job)
             if known is None or known[0] is not candidate:
-                if len(self._evicted_pods) > 2 * len(
-                    self._state.workloads
-                ):  # most of them have gone
-                    self._evicted_pods.clear()
-                known = self._evicted_pods[candidate.job] = candidate, self._leavers_of(candidate)
+                if len(self._pods) > 2 * len(self._state.workloads):  # most of them have departed
+                    self._pods.clear()
+                known = self._pods[candidate.job] = candidate, self._pods_of(candidate)
             if known[1] is None:
                 return None
-            evicted_pods += known[1]
-        return evicted_pods
+            pods += known[1]
+        return pods
 
-    def _leavers_of(self, candidate: Candidate) -> list[Leaver] | None:
-        """Return the pods of a job that leaves; None: it gives up one after the other."""
+    def _pods_of(self, candidate: Candidate) -> list[MovablePod] | None:
+        """Return the pods of a victim; None: it gives up one after the other."""
         if len(candidate.evicted_first()) < len(candidate.pods):
             return None
         finder, sets = self._finder, self._state.workloads[candidate.job].pod_sets
         placed = [(sets.of(pod), node) for pod, node in candidate.nodes.items()]
         return [
-            Leaver(node, finder.at_most_freed(held), finder.besides_shares(held))
+            MovablePod(node, finder.at_most_freed(held), finder.besides_shares(held))
             for held, node in placed
             if node is not None
         ]

@@ -1,9 +1,9 @@
-"""How many pods of a claimant could find a place at most, if nobody who leaves came back.
+"""Upper bounds on the places that a scenario can have, by amounts only.
 
-A try places victims and claimant again, which costs milliseconds; most tries of a large search fail
-for want of room. Placing again only takes room, so if even the emptied nodes have too little, the
-try cannot succeed and need not be made. The bound looks at amounts only, and takes every part of a
-device that becomes free for a whole one: it may promise too much, and never too little.
+A scenario places victims and preemptor again, which takes milliseconds; most scenarios of a large
+search fail for want of room. Placing only takes room, so if even the emptied nodes have too little,
+a scenario cannot succeed. The bounds take every freed part of a device for a whole one: they may
+allow too much, and never too little.
 """
 
 from collections import Counter
@@ -15,19 +15,19 @@ from fairlead.model.axes import Amounts, WorkloadName
 from fairlead.model.workload import PodId
 from fairlead.placement.node_room import NodeRoom
 from fairlead.policy.kai.victims.candidates import VictimGroup
-from fairlead.policy.kai.victims.steps import Freed, Need
+from fairlead.policy.kai.victims.steps import Freed, Lacking
 
 
 class RoomBound:
-    """Counts places for the first pods of a claimant on the nodes of one search.
+    """Counts places for the first pods of a preemptor on the nodes of one search.
 
-    A node has places where the claimant may look: on the *base* nodes, and where somebody leaves.
+    A node has places where the preemptor may look: on the *base* nodes, and where victims leave.
     """
 
     def __init__(
         self, sizes: Sequence[Amounts], rooms: Mapping[str, NodeRoom], base: Iterable[str]
     ) -> None:
-        """Take in what the pods ask for, in their order. Cost: the base nodes."""
+        """Count for pods of these *sizes*, in their order. Cost: the base nodes."""
         self._sizes = list(dict.fromkeys(sizes))
         self._asked = sizes
         self._later: dict[str, Amounts | None] = {}
@@ -41,14 +41,14 @@ class RoomBound:
             self._count(node)
 
     def learn(self, rooms: Mapping[str, NodeRoom], nodes: Iterable[str]) -> None:
-        """Take in what is free on *nodes* when the search begins, before they are asked about."""
+        """Read what is free on *nodes* when the search begins, before they are asked about."""
         for node in nodes:
             if node not in self._later:
                 room = rooms.get(node)  # None: not ready, or gone
                 self._later[node] = None if room is None else room.later
 
     def keep(self, freed: Freed) -> None:
-        """Let more pods have left from now on."""
+        """Note that more pods have left from now on."""
         for node, amounts in freed:
             before = self._kept.get(node)
             self._kept[node] = amounts if before is None else tuple(map(add, before, amounts))
@@ -56,7 +56,7 @@ class RoomBound:
             self._count(node)
 
     def unkeep(self, freed: Freed) -> None:
-        """Let pods that had left be where they were: the inverse of `keep`."""
+        """Note that pods are back where they were: the inverse of `keep`."""
         for node, amounts in freed:
             self._kept[node] = tuple(map(sub, self._kept[node], amounts))
             self._evicted_pods[node] -= 1
@@ -64,16 +64,16 @@ class RoomBound:
                 del self._kept[node]
             self._count(node)
 
-    def need(self, count: int) -> Need:
-        """Return how many places the first *count* pods lack, with what is kept."""
+    def lacking(self, count: int) -> Lacking:
+        """Return how many places the first *count* pods lack, with the kept victims."""
         asked = self._asked[:count]
         totals = zip(self._sizes, self._totals, strict=True)
         return tuple([asked.count(size) - total for size, total in totals])
 
-    def allows(self, need: Need, more: Mapping[str, Sequence[int]]) -> bool:
-        """Return whether there may be as many places as are lacking when *more* is set free.
+    def allows(self, need: Lacking, more: Mapping[str, Sequence[int]]) -> bool:
+        """Return whether there may be as many places as are *lacking* when *more* is set free.
 
-        Law: with as much or more to make up for, and all else the same, it is denied again.
+        Law: with as much or more lacking, and all else the same, it is denied again.
         """
         for at, lacking in enumerate(need):
             for node, amounts in more.items():
@@ -131,22 +131,28 @@ class _NextVictim(NamedTuple):
 
 
 class PlaceBalance:
-    """Counts places for the sizes of a claimant's pods, on the nodes of one search."""
+    """Counts places for the pod sizes of a preemptor if all victims come back.
+
+    Idle room counts for little where it is fragmented: a pod of a whole node that leaves for
+    another of its size finds no place again, however much is free in all. Wherever a pod goes, it
+    takes as many places of the preemptor's size as it is times as large. So what victims and
+    preemptor take together, less the places on the nodes of the scenario, is lost.
+    """
 
     def __init__(
         self,
         sizes: Sequence[Amounts],
         rooms: Mapping[str, NodeRoom],
         base: Set[str],
-        moving: Callable[[VictimGroup], Sequence[EvictedPod | None]],
+        evicted: Callable[[VictimGroup], Sequence[EvictedPod | None]],
     ) -> None:
-        """Take in what the pods ask for, in their order, and what is free at the start.
+        """Count for pods of these *sizes*, in their order, and what is free at the start.
 
-        *base* are the nodes where the claimant may look whoever leaves, *moving* are the pods of a
+        *base* are the nodes open to the preemptor without victims, *evicted* returns the pods of a
         group, None for those that are on no node. Cost: the nodes.
         """
         self._asked = sizes
-        self._moving = moving
+        self._moving = evicted
         self._later = {name: room.later for name, room in rooms.items()}
         self.sizes: list[Amounts] = [size for size in dict.fromkeys(sizes) if any(size)]
         """Those that are counted for: whatever asks for something."""
@@ -166,8 +172,8 @@ class PlaceBalance:
     def short(self, count: int, groups: Sequence[VictimGroup]) -> list[int]:
         """Return how many places of each size are too few for the first *count* pods and *groups*.
 
-        Law: if the pods find places in a try in which these leave, pods that would take so many are
-        lost in it. Cost: the pods that leave.
+        Law: if the pods find places in a scenario that evicts *groups*, pods that would take so
+        many places are lost in it. Cost: the evicted pods.
         """
         leaving = [self._leaving(group) for group in groups]
         later, free = self._later, dict[str, Sequence[int]]()
@@ -189,13 +195,13 @@ class PlaceBalance:
         key = group.job, group.pods
         known = self._known.get(key)
         if known is None:
-            moving = [
+            evicted = [
                 each if each is not None and each.node in self._later else None
                 for each in self._moving(group)
             ]
             known = self._known[key] = _NextVictim(
-                [(each.node, each.freed) for each in moving if each is not None],
-                [self._places(each) for each in moving],
+                [(each.node, each.freed) for each in evicted if each is not None],
+                [self._places(each) for each in evicted],
             )
         return known
 
@@ -204,10 +210,10 @@ class PlaceBalance:
 
 
 def needs_of(size: Amounts) -> Needs:
-    """Return what a pod asks for, each with its place."""
+    """Return the nonzero requests of a pod, each with its position."""
     return [(at, amount) for at, amount in enumerate(size) if amount]
 
 
 def times(amounts: Sequence[int], needs: Needs) -> int:
-    """Return how many times all *needs* are in *amounts*."""
+    """Return how many times all *needs* fit into *amounts*."""
     return min([amounts[at] // amount for at, amount in needs])

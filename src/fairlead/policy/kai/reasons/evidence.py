@@ -1,7 +1,7 @@
-"""The numbers behind a verdict on reclaim: who was compared with whom, and what they held.
+"""The numbers behind a verdict on reclaim: which queues were compared, and what they held.
 
-The judge answers thousands of questions in a search; people ask about the one that counted. So the
-losses of that one are gone through again here, and everything that was compared is written down.
+A search asks for thousands of verdicts; people ask about the one that counted. So the losses of
+that one are judged again here, and everything that was compared is recorded.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class LossEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusalEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a set does not stand; the comparisons hold, and no set passes where they do.
+    """Why a set of losses does not stand; the comparisons hold, and no set passes where they do.
 
     ``sides`` are the reclaimer's and the victim's; the guarantee compares no two queues.
     """
@@ -69,7 +69,7 @@ def explain_verdict(
 ) -> VerdictEvidence:
     """Return the numbers behind *verdict*, which *judge* gave on *losses*.
 
-    Cost: that of judging, and of building some twenty objects for every loss.
+    Cost: that of judging, and some twenty objects for every loss.
     """
     holdings = _Holdings(judge)
     allowed = []
@@ -98,7 +98,7 @@ def explain_verdict(
 def _sides_of_loss(
     judge: ReclaimJudge, sides: Sides, holdings: _Holdings, loss: Loss
 ) -> tuple[SideNumbers, SideNumbers]:
-    """Return both sides around *loss*, which is taken off the holdings."""
+    """Return both sides around *loss*, which is subtracted from the holdings."""
     before = holdings.of(sides.victim)
     holdings.lose(loss)
     at_start = tuple(judge.allocated[sides.reclaimer])
@@ -135,7 +135,7 @@ def _why_allowed(
 def _refused_loss(
     judge: ReclaimJudge, verdict: Verdict, holdings: _Holdings, loss: Loss
 ) -> RefusalEvidence:
-    """Neither strategy: not over what it may hold, and one end of the quota strategy fails."""
+    """Return that neither strategy allows a loss, with the comparisons that show it."""
     reclaimer, victim = _sides_of_loss(judge, judge.sides(loss.queue), holdings, loss)
     within_quota = _quota_of_victim(judge, victim, "<=")
     return RefusalEvidence(

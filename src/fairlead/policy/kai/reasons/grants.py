@@ -1,7 +1,6 @@
-"""Why a claim was granted: by what right the claimant gains, and why each of the others gives way.
+"""Why an attempt succeeded: what entitles the preemptor, and why each victim gives way.
 
-A search tries thousands of sets of victims and tells nothing about them. Only of the one that
-stands the numbers are written down, here.
+A search tries thousands of sets of victims. Reasons are made only for the one that stands.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -33,13 +32,13 @@ _RECLAIMED: Final[dict[Strategy, str]] = {
 
 
 def why_granted(attempt: Attempt, scenario: Scenario) -> Reason:
-    """Return by what right the claimant has its place; *scenario* is what it came to."""
+    """Return what entitles the preemptor to its place by *scenario*."""
     queue = attempt.workload.queue
     if attempt.action == "consolidation":
         return Reason(code=CONSOLIDATES, queue=queue)
     if attempt.action == "preempt":
-        workloads = attempt.world.state.workloads
-        asked = {workloads[group.job].priority: workloads[group.job] for group in scenario.asked}
+        workloads = attempt.context.state.workloads
+        asked = {workloads[group.job].priority: workloads[group.job] for group in scenario.evicted}
         first = tuple(_outranked(attempt.workload, asked[each]) for each in sorted(asked)[-1:])
         return Reason(code=PREEMPTS, queue=queue, comparisons=first)
     assert attempt.stood is not None, "a reclaim that stands was judged"
@@ -48,13 +47,13 @@ def why_granted(attempt: Attempt, scenario: Scenario) -> Reason:
 
 
 def why_evicted(attempt: Attempt, scenario: Scenario) -> Iterator[tuple[Reason, list[PodKey]]]:
-    """Yield why pods of others lose their place or get another, those together that go at once."""
+    """Yield why pods lose their place or are moved, with those that go at once."""
     if attempt.action == "reclaim":
         assert attempt.stood is not None, "a reclaim that stands was judged"
         yield from _reclaimed(attempt, attempt.stood, scenario)
     else:
         yield from _preempted(attempt, scenario)
-    workloads = attempt.world.state.workloads
+    workloads = attempt.context.state.workloads
     for pods, code in ((scenario.moved, CONSOLIDATED), (scenario.joined, MOVED_ALONG)):
         for job in sorted({job for job, _ in pods}):
             yield Reason(code=code, queue=workloads[job].queue), _of_job(workloads[job], pods)
@@ -63,9 +62,9 @@ def why_evicted(attempt: Attempt, scenario: Scenario) -> Iterator[tuple[Reason, 
 def _reclaimed(
     attempt: Attempt, judged: Judgement, scenario: Scenario
 ) -> Iterator[tuple[Reason, list[PodKey]]]:
-    """Tell each loss with the two sides around it. One that was only moved is told as that."""
+    """Yield each loss with the two sides around it. A pod that is only moved is not among them."""
     evidence = explain_verdict(judged.judge, judged.losses, judged.verdict)
-    for (job, piece), loss in zip(attempt.pieces(scenario), evidence.losses, strict=True):
+    for (job, piece), loss in zip(attempt.losses(scenario), evidence.losses, strict=True):
         pods = [(job, pod) for pod, _ in piece if (job, pod) in scenario.lost]
         if pods:
             reason = Reason(
@@ -79,7 +78,7 @@ def _reclaimed(
 
 def _preempted(attempt: Attempt, scenario: Scenario) -> Iterator[tuple[Reason, list[PodKey]]]:
     for job in sorted({job for job, _ in scenario.lost}):
-        victim = attempt.world.state.workloads[job]
+        victim = attempt.context.state.workloads[job]
         compared = (_outranked(attempt.workload, victim),)
         reason = Reason(code=PREEMPTED_BY_PRIORITY, queue=victim.queue, comparisons=compared)
         yield reason, _of_job(victim, scenario.lost)
@@ -96,10 +95,10 @@ def _outranked(preemptor: Workload, victim: Workload) -> Comparison:
 
 
 def _within_fair_share(attempt: Attempt, held: Sequence[int]) -> tuple[Comparison, ...]:
-    """Return, for what the claimant asks for, that its queue stays within its fair share."""
+    """Return, for what the preemptor requests, that its queue stays within its fair share."""
     queue, request = attempt.workload.queue, attempt.request
-    bounds: tuple[str, Amounts] = ("fair share", attempt.world.shares[queue].fair_share)
-    axes = attempt.world.state.axes.axes
+    bounds: tuple[str, Amounts] = ("fair share", attempt.context.shares[queue].fair_share)
+    axes = attempt.context.state.axes.axes
     every = axis_comparisons(axes, queue, ("allocated", held), "<=", bounds, request=request)
     return tuple([each for each, more in zip(every, request, strict=True) if more > 0])
 

@@ -1,4 +1,9 @@
-"""Jobs that have no turn in a cycle: no queue can run them, or they are not ready."""
+"""Why a job waits: it has no turn, it may not take from others, or no victims help.
+
+A job has no turn if no queue can run it, or if it is not ready. Of a failed search the best
+scenario is reported, the first one that failed with the most pods of the preemptor: it evicted the
+fewest others, those first in the eviction order.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Set
@@ -30,7 +35,7 @@ SUSPENDED: Final = "Suspended"
 
 
 def misplaced(state: ClusterState, leaves: Set[QueueName]) -> Iterator[tuple[WorkloadName, Reason]]:
-    """Yield the jobs that no queue can run: theirs is not there, or not a leaf."""
+    """Yield the jobs that no queue can run: theirs does not exist, or is no leaf."""
     for queue in state.waited_for():
         if queue in leaves:
             continue
@@ -48,14 +53,14 @@ def _why_no_leaf(state: ClusterState, queue: QueueName) -> Reason:
 
 
 def why_unready(state: ClusterState, name: WorkloadName, gang: Gang) -> Reason:
-    """Return why a job in a leaf has nothing to start: it is held back, or pods are missing.
+    """Return why a job in a leaf has nothing to start: it is suspended, held, gated or incomplete.
 
-    Pods with a gate are there. Only where they would not do either, pods are missing. That it is
-    held after a failure is why it waits only if it could start something otherwise.
+    Pods with a scheduling gate exist. Pods are missing only where these would not be enough either.
+    That a job is held after a failure is the reason only if it could start something otherwise.
     """
     workload = state.workloads[name]
     if not workload.active:
-        # Else its owner's doing, not a queue's.
+        # Without an obstacle its owner suspended it, not a queue.
         return obstacle_reason(workload) or Reason(code=SUSPENDED)
     if name in state.holds.workloads and gang.next_pods(state.runs.get(name)):
         return Reason(code=HELD_AFTER_FAILURE, queue=workload.queue)
@@ -108,8 +113,8 @@ _ASKED: Final = {
 
 
 def why_not_admitted(attempt: Attempt) -> Reason | None:
-    """Return why a job may not claim at all; None if it may, as `Claim.is_admitted` says."""
-    world, workload = attempt.world, attempt.workload
+    """Return why a job may not take from others; None if it may, as `Attempt.is_admitted` says."""
+    world, workload = attempt.context, attempt.workload
     match attempt.action:
         case "consolidation":
             if not workload.preemptible:
@@ -123,7 +128,7 @@ def why_not_admitted(attempt: Attempt) -> Reason | None:
                 world.state, share, attempt.request, preemptible=workload.preemptible
             )
         case "preempt":
-            lowest = world.lowest_priority(workload.queue)
+            lowest = world.candidates.lowest_priority(workload.queue)
             if lowest is None or lowest >= workload.priority:
                 return _nobody_less_important(attempt, lowest)
             if workload.preemptible:
@@ -139,26 +144,26 @@ def why_failed(
     has_new: bool = False,
     has_held: bool = False,
 ) -> Reason:
-    """Return what stopped a claim that was admitted, with so many *candidates* to give way.
+    """Return what stopped an attempt that was admitted, with so many *candidates*.
 
-    No more than *most* of them were asked; None: all. *has_new*: others are not asked because they
-    have just come; *has_held*: because they are held after a failure.
+    At most *most* of them may be evicted; None: all. *has_new*: others were left out because they
+    have just started; *has_held*: because they are held after a failure.
     """
-    stopped = attempt.stopped
-    judged = attempt.kept_by if stopped is None else stopped.judged
+    stopped = attempt.refused
+    judged = attempt.kept_by if stopped is None else stopped.judgement
     if judged is not None:
         return _refused(attempt, judged)
     if stopped is not None and attempt.action == "consolidation":
         jobs = {job for job, _ in stopped.scenario.lost}
-        asked = {group.job for group in stopped.scenario.asked}
+        asked = {group.job for group in stopped.scenario.evicted}
         what = "would find no other place"
         tally = Tally(count=len(jobs), of=len(asked), things="jobs to be moved", what=what)
         return Reason(code=NOT_ALL_CAN_MOVE, queue=attempt.workload.queue, tallies=(tally,))
-    tallies = (_spared(attempt, candidates),) if len(attempt.spared) > 1 else ()
-    if stopped is not None or (attempt.spared and len(attempt.barred) == candidates):
+    tallies = (_spared(attempt, candidates),) if len(attempt.protected) > 1 else ()
+    if stopped is not None or (attempt.protected and len(attempt.barred) == candidates):
         return _protected(attempt, tallies)
     queue = attempt.workload.queue
-    limited = over_limit(attempt.world.state, attempt.path, attempt.request)
+    limited = over_limit(attempt.context.state, attempt.path, attempt.request)
     if limited is not None:  # and whoever leaves does not change that enough
         return limited
     if candidates == 0:
@@ -186,11 +191,11 @@ def why_failed(
 
 
 def _protected(attempt: Attempt, tallies: tuple[Tally, ...]) -> Reason:
-    """Tell who is protected, by the one that is so for the shortest time."""
-    remaining_ms, job = min((left_ms, job) for job, left_ms in attempt.spared.items())
+    """Return which job is protected, the one with the shortest time left."""
+    remaining_ms, job = min((left_ms, job) for job, left_ms in attempt.protected.items())
     return Reason(
         code=PROTECTED_BY_MIN_RUNTIME,
-        queue=attempt.world.state.workloads[job].queue,
+        queue=attempt.context.state.workloads[job].queue,
         names=(job,),
         tallies=tallies,
         remaining_ms=remaining_ms,
@@ -199,7 +204,7 @@ def _protected(attempt: Attempt, tallies: tuple[Tally, ...]) -> Reason:
 
 def _spared(attempt: Attempt, candidates: int) -> Tally:
     return Tally(
-        count=len(attempt.spared),
+        count=len(attempt.protected),
         of=candidates,
         things=_ASKED[attempt.action],
         what="are protected by a minimum run time",
@@ -207,7 +212,7 @@ def _spared(attempt: Attempt, candidates: int) -> Tally:
 
 
 def _refused(attempt: Attempt, judged: Judgement) -> Reason:
-    """Tell the refusal of a judge with its numbers, of what the claimant asks for."""
+    """Return the refusal of a judge with its numbers, for what the preemptor requests."""
     refusal = explain_verdict(judged.judge, judged.losses, judged.verdict).refusal
     assert refusal is not None, "what was stopped was refused"
     match refusal.rule:
@@ -234,7 +239,7 @@ def _refused(attempt: Attempt, judged: Judgement) -> Reason:
 
 
 def _kept(attempt: Attempt, refusal: RefusalEvidence) -> tuple[Comparison, ...]:
-    """Return why the victim's side may keep what it has: how much of it could be asked for."""
+    """Return why the victim's side may keep what it has: how much of it is preemptible."""
     asked = {axis for axis, more in zip(_axes(attempt), attempt.request, strict=True) if more > 0}
     return tuple(
         [
@@ -246,11 +251,11 @@ def _kept(attempt: Attempt, refusal: RefusalEvidence) -> tuple[Comparison, ...]:
 
 
 def _with_preemptible(attempt: Attempt, victim: SideNumbers, kept: Comparison) -> Comparison:
-    """Tell of what a side holds which part can be preempted, where it is held against a bound."""
+    """Split what a side holds into its preemptible part and the rest, where it has a bound."""
     if kept.queue != victim.queue or kept.right.name != "allocatable":
         return kept
     at = victim.axes.index(kept.axis) if kept.axis else 0
-    for_good = attempt.world.state.sums[victim.queue].non_preemptible[at]
+    for_good = attempt.context.state.sums[victim.queue].non_preemptible[at]
     rest = victim.allocated_before[at] - for_good
     left = (Term("preemptible", rest), *((Term("non-preemptible", for_good),) if for_good else ()))
     return Comparison(
@@ -259,8 +264,8 @@ def _with_preemptible(attempt: Attempt, victim: SideNumbers, kept: Comparison) -
 
 
 def _needed_gpus(attempt: Attempt) -> tuple[Comparison, ...]:
-    """Return that fewer GPUs are or will be free than the job asks for, if that is so."""
-    at = attempt.world.state.axes.index("gpu")
+    """Return that fewer GPUs are or will be free than the job requests, if that is so."""
+    at = attempt.context.state.axes.index("gpu")
     if at is None:
         return ()
     need = Comparison(
@@ -268,7 +273,7 @@ def _needed_gpus(attempt: Attempt) -> tuple[Comparison, ...]:
         axis=_axes(attempt)[at],
         left=(Term("request", attempt.request[at], attempt.workload.queue),),
         relation=">",
-        right=Term("free in the cluster", attempt.world.gpu_later()),
+        right=Term("free in the cluster", attempt.context.gpu_later()),
     )
     return holding((need,))
 
@@ -287,4 +292,4 @@ def _nobody_less_important(attempt: Attempt, lowest: int | None) -> Reason:
 
 
 def _axes(attempt: Attempt) -> tuple[Axis, ...]:
-    return attempt.world.state.axes.axes
+    return attempt.context.state.axes.axes

@@ -1,12 +1,11 @@
-"""Whether a job may take from other queues at all, before anyone looks for a victim.
+"""Whether a job may reclaim at all, before any victim is looked for.
 
-Only what is a queue's own by right is taken back for it: with the job it must stay within its fair
-share. What cannot be preempted must also stay within what is guaranteed, because nobody could take
-it back again. Both look at every resource, also those that the job does not ask for: a queue that
-holds too much of one thing claims nothing of another.
+A queue reclaims only up to its fair share: with the job it must stay within it. A job that is not
+preemptible must also stay within the guarantee, because it could not be reclaimed again. Both look
+at every resource, also those that the job does not request: a queue that holds too much of one
+resource reclaims nothing of another.
 
-Only the job's own queue is asked. What the queues above have to say depends on the victims; that is
-for `reclaim_judge`.
+Only the job's own queue is checked. What the queues above say depends on the victims (see `judge`).
 """
 
 from collections.abc import Sequence
@@ -40,9 +39,9 @@ def reclaim_refusal(
 ) -> Reason | None:
     """Return why a job of the queue of *share* may not reclaim *request*; None if it may.
 
-    The fair share is asked first; the reason has a comparison for each resource that is over.
-    A larger fair share or guarantee never turns a pass into a refusal. Cost: the number of axes;
-    nothing is built unless there is something to say.
+    The fair share is checked first; the reason has a comparison for each resource that is over. A
+    larger fair share or guarantee never turns a pass into a refusal. Cost: the number of axes;
+    nothing is built unless there is a refusal.
     """
     bounds: tuple[str, Limits]
     sums, guaranteed = state.sums[share.queue], state.queues[share.queue].guaranteed

@@ -1,8 +1,17 @@
-"""What queues lose when jobs give way, cut into the pieces that are judged one by one.
+"""Whether losses of other queues may stand for the sake of one job, under KAI's rules.
 
-A job that has more pods than it needs gives them up singly; below its minimum it cannot run, so the
-pods of its minimum go together. The order of the pieces matters: each is judged by what the ones
-before it have left.
+A job that has more pods than it needs loses them one by one; the pods of its minimum are lost
+together. The order matters: each loss is judged by what the ones before it have left.
+
+Three rules. *Each loss* is checked at the two queues just below the lowest common ancestor of
+reclaimer and victim, their sides: either the victim's side holds more than it may (by fair share),
+or the reclaimer's side stays within its guarantee while the victim's is beyond its own (by quota).
+*Saturation*: a side that ends above its fair share must end less full than every side that lost
+something to it. *Guarantee*: pods that are not preemptible fit into the guarantees, all the way up.
+
+A victim's side is a sibling of a queue on the reclaimer's path, so these sides and that path are
+all the queues that any rule looks at. What they have left is kept apart from the state, which is
+not changed. `reasons.evidence` collects the numbers behind a verdict.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +39,8 @@ class Loss(NamedTuple):
 def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> list[Loss]:
     """Return what *queue* loses by the eviction of pods of one job, in the order of judging.
 
-    *evicted* has what each pod is charged, in the order in which they were evicted; a pod that has
-    found another place is not among them. The losses sum to the charges.
+    *evicted* has the charge of each pod, in the order of their eviction; a pod that found another
+    place is not among them. The losses sum to the charges.
     """
     return [
         Loss(queue, tuple(map(sum, zip(*piece, strict=True))))
@@ -40,7 +49,7 @@ def losses_of(queue: QueueName, evicted: Sequence[Amounts], minimum: int) -> lis
 
 
 def in_pieces(evicted: Sequence[T], minimum: int) -> list[Sequence[T]]:
-    """Return what goes at once: those after the first *minimum* one by one, then those together."""
+    """Return what is lost at once: one by one beyond the *minimum*, then the rest together."""
     singly = [[each] for each in evicted[minimum:]]
     together = evicted[:minimum]
     return [*singly, together] if together else [*singly]
@@ -53,7 +62,7 @@ Remaining: TypeAlias = dict[QueueName, list[int]]
 
 
 class Reclaimer(msgspec.Struct, frozen=True, kw_only=True):
-    """The job for whose sake others would give way; its request is on the quota axes."""
+    """The job for which others would give way; its request is on the quota axes."""
 
     queue: QueueName
     request: Amounts
@@ -61,7 +70,7 @@ class Reclaimer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sides(NamedTuple):
-    """The queues just below the lowest one that both share; strangers meet at the top level."""
+    """The queues just below the lowest common ancestor; without one, the topmost queues."""
 
     reclaimer: QueueName
     victim: QueueName
@@ -73,7 +82,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a set of losses stands: what allowed each of them, or which rule refused.
 
     ``queues`` are the reclaimer's side and the victim's; for the guarantee the one queue that does
-    not cover the job. Of a set that is refused, ``strategies`` has the losses before the refusal.
+    not cover the job. Of a refused set, ``strategies`` has the losses before the refusal.
     """
 
     strategies: tuple[Strategy, ...] = ()
@@ -88,7 +97,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReclaimJudge:
-    """Judges sets of losses for one reclaimer, as many as a search comes up with."""
+    """Judges sets of losses for one reclaimer, as many as a search produces."""
 
     def __init__(
         self,
@@ -99,10 +108,10 @@ class ReclaimJudge:
         allocated: Mapping[QueueName, Sequence[int]],
         multiplier: Fraction,
     ) -> None:
-        """Take in the reclaimer. Cost: the depth of its queue.
+        """Judge for *reclaimer*. Cost: the depth of its queue.
 
         *allocated* is what queues held when the search began (see `allocated_now`): the search
-        itself may have the state on trial. What cannot be preempted is read from *state* now.
+        itself may have the state on trial. What is not preemptible is read from *state* now.
         """
         assert multiplier >= 1
         self.state = state
@@ -122,9 +131,9 @@ class ReclaimJudge:
     def judge(self, losses: Iterable[Loss]) -> Verdict:
         """Return whether *losses*, in this order, may stand.
 
-        The guarantee is asked first, because no set of losses can help it; then each loss, then
-        the saturation. The state is not changed. Cost: the number of losses, and the depth for
-        each side that loses; a queue is looked up in the tree once in the life of the judge.
+        The guarantee is checked first, because no losses can help it; then each loss, then the
+        saturation. The state is not changed. Cost: the number of losses, and the depth for each
+        side that loses; a queue is looked up in the tree once in the life of the judge.
         """
         if self._uncovered is not None:
             return self._uncovered
@@ -154,9 +163,9 @@ class ReclaimJudge:
         return self._strategy(sides, self.allocated[sides.victim]) is not None
 
     def may_lose_at_most(self, sides: Sides, at: int, below: int) -> int:
-        """Return how much the victim's side may lose on an axis of which the job asks for some.
+        """Return how much the victim's side may lose on an axis that the job requests.
 
-        *below* is at most lost by queues beneath the reclaimer's side. Law: a set of losses that
+        *below* is lost at most by queues beneath the reclaimer's side. Law: a set of losses that
         takes more from that side does not stand.
         """
         if self._uncovered is not None:
@@ -176,10 +185,10 @@ class ReclaimJudge:
         return max(0, held[at] - least)
 
     def may_lose_before_last(self, sides: Sides, at: int, costs: Sequence[Amounts]) -> int | None:
-        """Return how much on an axis the victim's side may lose at most, but for its last loss.
+        """Return how much the victim's side may lose at most on an axis, before its last loss.
 
-        By then it still holds more than it may. All losses are made up of *costs*. None: they may
-        take any amount of it.
+        By then it still holds more than it may. All losses are made up of *costs*. None: any
+        amount.
         """
         excesses = self._excesses.get(sides.victim)
         if excesses is None:
@@ -210,8 +219,8 @@ class ReclaimJudge:
     def sides(self, victim: QueueName) -> Sides:
         """Return the two queues that are compared for a loss of the queue *victim*.
 
-        It lies neither on the reclaimer's path nor below its queue: jobs are in leaves, and a
-        victim is of another queue.
+        It is neither on the reclaimer's path nor below its queue: jobs are in leaves, and a victim
+        is of another queue.
         """
         found = self._sides.get(victim)
         if found is None:
@@ -268,8 +277,8 @@ class ReclaimJudge:
     ) -> int | None:
         """Return an axis on which the reclaimer's side ends over its share and no less full.
 
-        Only what the job asks for or the other side lost is looked at. Ratios are compared by
-        cross multiplication, so what is equally full is so exactly.
+        Only resources that the job requests or the other side lost are compared, by cross
+        multiplication, so that equal ratios are exactly equal.
         """
         held, request = self.allocated[sides.reclaimer], self.reclaimer.request
         others = self.shares[sides.victim].fair_share
@@ -293,5 +302,5 @@ class ReclaimJudge:
 
 
 def allocated_now(state: ClusterState) -> dict[QueueName, Amounts]:
-    """Return what every queue holds, apart from the state and whatever becomes of it."""
+    """Return a copy of what every queue holds."""
     return {name: tuple(sums.allocated) for name, sums in state.sums.items()}

@@ -1,20 +1,21 @@
-"""Who may take a place from whom: consolidation, reclaim and preemption.
+"""What one job may take from others under an action: consolidation, reclaim or preempt.
 
-The three differ in which jobs may claim, who may be asked to give way, and what must hold in the
-end. *Consolidation* moves preemptible pods so that fragments become whole; nobody may lose a place.
-*Reclaim* restores the fair share of a queue at the cost of others. *Preemption* lets more important
-jobs of a queue go before its less important ones.
+The three differ in which jobs may try, which candidates may be evicted, and which scenarios may
+stand. *Consolidation* moves preemptible pods so that fragments become whole; no pod may lose its
+place. *Reclaim* restores the fair share of a queue at the cost of others. *Preempt* lets jobs of a
+queue replace its jobs of lower priority.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from operator import gt
+from typing import Literal, NamedTuple, TypeAlias
 
-from fairlead.model.axes import Amounts, QueueName, WorkloadName
+from fairlead.model.axes import Amounts, Limits, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.placement.find_node import NodeFinder
 from fairlead.policy.kai.fair_share.capacity import over_quota
-from fairlead.policy.kai.fair_share.shares import KaiShare
 from fairlead.policy.kai.jobs.gang import Gang
 from fairlead.policy.kai.jobs.min_runtime import (
     GroupPods,
@@ -24,27 +25,27 @@ from fairlead.policy.kai.jobs.min_runtime import (
     preempt_min_runtime_ms,
     reclaim_min_runtime_ms,
 )
-from fairlead.policy.kai.pruning.losses import LossBound
-from fairlead.policy.kai.pruning.room import PlaceBalance
+from fairlead.policy.kai.ordering.division import Division
 from fairlead.policy.kai.reclaimable.gate import may_reclaim
 from fairlead.policy.kai.reclaimable.judge import (
     Loss,
     Reclaimer,
     ReclaimJudge,
     Verdict,
+    allocated_now,
     in_pieces,
     losses_of,
 )
 from fairlead.policy.kai.settings import KaiSettings
-from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup
-from fairlead.policy.kai.victims.eviction_order import VictimFilter, charge_of
-from fairlead.policy.kai.victims.solver import Judge, MayStand, Scenario
+from fairlead.policy.kai.victims.candidates import Candidate, CandidateSource, charge_of
+from fairlead.policy.kai.victims.eviction_order import VictimFilter
+from fairlead.policy.kai.victims.solver import Scenario, Validator
 
 ActionName: TypeAlias = Literal["consolidation", "reclaim", "preempt"]
 
 
 class Judgement(NamedTuple):
-    """What the judge of reclaim said of the losses of a try."""
+    """What the judge of reclaim said of the losses of a scenario."""
 
     judge: ReclaimJudge
     losses: Sequence[Loss]
@@ -52,207 +53,221 @@ class Judgement(NamedTuple):
 
 
 class RefusedScenario(NamedTuple):
-    """A try in which so many pods of the claimant had a place, and which may not stand.
+    """A scenario in which so many pods of the preemptor had a place, and which may not stand.
 
-    Without *judged*, because a protected job, or in consolidation anybody, would lose too much.
+    Without a judgement it failed because a protected job, or in consolidation any job, would lose.
     """
 
     pods: int
     scenario: Scenario
-    judged: Judgement | None
+    judgement: Judgement | None
 
 
-class AttemptContext(Protocol):
-    """What the rules of a claim look at."""
+class AttemptContext:
+    """What attempts of one cycle look at."""
 
-    state: ClusterState
-    settings: KaiSettings
-    now_ms: int
-    shares: dict[QueueName, KaiShare]
-    explain: bool  # a claim failed: then every try is judged
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: KaiSettings,
+        now_ms: int,
+        division: Division,
+        candidates: CandidateSource,
+        gang_of: Callable[[WorkloadName], Gang],
+        finder: NodeFinder,
+    ) -> None:
+        """Look at *state*, which is on trial, with the *division* of its cycle."""
+        self.state = state
+        self.settings = settings
+        self.now_ms = now_ms
+        self.shares = division.shares
+        self.leaves = division.leaves
+        self.gang = gang_of
+        self.finder = finder
+        self.candidates = candidates
+        self._over_entitlement: tuple[int, Set[QueueName]] | None = None  # at which moment
+        self._allocated: tuple[int, Mapping[QueueName, Amounts]] | None = None  # the same
 
-    @property
-    def leaves(self) -> Set[QueueName]:
-        """The queues that hold jobs."""
+    def over_entitlement(self) -> Set[QueueName]:
+        """Return the leaves with a queue on their path that is over its guarantee or share.
 
-    def might_lose(self) -> Set[QueueName]:
-        """Return the leaves of which anybody at all might be asked to give something back."""
+        Only these can lose anything to a reclaim. Cost: a look at each queue when the state
+        changed.
+        """
+        moment = self.state.moment
+        if self._over_entitlement is None or self._over_entitlement[0] != moment:
+            self._over_entitlement = moment, self._find_over_entitlement()
+        return self._over_entitlement[1]
 
     def allocated(self) -> Mapping[QueueName, Amounts]:
-        """Return what every queue holds now, apart from the state and whatever becomes of it."""
-
-    def gang(self, job: WorkloadName) -> Gang:
-        """Return the groups of a job."""
+        """Return a copy of what every queue holds now. Cost: once until the state changes."""
+        if self._allocated is None or self._allocated[0] != self.state.moment:
+            self._allocated = self.state.moment, allocated_now(self.state)
+        return self._allocated[1]
 
     def gpu_later(self) -> int:
-        """Return what of GPUs is or will be free in the whole cluster, in thousandths."""
+        """Return how many GPUs are or will be free in the cluster, in thousandths."""
+        return self.finder.gpu_later()
 
-    def promises_run_time(self) -> bool:
-        """Return whether anybody may run for a time before others reclaim its place."""
+    @cached_property
+    def has_reclaim_min_runtime(self) -> bool:
+        """Whether any job may be protected from reclaim by a minimum runtime."""
+        promised = [queue.reclaim_min_runtime_ms for queue in self.state.queues.values()]
+        return self.settings.reclaim_min_runtime_ms > 0 or any(promised)
 
-    def lowest_priority(self, queue: QueueName) -> int | None:
-        """Return the lowest priority of those who hold something in *queue* and could give way."""
+    @cached_property
+    def has_preempt_min_runtime(self) -> bool:
+        """Whether any job may be protected from preemption by a minimum runtime."""
+        promised = [queue.preempt_min_runtime_ms for queue in self.state.queues.values()]
+        return self.settings.preempt_min_runtime_ms > 0 or any(promised)
+
+    def _find_over_entitlement(self) -> Set[QueueName]:
+        state, over = self.state, set()
+        for name, share in self.shares.items():  # parents before children
+            held, queue = state.sums[name].allocated, state.queues[name]
+            if (
+                queue.parent in over
+                or _is_over(held, queue.guaranteed)
+                or _is_over(held, share.allocatable)
+            ):
+                over.add(name)
+        return {name: None for name in self.leaves if name in over}.keys()
 
 
 class Attempt:
-    """One job's claim under one action, while the state is as the search found it."""
+    """The attempt of one job under one action, while the state is as the search found it."""
 
     def __init__(
-        self, world: AttemptContext, action: ActionName, job: WorkloadName, request: Amounts
+        self, context: AttemptContext, action: ActionName, job: WorkloadName, request: Amounts
     ) -> None:
-        """Let *job* claim *request*, on the quota axes."""
-        self.world = world
+        """Let *job* try to get *request*, on the quota axes."""
+        self.context = context
         self.action = action
-        self.workload = world.state.workloads[job]
+        self.workload = context.state.workloads[job]
         self.request = request
-        self.path = world.state.path(self.workload.queue)
-        self.stood: Judgement | None = None  # what was said last of losses that may stand
-        self.stopped: RefusedScenario | None = None  # the first one of those with the most pods
-        self.asks_everybody = world.settings.faithful  # in a reclaim, also who holds what it may
-        self.kept_by: Judgement | None = None  # why the first of those who are not asked is not
-        self.spared: dict[WorkloadName, int] = {}  # who is protected, and for how long
-        self.barred: set[WorkloadName] = set()  # those of them that cannot be asked at all
-        self._protected: dict[WorkloadName, list[GroupPods]] = {}  # as the search found them
+        self.path = context.state.path(self.workload.queue)
+        self.stood: Judgement | None = None  # the last one that allowed its losses
+        self.refused: RefusedScenario | None = None  # the first one of those with the most pods
+        self.includes_entitled = context.settings.faithful  # in a reclaim, see `filters`
+        self.kept_by: Judgement | None = None  # why the first entitled candidate is not evicted
+        self.protected: dict[WorkloadName, int] = {}  # by a minimum runtime, for how many ms
+        self.barred: set[WorkloadName] = set()  # those of them of which no pod can be evicted
+        self._protected_groups: dict[WorkloadName, list[GroupPods]] = {}  # at the start
 
     def is_admitted(self) -> bool:
-        """Return whether the job may claim anything under this action."""
-        world, workload = self.world, self.workload
+        """Return whether the job may take anything under this action."""
+        context, workload = self.context, self.workload
         match self.action:
             case "consolidation":
-                return workload.preemptible and self._gpus() <= world.gpu_later()
+                return workload.preemptible and self._gpus() <= context.gpu_later()
             case "reclaim":
-                share = world.shares[workload.queue]
+                share = context.shares[workload.queue]
                 return may_reclaim(
-                    world.state, share, self.request, preemptible=workload.preemptible
+                    context.state, share, self.request, preemptible=workload.preemptible
                 )
             case "preempt":
-                lowest = world.lowest_priority(workload.queue)
+                lowest = context.candidates.lowest_priority(workload.queue)
                 if lowest is None or lowest >= workload.priority:
                     return False
                 if workload.preemptible:
                     return True
-                return over_quota(world.state, self.path, self.request) is None
+                return over_quota(context.state, self.path, self.request) is None
 
-    def allowed(self) -> Iterator[tuple[QueueName, VictimFilter]]:
-        """Yield the leaves whose jobs may be asked to give way, and which of them may.
+    def filters(self) -> Iterator[tuple[QueueName, VictimFilter]]:
+        """Yield the leaves whose candidates may be evicted, each with the filter for them.
 
-        Cost: a look at each leaf; what is asked of a job is asked when its turn comes.
+        In a reclaim these are the leaves that are over their entitlement. With `includes_entitled`
+        the others are among them: their jobs can lose nothing, but may be moved. Cost: a look at
+        each leaf; a filter looks at a job when its turn comes.
         """
         own = self.workload.queue
         if self.action == "preempt":
             yield own, self._preempts
             return
-        for leaf in self.world.might_lose() if self._asks_by_right() else self.world.leaves:
+        is_by_right = self._needs_over_entitlement()
+        for leaf in self.context.over_entitlement() if is_by_right else self.context.leaves:
             if self.action == "consolidation":
                 yield leaf, self._is_another
-            elif leaf != own and self._may_lose(leaf):
-                yield leaf, self._reclaims_from(leaf)
+            elif leaf != own and (not is_by_right or self.may_lose(leaf)):
+                yield leaf, self._reclaim_filter(leaf)
 
-    def has_anybody_to_ask(self) -> bool:
-        """Return whether there is a leaf whose jobs may be asked."""
-        return next(self.allowed(), None) is not None
+    def has_candidate_queue(self) -> bool:
+        """Return whether there is a leaf whose candidates may be evicted."""
+        return next(self.filters(), None) is not None
 
-    def losers(self) -> Iterator[tuple[QueueName, VictimFilter]]:
-        """Yield the leaves of which somebody may lose its place to a reclaim."""
-        for leaf in self.world.might_lose():
-            if leaf != self.workload.queue and self._judge.may_lose(leaf):
-                yield leaf, self._reclaims_from(leaf)
+    def entitled_filters(self) -> Iterator[tuple[QueueName, VictimFilter]]:
+        """Yield the leaves whose candidates are not evicted: they are within their entitlement."""
+        if self._needs_over_entitlement():
+            for leaf in self.context.leaves:
+                if leaf != self.workload.queue and not self.may_lose(leaf):
+                    yield leaf, self._reclaim_filter(leaf)
 
-    def lacking_gpus(self, pods: Sequence[PodId]) -> int:
-        """Return how much of GPUs others lose at least for one of *pods*, in thousandths; 0: none.
+    def may_lose(self, leaf: QueueName) -> bool:
+        """Return whether *leaf* can lose anything to a reclaim of the whole request."""
+        return self._judge.may_lose(leaf)
 
-        None is certain of pods that share devices: what waits may count for more than it takes.
-        """
-        gpu, world, sets = self.world.state.axes.index("gpu"), self.world, self.workload.pod_sets
-        if gpu is None or any(sets.of(pod).gpu_share for pod in pods):
-            return 0
-        name, state = self.workload.name, world.state
-        least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
-        return max(0, least - world.gpu_later())
-
-    def within_rights(self) -> Iterator[tuple[QueueName, VictimFilter]]:
-        """Yield the other leaves, which are not asked because they hold what they may."""
-        if self.action == "reclaim":
-            for leaf in self.world.leaves:
-                if leaf != self.workload.queue and not self._may_lose(leaf):
-                    yield leaf, self._reclaims_from(leaf)
-
-    def judge_of(self, candidate: Candidate) -> Judgement:
-        """Return what the judge of reclaim says if *candidate* alone gives up what it would."""
+    def judge_candidate(self, candidate: Candidate) -> Judgement:
+        """Return what the judge of reclaim says if only *candidate* is evicted."""
         costs = [candidate.costs[pod] for pod in candidate.evicted_first()]
-        queue = self.world.state.workloads[candidate.job].queue
+        queue = self.context.state.workloads[candidate.job].queue
         losses = losses_of(queue, costs, candidate.gang.minimum())
         return Judgement(self._judge, losses, self._judge.judge(losses))
 
-    def _asks_by_right(self) -> bool:
-        """Return whether only those are asked who hold more than they may."""
-        return self.action == "reclaim" and not self.asks_everybody
+    def validator_for(self, pods: Sequence[PodId]) -> Validator:
+        """Return what validates scenarios for the first *pods* of the preemptor."""
+        rule = self._reclaim_rule(pods) if self.action == "reclaim" else self._other_rule
 
-    def _may_lose(self, leaf: QueueName) -> bool:
-        return not self._asks_by_right() or self._judge.may_lose(leaf)
+        def validate(scenario: Scenario) -> bool:
+            may_stand, judgement = rule(scenario)
+            if not may_stand and (self.refused is None or self.refused.pods < len(pods)):
+                self.refused = RefusedScenario(len(pods), scenario, judgement)
+            return may_stand
+
+        return validate
+
+    def judge_for(self, pods: Sequence[PodId]) -> ReclaimJudge:
+        """Return the judge of what is lost for *pods* of the preemptor."""
+        return self._judge_of(charge_of(self.context.state, self.workload.name, pods))
+
+    def losses(
+        self, scenario: Scenario
+    ) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
+        """Return the pods that are lost at once, with their costs, in the order of judging.
+
+        Jobs come in the order in which they were evicted. A moved pod is not lost, where reclaim
+        may consolidate.
+        """
+        return [
+            (job, piece)
+            for job, pods in self._lost(scenario).items()
+            for piece in in_pieces(pods, self.context.gang(job).minimum())
+        ]
+
+    def _needs_over_entitlement(self) -> bool:
+        return self.action == "reclaim" and not self.includes_entitled
 
     @cached_property
     def _judge(self) -> ReclaimJudge:
         """The judge of what is lost for the whole request."""
-        return self._judge_of_request(self.request)
+        return self._judge_of(self.request)
 
     @cached_property
     def _allocated(self) -> Mapping[QueueName, Amounts]:
-        """What queues held when the search began, which is when it first asks for a judge."""
-        return self.world.allocated()
+        """What queues held when the search began, which is when it first needs a judge."""
+        return self.context.allocated()
 
-    def judge_for(self, pods: Sequence[PodId]) -> Judge:
-        """Return the judge of what is done for the first *pods* of the claimant."""
-        rule = self._reclaim_rule(pods) if self.action == "reclaim" else self._other_rule
-
-        def judge(scenario: Scenario) -> bool:
-            may_stand, judged = rule(scenario)
-            if not may_stand and (self.stopped is None or self.stopped.pods < len(pods)):
-                self.stopped = RefusedScenario(len(pods), scenario, judged)
-            return may_stand
-
-        return judge
-
-    def bound_for(self, pods: Sequence[PodId], balance: PlaceBalance) -> MayStand:
-        """Return what tells of tries for the first *pods* whether they may stand."""
-        gpu, world = self.world.state.axes.index("gpu"), self.world
-        if self.action == "consolidation" and not world.explain:
-            return lambda asked: max(balance.short(len(pods), asked), default=0) <= 0
-        sets = self.workload.pod_sets
-        if self.action != "reclaim" or gpu is None or world.explain:
-            return _anything
-        if any(sets.of(pod).gpu_share for pod in pods):
-            return _anything  # what waits may count for more than it takes in the end
-        judge = self._judge_of_request(charge_of(world.state, self.workload.name, pods))
-        idle, workloads = world.gpu_later(), world.state.workloads
-        return LossBound(judge, gpu, idle, workloads, world.gang, balance, len(pods)).allows
-
-    def pieces(
-        self, scenario: Scenario
-    ) -> list[tuple[WorkloadName, Sequence[tuple[PodId, Amounts]]]]:
-        """Return what is lost at once, with its costs, in the order of judging.
-
-        That is job by job in the order in which they were added. Pods with another place are not
-        among them, where reclaim may consolidate.
-        """
-        return [
-            (job, piece)
-            for job, pods in self._evicted(scenario).items()
-            for piece in in_pieces(pods, self.world.gang(job).minimum())
-        ]
-
-    def _evicted(self, scenario: Scenario) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
+    def _lost(self, scenario: Scenario) -> dict[WorkloadName, list[tuple[PodId, Amounts]]]:
         gone = scenario.lost
-        if not self.world.settings.consolidating_reclaim:
+        if not self.context.settings.consolidating_reclaim:
             gone = scenario.lost | scenario.moved
-        evicted: dict[WorkloadName, list[tuple[PodId, Amounts]]] = {}
-        for group in scenario.asked:
-            own = evicted.setdefault(group.job, [])
+        lost: dict[WorkloadName, list[tuple[PodId, Amounts]]] = {}
+        for group in scenario.evicted:
+            own = lost.setdefault(group.job, [])
             own += [(pod, group.costs[pod]) for pod in group.pods if (group.job, pod) in gone]
-        return evicted
+        return lost
 
     def _other_rule(self, scenario: Scenario) -> tuple[bool, None]:
-        """Judge consolidation, in which nobody may lose a place, or preemption."""
+        """Judge consolidation, in which no pod may lose its place, or preemption."""
         if self.action == "consolidation":
             return not scenario.lost, None
         return self._keeps_protected(scenario), None
@@ -260,65 +275,71 @@ class Attempt:
     def _reclaim_rule(
         self, pods: Sequence[PodId]
     ) -> Callable[[Scenario], tuple[bool, Judgement | None]]:
-        workload = self.workload
-        judge = self._judge_of_request(charge_of(self.world.state, workload.name, pods))
+        judge = self.judge_for(pods)
+        workloads, gang = self.context.state.workloads, self.context.gang
 
         def rule(scenario: Scenario) -> tuple[bool, Judgement | None]:
-            losses = self._losses(scenario)
-            judged = Judgement(judge, losses, judge.judge(losses))
-            if not judged.verdict.stands:
-                return False, judged
-            self.stood = judged
+            losses = [
+                loss
+                for job, lost in self._lost(scenario).items()
+                for loss in losses_of(
+                    workloads[job].queue, [cost for _, cost in lost], gang(job).minimum()
+                )
+            ]
+            judgement = Judgement(judge, losses, judge.judge(losses))
+            if not judgement.verdict.stands:
+                return False, judgement
+            self.stood = judgement
             return self._keeps_protected(scenario), None
 
         return rule
 
-    def _judge_of_request(self, request: Amounts) -> ReclaimJudge:
-        world, workload = self.world, self.workload
+    def _judge_of(self, request: Amounts) -> ReclaimJudge:
+        context, workload = self.context, self.workload
         return ReclaimJudge(
-            world.state,
-            world.shares,
+            context.state,
+            context.shares,
             Reclaimer(queue=workload.queue, request=request, preemptible=workload.preemptible),
             allocated=self._allocated,
-            multiplier=world.settings.reclaimer_multiplier,
+            multiplier=context.settings.reclaimer_multiplier,
         )
 
     def _is_another(self, candidate: Candidate) -> bool:
         return candidate.job != self.workload.name
 
     def _preempts(self, candidate: Candidate) -> bool:
-        if self.world.state.workloads[candidate.job].priority >= self.workload.priority:
+        context = self.context
+        if context.state.workloads[candidate.job].priority >= self.workload.priority:
             return False
-        world = self.world
-        lasting_ms = preempt_min_runtime_ms(world.state.queues, self.path, world.settings)
-        return lasting_ms == 0 or self._may_be_asked(candidate.job, lasting_ms)
+        min_ms = preempt_min_runtime_ms(context.state.queues, self.path, context.settings)
+        return min_ms == 0 or self._may_be_victim(candidate.job, min_ms)
 
-    def _reclaims_from(self, leaf: QueueName) -> VictimFilter:
-        world = self.world
-        if not world.promises_run_time():
-            return _anybody
-        path = world.state.path(leaf)
-        lasting_ms = reclaim_min_runtime_ms(world.state.queues, path, self.path, world.settings)
-        if lasting_ms == 0:
-            return _anybody
-        return lambda candidate: self._may_be_asked(candidate.job, lasting_ms)
+    def _reclaim_filter(self, leaf: QueueName) -> VictimFilter:
+        context = self.context
+        if not context.has_reclaim_min_runtime:
+            return _every_candidate
+        path = context.state.path(leaf)
+        min_ms = reclaim_min_runtime_ms(context.state.queues, path, self.path, context.settings)
+        if min_ms == 0:
+            return _every_candidate
+        return lambda candidate: self._may_be_victim(candidate.job, min_ms)
 
-    def _may_be_asked(self, victim: WorkloadName, lasting_ms: int) -> bool:
-        """Return whether a job of a queue that promises to let it run so long may be asked."""
-        run = self.world.state.runs[victim]
-        started_ms, now_ms = run.started_ms(), self.world.now_ms
+    def _may_be_victim(self, victim: WorkloadName, min_runtime_ms: int) -> bool:
+        """Return whether pods of a job with that minimum runtime may be evicted now."""
+        run = self.context.state.runs[victim]
+        started_ms, now_ms = run.started_ms(), self.context.now_ms
         groups = self._groups(victim)
-        if started_ms is None or not is_protected(started_ms, lasting_ms, now_ms):
+        if started_ms is None or not is_protected(started_ms, min_runtime_ms, now_ms):
             return True
-        self._protected[victim] = groups
-        self.spared[victim] = started_ms + lasting_ms - now_ms
-        may_be_asked = may_be_victim(groups, protected=True)
-        if not may_be_asked:
-            self.barred.add(victim)
-        return may_be_asked
+        self._protected_groups[victim] = groups
+        self.protected[victim] = started_ms + min_runtime_ms - now_ms
+        if may_be_victim(groups, protected=True):
+            return True
+        self.barred.add(victim)
+        return False
 
     def _groups(self, job: WorkloadName) -> list[GroupPods]:
-        run = self.world.state.runs[job]
+        run = self.context.state.runs[job]
         live = {pod for pod, placed in run.pods.items() if placed.phase != "leaving"}
         return [
             GroupPods(
@@ -326,39 +347,31 @@ class Attempt:
                 running=sum(pod in live for pod in group.pods),
                 minimum=group.minimum,
             )
-            for group in self.world.gang(job).groups
+            for group in self.context.gang(job).groups
         ]
 
     def _keeps_protected(self, scenario: Scenario) -> bool:
-        """Return whether protected elastic jobs keep their minimum, also those only considered."""
+        """Return whether protected elastic jobs keep their minimum, also if only considered."""
         considered: dict[WorkloadName, set[PodId]] = {}
         for group in scenario.considered:
-            if group.job in self._protected:
+            if group.job in self._protected_groups:
                 considered.setdefault(group.job, set()).update(group.pods)
         for job, pods in considered.items():
-            lost = [len(pods.intersection(g.pods)) for g in self.world.gang(job).groups]
-            if not eviction_stands(self._protected[job], lost, protected=True):
+            lost = [len(pods.intersection(g.pods)) for g in self.context.gang(job).groups]
+            if not eviction_stands(self._protected_groups[job], lost, protected=True):
                 return False
         return True
 
-    def _losses(self, scenario: Scenario) -> list[Loss]:
-        workloads, gang = self.world.state.workloads, self.world.gang
-        return [
-            loss
-            for job, pods in self._evicted(scenario).items()
-            for loss in losses_of(
-                workloads[job].queue, [cost for _, cost in pods], gang(job).minimum()
-            )
-        ]
-
     def _gpus(self) -> int:
-        at = self.world.state.axes.index("gpu")
+        at = self.context.state.axes.index("gpu")
         return 0 if at is None else self.request[at]
 
 
-def _anybody(_candidate: Candidate) -> bool:
+def _every_candidate(_candidate: Candidate) -> bool:
     return True
 
 
-def _anything(_asked: Sequence[VictimGroup]) -> bool:
-    return True
+def _is_over(held: Sequence[int], most: Limits) -> bool:
+    """Return whether more is held of any resource than *most* allows; None: no limit."""
+    bounds = [each if bound is None else bound for each, bound in zip(held, most, strict=True)]
+    return any(map(gt, held, bounds))

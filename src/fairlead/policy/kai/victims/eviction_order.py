@@ -1,8 +1,8 @@
-"""Who would be next to give way to one claimant: the order of service, turned round.
+"""In which order candidates are evicted for one preemptor: the service order, reversed.
 
-A queue stands there with nothing to run, less what its jobs at the head of the line would give
-back (which counts in the share only, see `queue_order`). Inside a queue the last job to be served
-is the first to give way. A job that gave up some of its pods stands in line again with the rest.
+Queues are compared as if they would run nothing next, less what their candidates chosen so far
+would give back (which counts in the share only, see `queue_order`). Inside a queue the job that is
+served last is evicted first. A job that gave up some of its pods is ordered again with the rest.
 """
 
 from bisect import insort
@@ -12,53 +12,78 @@ from typing import Final, TypeAlias
 
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
-from fairlead.model.workload import PodId
 from fairlead.policy.kai.ordering.queue_order import Contender, QueueNumbers, contender, precedes
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.victims.candidates import (
     Candidate,
     EligibleCandidates,
     OrderedCandidate,
+    in_service_order,
     order_key,
 )
 
 VictimFilter: TypeAlias = Callable[[Candidate], bool]
 MakeTournament: TypeAlias = Callable[[Offer, Mapping[QueueName, object]], QueueTournament]
-"""Lets leaves meet by `EVICTION_RULES`; where a leaf has the same line it offers the same."""
+"""Makes a tournament by `EVICTION_RULES`; a leaf with the same object makes the same offer."""
 
 
 class EvictionOrder:
-    """Candidates in the order in which they would give way."""
+    """Candidates in the order in which they are evicted."""
 
     def __init__(
         self,
         state: ClusterState,
-        pool: EligibleCandidates,
-        allowed: Iterable[tuple[QueueName, VictimFilter]],
-        hold_race: MakeTournament,
+        candidates: EligibleCandidates,
+        filters: Iterable[tuple[QueueName, VictimFilter]],
+        make_tournament: MakeTournament,
+        most_jobs: int | None = None,
     ) -> None:
-        """Line up the jobs of the leaves in *allowed* that it allows. Cost: a look at each queue.
+        """Order the candidates of the leaves in *filters* that pass the filter of their leaf.
 
-        By *hold_race* those leaves meet that have somebody, if there are several. The state must be
-        as it is now whenever the line is asked.
+        If several leaves have one, they meet in the tournament. The order ends after *most_jobs*;
+        None: after all. The state must be as it is now whenever the order is asked.
+        Cost: a look at each leaf.
         """
         self._state = state
-        self._pool = pool
-        self._leaves: dict[QueueName, _LeafLine] = {}
-        lines: dict[QueueName, object] = {}
-        for queue, allows in allowed:
-            line = pool.line(queue)
-            if line and allows(line[-1][1]):
-                lines[queue] = line
-                self._leaves[queue] = _LeafLine(line, allows)
-            elif line and (leaf := _LeafLine(line, allows)).peek() is not None:
-                lines[queue] = leaf  # it offers another one than the line
+        self._leaves: dict[QueueName, _LeafOrder] = {}
+        versions: dict[QueueName, object] = {}
+        for queue, passes in filters:
+            own = candidates.of(queue)
+            if own and passes(own[-1][1]):
+                versions[queue] = own
+                self._leaves[queue] = _LeafOrder(own, passes)
+            elif own and (leaf := _LeafOrder(own, passes)).peek() is not None:
+                versions[queue] = leaf  # its offer is not that of the last candidate
                 self._leaves[queue] = leaf
         self._popped: dict[QueueName, Amounts] = {}
-        self._tournament = hold_race(self._offer, lines) if len(lines) > 1 else None
+        several = len(versions) > 1
+        self._tournament = make_tournament(self._offer, versions) if several else None
+        self._most_jobs = most_jobs
+        self._jobs: set[WorkloadName] = set()  # that were popped
+        self._returned: set[WorkloadName] = set()  # those of them that were put back
 
     def pop(self) -> Candidate | None:
-        """Take out who is next to give way; None if nobody is left."""
+        """Take out the next victim; None if no candidate is left, or enough jobs were taken."""
+        most = self._most_jobs
+        while most is None or self._returned or len(self._jobs) < most:
+            candidate = self._pop()
+            if candidate is None:
+                return None
+            if most is None or candidate.job in self._jobs or len(self._jobs) < most:
+                self._jobs.add(candidate.job)
+                self._returned.discard(candidate.job)
+                return candidate
+        return None
+
+    def put_back(self, candidate: Candidate) -> None:
+        """Order a job again with the rest of its pods."""
+        queue = self._state.workloads[candidate.job].queue
+        self._leaves[queue].put_back(in_service_order(self._state, candidate))
+        self._returned.add(candidate.job)
+        if self._tournament is not None:
+            self._tournament.renew(queue)
+
+    def _pop(self) -> Candidate | None:
         queue = self._next_queue()
         if queue is None:
             return None
@@ -69,15 +94,8 @@ class EvictionOrder:
             self._tournament.renew(queue)
         return candidate
 
-    def put_back(self, candidate: Candidate) -> None:
-        """Let a job with the rest of its pods stand in line again."""
-        queue = self._state.workloads[candidate.job].queue
-        self._leaves[queue].put_back(self._pool.entry(candidate))
-        if self._tournament is not None:
-            self._tournament.renew(queue)
-
     def _next_queue(self) -> QueueName | None:
-        """Return the leaf that is next; there is no race if there is only one."""
+        """Return the leaf of the next victim; a single leaf needs no tournament."""
         if self._tournament is not None:
             return self._tournament.leader()
         while self._leaves:
@@ -96,92 +114,50 @@ class EvictionOrder:
         return tuple(map(add, taken, candidate.cost()))
 
 
-class _LeafLine:
-    """The line of one leaf: that of the pool up to some place, and who was put back."""
+class _LeafOrder:
+    """The candidates of one leaf: the first so many of its list, and those put back."""
 
-    __slots__ = ("_allows", "_left", "_line", "_put_back")
+    __slots__ = ("_candidates", "_left", "_passes", "_put_back")
 
-    def __init__(self, line: Sequence[OrderedCandidate], allows: VictimFilter) -> None:
-        self._line = line
-        self._left = len(line)
-        self._allows = allows
+    def __init__(self, candidates: Sequence[OrderedCandidate], passes: VictimFilter) -> None:
+        self._candidates = candidates
+        self._left = len(candidates)
+        self._passes = passes
         self._put_back: list[OrderedCandidate] = []
 
     def peek(self) -> Candidate | None:
-        """Return who is next, without taking it out."""
-        while self._left and not self._allows(self._line[self._left - 1][1]):
+        """Return the next victim of the leaf, without taking it out."""
+        while self._left and not self._passes(self._candidates[self._left - 1][1]):
             self._left -= 1
         if self._put_back and (not self._left or self._is_put_back_next()):
             return self._put_back[-1][1]
-        return self._line[self._left - 1][1] if self._left else None
+        return self._candidates[self._left - 1][1] if self._left else None
 
     def pop(self) -> Candidate:
-        """Take out who is next; there must be somebody."""
+        """Take out the next victim; there must be one."""
         candidate = self.peek()
-        assert candidate is not None, "nobody is left in this line"
+        assert candidate is not None, "the leaf has no candidate left"
         if self._put_back and (not self._left or self._is_put_back_next()):
             self._put_back.pop()
         else:
             self._left -= 1
         return candidate
 
-    def put_back(self, entry: OrderedCandidate) -> None:
-        insort(self._put_back, entry, key=order_key)
+    def put_back(self, candidate: OrderedCandidate) -> None:
+        insort(self._put_back, candidate, key=order_key)
 
     def _is_put_back_next(self) -> bool:
-        return self._put_back[-1][0] > self._line[self._left - 1][0]
+        return self._put_back[-1][0] > self._candidates[self._left - 1][0]
 
 
-def charge_of(state: ClusterState, job: WorkloadName, pods: Sequence[PodId]) -> Amounts:
-    """Return what *pods* of *job*, which wait, would cost its queue together."""
-    sets = state.workloads[job].pod_sets
-    charges = [state.axes.charge(state.resources, sets.of(pod).requests) for pod in pods]
-    return charges[0] if len(charges) == 1 else tuple(map(sum, zip(*charges, strict=True)))
-
-
-def _stands(own: QueueNumbers, taken: Amounts) -> Contender:
-    """Return how a queue stands that would run nothing, less what is *taken*."""
+def _contender(own: QueueNumbers, taken: Amounts) -> Contender:
+    """Return a queue that would run nothing next, less what is *taken* from it."""
     return contender(own, (0,) * len(taken), taken=taken)
 
 
-def _gives_way_before(one: Contender, other: Contender) -> bool:
+def _is_evicted_before(one: Contender, other: Contender) -> bool:
     return precedes(other, one)
 
 
-EVICTION_RULES: Final = (_stands, _gives_way_before)
-"""How queues stand, and which of two goes first, in the race for giving way."""
-
-
-class CappedEvictionOrder(EvictionOrder):
-    """The first so many jobs of a line; their pods may be asked for one after the other."""
-
-    def __init__(
-        self,
-        state: ClusterState,
-        pool: EligibleCandidates,
-        allowed: Iterable[tuple[QueueName, VictimFilter]],
-        hold_race: MakeTournament,
-        most: int,
-    ) -> None:
-        """Line up as `EvictionOrder` does, and let *most* jobs out of it."""
-        super().__init__(state, pool, allowed, hold_race)
-        self._most = most
-        self._jobs: set[WorkloadName] = set()
-        self._returned: set[WorkloadName] = set()  # who stands in line again
-
-    def pop(self) -> Candidate | None:
-        """Take out who is next to give way; None if nobody is left, or enough were asked."""
-        while self._returned or len(self._jobs) < self._most:
-            candidate = super().pop()
-            if candidate is None:
-                return None
-            if candidate.job in self._jobs or len(self._jobs) < self._most:
-                self._jobs.add(candidate.job)
-                self._returned.discard(candidate.job)
-                return candidate
-        return None
-
-    def put_back(self, candidate: Candidate) -> None:
-        """Let a job with the rest of its pods stand in line again."""
-        super().put_back(candidate)
-        self._returned.add(candidate.job)
+EVICTION_RULES: Final = (_contender, _is_evicted_before)
+"""How queues are compared, and which of two wins, in a tournament for the next victim."""

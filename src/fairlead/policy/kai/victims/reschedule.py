@@ -1,11 +1,14 @@
-"""Victims that have left their places for the sake of a try, and what that takes back.
+"""Simulating a scenario: evict the victims, then place them and the preemptor in service order.
 
-Every try begins from the state as the search found it. But most of those who leave in one try leave
-in the next one as well, in the same order; so only what the two do not have in common is undone.
+Every scenario begins from the state as the search found it. Most victims of one scenario are
+victims of the next one, in the same order, so only what the two do not share is undone.
+
+While pods are placed room only shrinks. So a pod that found no place speaks for all pods like it
+that follow; a victim with such a pod needs no turn.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 from fairlead.model.axes import WorkloadName
 from fairlead.model.events import (
@@ -26,99 +29,111 @@ from fairlead.policy.kai.fair_share.capacity import refusal
 from fairlead.policy.kai.jobs.start_job import Shape, shape_of
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.tournament import QueueTournament
-from fairlead.policy.kai.victims.candidates import VictimGroup
-from fairlead.policy.kai.victims.eviction_order import charge_of
+from fairlead.policy.kai.victims.candidates import VictimGroup, charge_of
+
+Turns: TypeAlias = tuple[PendingJobs, QueueTournament]
+"""The jobs that have turns in a scenario, and the tournament of their queues."""
 
 
-class _Left(NamedTuple):
+class ServiceOrder(Protocol):
+    """In which order the preemptor and its victims are placed again."""
+
+    def begin(self) -> None:
+        """Prepare for a scenario, while the state is as at the start of the search."""
+
+    def of(self, pods: tuple[PodId, ...], victims: Set[WorkloadName]) -> Turns:
+        """Return the turns of the preemptor, with *pods* next, and of its evicted *victims*."""
+
+
+class _Evicted(NamedTuple):
     group: VictimGroup
-    mark: Mark  # before it left
+    mark: Mark  # before it was evicted
     nodes: set[str]  # that it had
 
 
 class Evictions:
-    """Groups that have left one state, which is on trial, and where they had been."""
+    """Groups that are evicted in a state on trial, and the places that they had."""
 
     def __init__(
-        self, state: ClusterState, note: Callable[[WorkloadName], None], *, faithful: bool
+        self, state: ClusterState, touch: Callable[[WorkloadName], None], *, faithful: bool
     ) -> None:
-        """Begin with nobody gone. *note* is told of every job before anything is done to it.
+        """Begin without evictions. *touch* is called for every job before it is changed.
 
-        *faithful*: what was only promised to a pod is held until it has left, as in KAI.
+        *faithful*: a reservation is held until its pod has left, as in KAI.
         """
         self.places: dict[PodKey, Placed] = {}
-        """Where who left had been."""
+        """The places that evicted pods had."""
         self._state = state
-        self._note = note
+        self._touch = touch
         self._faithful = faithful
-        self._left: list[_Left] = []
+        self._evicted: list[_Evicted] = []
         self._start = state.mark()
-        self._all_left: Mark | None = None  # the moment; None: nothing was done since the start
+        self._after: Mark | None = None  # after the evictions; None: nothing was done
 
-    def let_leave(self, groups: Sequence[VictimGroup]) -> set[str]:
-        """Let these groups be gone and no others, and nothing else be done; returns their nodes.
+    def evict(self, groups: Sequence[VictimGroup]) -> set[str]:
+        """Let exactly these groups be evicted and nothing else be done; returns their nodes.
 
-        Law: the state is as if they had left one after the other at the start. Cost: the groups in
-        which this differs from the time before, and what was done since; a glance at the others.
+        Law: the state is as if they were evicted one after the other at the start. Cost: the groups
+        that differ from the time before, and what was done since.
         """
-        common = 0
-        for left, group in zip(self._left, groups, strict=False):
-            if left.group is not group and left.group != group:
+        shared = 0
+        for evicted, group in zip(self._evicted, groups, strict=False):
+            if evicted.group is not group and evicted.group != group:
                 break
-            common += 1
-        self._return_from(common)
-        for group in groups[common:]:
+            shared += 1
+        self._undo_from(shared)
+        for group in groups[shared:]:
             mark = self._state.mark()
-            self._left.append(_Left(group, mark, self._leave(group)))
-        self._all_left = self._state.mark()
-        return {node for left in self._left for node in left.nodes}
+            self._evicted.append(_Evicted(group, mark, self._evict(group)))
+        self._after = self._state.mark()
+        return {node for evicted in self._evicted for node in evicted.nodes}
 
-    def take_back(self) -> None:
+    def undo(self) -> None:
         """Let the state be as it was at the start."""
-        if self._all_left is not None:
-            self._return_from(0)
+        if self._after is not None:
+            self._undo_from(0)
             self._state.roll_back(self._start)
             self._start = self._state.mark()
-            self._all_left = None
+            self._after = None
 
     def end(self, *, stands: bool) -> None:
-        """Let all that was done stand, or nothing of it."""
+        """Keep all that was done, or nothing of it."""
         if stands:
             self._state.keep(self._start)
         else:
             self._state.roll_back(self._start)
 
-    def _return_from(self, common: int) -> None:
-        """Undo what was done since all had left, and let groups return from a place on."""
-        if self._all_left is None:
+    def _undo_from(self, shared: int) -> None:
+        """Undo all since the evictions, and the evictions after the first so many."""
+        if self._after is None:
             return
-        returning = self._left[common:]
-        self._state.roll_back(returning[0].mark if returning else self._all_left)
-        for left in returning:
-            for pod in left.group.members():
+        returning = self._evicted[shared:]
+        self._state.roll_back(returning[0].mark if returning else self._after)
+        for evicted in returning:
+            for pod in evicted.group.members():
                 del self.places[pod]
-        del self._left[common:]
+        del self._evicted[shared:]
 
-    def _leave(self, group: VictimGroup) -> set[str]:
-        """Take the places of a group away; returns the nodes that it had."""
+    def _evict(self, group: VictimGroup) -> set[str]:
+        """Evict a group; returns the nodes that it had."""
         state = self._state
-        self._note(group.job)
+        self._touch(group.job)
         run = state.runs[group.job]
         places = {pod: run.pods[pod] for pod in group.pods}
         self.places |= {(group.job, pod): placed for pod, placed in places.items()}
-        open_ended = [pod for pod, placed in places.items() if placed.phase == "reserved"]
+        reserved = [pod for pod, placed in places.items() if placed.phase == "reserved"]
         if self._faithful:
-            open_ended = []
-        if open_ended:  # what was only promised to it holds nothing
-            state.apply(WorkloadStopped(workload=group.job, pods=tuple(open_ended)))
-        rest = tuple([pod for pod in group.pods if pod not in open_ended])
+            reserved = []
+        if reserved:  # a reservation holds nothing
+            state.apply(WorkloadStopped(workload=group.job, pods=tuple(reserved)))
+        rest = tuple([pod for pod in group.pods if pod not in reserved])
         if rest:
             state.apply(WorkloadDisplaced(workload=group.job, pods=rest))
         return {placed.node for placed in places.values() if placed.node is not None}
 
 
 class Reschedule:
-    """One try: who has left is placed again, once each, and the claimant."""
+    """One scenario: places the evicted victims again, once each, and the preemptor."""
 
     def __init__(
         self,
@@ -129,7 +144,7 @@ class Reschedule:
         nodes: Set[str],
         now_ms: int,
     ) -> None:
-        """Place on *nodes*. *places* is where those who left had been."""
+        """Place on *nodes*. *places* are those that the evicted pods had."""
         self.joined: set[PodKey] = set()
         """Pods of victims that had no place before and have one now."""
         self._state = state
@@ -143,10 +158,10 @@ class Reschedule:
     def place(
         self, jobs: PendingJobs, tournament: QueueTournament, victims: Iterable[WorkloadName]
     ) -> bool:
-        """Place the claimant and, once each, the *victims*, in the order of service.
+        """Place the preemptor and, once each, the *victims*, in service order.
 
-        Who else waits is taken in turn and passed over: it only shapes the order. Returns whether
-        the claimant found its place.
+        Other jobs have their turn without effect: they only shape the order. Returns whether the
+        preemptor found its place.
         """
         todo = {self._preemptor, *victims}
         while todo and (queue := tournament.leader()) is not None:
@@ -190,8 +205,8 @@ class Reschedule:
             if spot is None:
                 state.roll_back(mark)
                 self.joined -= {(job, each) for each in pods}
-                # Those before it in the job took room that is free again; and who must be near
-                # another may find it there later.
+                # The pods before it in the job took room that is free again; and a pod with an
+                # affinity may find its partner later.
                 is_telling = not (asked.pod_affinity or asked.unsupported or asked.held_nodes)
                 if pod is pods[0] and is_telling:
                     self._misfits.add(shape_of(workload, workload.pod_sets[at]))
@@ -201,7 +216,7 @@ class Reschedule:
         return True
 
     def _as_it_was(self, pod: PodKey) -> Workload:
-        """Return the workload of a pod, which is not kept off the node that it had."""
+        """Return the workload of a pod, which may use its old node even if it is held off it."""
         workload, before = self._state.workloads[pod[0]], self._places.get(pod)
         held = workload.pod_sets.of(pod[1]).constraints.held_nodes
         if before is None or before.node not in held:
@@ -209,12 +224,12 @@ class Reschedule:
         return kept_off(workload, held - {before.node})
 
     def _own_node(self, pod: PodKey) -> set[str]:
-        """Return the node that a pod had: where else it may run, no filter of ours can tell."""
+        """Return the old node of a pod: Fairlead cannot judge which other nodes it may use."""
         before = self._places.get(pod)
         return {before.node} & self._nodes if before is not None and before.node else set()
 
     def _settle(self, job: WorkloadName, pod: PodId, place: Placement) -> None:
-        """Give a pod its place: what it had there before, if it had one, else a reservation."""
+        """Give a pod its place: the one it had, if it is the same, else a reservation."""
         before = self._places.get((job, pod))
         if before is None and job != self._preemptor:
             self.joined.add((job, pod))
@@ -227,5 +242,5 @@ class Reschedule:
 
 
 def is_same(before: Placed, now: Placed | Placement) -> bool:
-    """Return whether a pod is where it was: on the same node, and the same devices of it."""
+    """Return whether a pod is where it was: on the same node and the same devices."""
     return before.node == now.node and before.share == now.share

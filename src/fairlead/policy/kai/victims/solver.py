@@ -1,215 +1,281 @@
-"""Finding who must give way so that one job can have its place.
+"""Finding the victims for one preemptor.
 
-The pods of the claimant are solved one after the other, and what was found for the first ones is
-kept. In a try nobody has a place by right: the victims leave, then they and the claimant are placed
-again in the order of queues and jobs. Whoever gets its own place back was no victim; whoever gets
-another one is moved; the rest is evicted. A judge says whether that may stand. Every try begins
-from the state as the search found it.
+The pods of the preemptor are solved one after the other; victims found for the first pods are kept.
+A *scenario* evicts some candidates and places them and the preemptor again, in the order of queues
+and jobs, so that no pod has a right to its old place. A candidate that gets its own place back was
+no victim; one that gets another place is moved; the rest is evicted. A validator says whether the
+scenario may stand. Every scenario begins from the state as the search found it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from fairlead.model.axes import Amounts, WorkloadName
+from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.placement.find_node import NodeFinder
-from fairlead.policy.kai.pruning.evictable_per_node import EvictableOnNode, UsefulNodes
-from fairlead.policy.kai.pruning.room import EvictedPod, PlaceBalance, RoomBound
 from fairlead.policy.kai.victims.candidates import VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
-from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule, is_same
-from fairlead.policy.kai.victims.service_order import ServiceOrder
-from fairlead.policy.kai.victims.steps import Need, VictimSteps
+from fairlead.policy.kai.victims.reschedule import Evictions, Reschedule, ServiceOrder, is_same
+from fairlead.policy.kai.victims.steps import Freed, FreedByNode, Lacking, VictimSteps
 
 FEW_STEPS: Final = 16
-"""After so many in vain it is asked which nodes may help. Most searches are over by then."""
+"""After so many steps in vain the bounds say which nodes may help. Most searches end before."""
 MANY_STEPS: Final = 32
-"""After so many it is asked whether more can help, which takes a look at every node."""
+"""After so many steps the bounds say whether more can help, which takes a look at every node."""
 
 
 class Scenario(NamedTuple):
-    """What a try came to, if the claimant found its place: who lost it, and who is elsewhere."""
+    """The outcome of evicting some candidates, if the preemptor found its place."""
 
-    asked: tuple[VictimGroup, ...]  # who left, in that order
-    lost: Set[PodKey]
-    moved: Set[PodKey]
+    evicted: tuple[VictimGroup, ...]  # to make room, in that order
+    lost: Set[PodKey]  # those of them without a place at the end
+    moved: Set[PodKey]  # those of them with another place
     joined: Set[PodKey]  # pods of victims that had no place before and have one now
-    considered: tuple[VictimGroup, ...]  # all that was considered, whether or not it left
+    considered: tuple[VictimGroup, ...]  # all groups of the search so far
 
 
-Judge: TypeAlias = Callable[[Scenario], bool]
-MayStand: TypeAlias = Callable[[Sequence[VictimGroup]], bool]
-"""Whether a try in which these leave may stand, as far as that is plain before it is made."""
+Validator: TypeAlias = Callable[[Scenario], bool]
 
 
-BoundFor: TypeAlias = Callable[[Sequence[PodId], PlaceBalance], MayStand]
-"""Tells that of tries for the first pods of a claimant, with the places of the search."""
+class PrefixBounds(Protocol):
+    """Says of scenarios for the first pods of a preemptor whether they may succeed."""
+
+    @property
+    def lacking(self) -> Lacking:
+        """How many places are lacking when the kept victims have left, by pod size."""
+
+    def may_fit(self, freed: FreedByNode) -> bool:
+        """Return whether there may be room when this is set free as well."""
+
+    def may_stand(self, evicted: Sequence[VictimGroup]) -> bool:
+        """Return whether a scenario that evicts these may stand."""
+
+    def may_any_node_help(self) -> bool:
+        """Return whether evicting all candidates of some node may help."""
+
+    def may_help(self, nodes: Iterable[str]) -> bool:
+        """Return whether evicting all candidates of one of *nodes* may help."""
+
+    def helpful_pods(self) -> Sequence[PodKey] | None:
+        """Return all pods of candidates on a node that may help; None: not known."""
+
+
+class SearchBounds(Protocol):
+    """Says of scenarios of one search whether they may succeed, before they are simulated."""
+
+    @property
+    def asks_nodes_first(self) -> bool:
+        """Whether `may_any_node_help` is asked before any candidate is ordered."""
+
+    def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
+        """Begin a search for *pods*; *base* are the nodes open to them without victims."""
+
+    def prepare(self, pods: Sequence[PodId]) -> None:
+        """Prepare for the first *pods*, while the state is as at the start."""
+
+    def learn(self, nodes: Iterable[str]) -> None:
+        """Read the room of *nodes*, while the state is as at the start."""
+
+    def freed(self, group: VictimGroup) -> Freed:
+        """Return what the pods of a group set free at most, with the node of each."""
+
+    def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
+        """Note which victims are kept from now on, and which no more."""
+
+    def of_prefix(self, pods: Sequence[PodId], kept: Sequence[VictimGroup]) -> PrefixBounds:
+        """Return the bounds for the first *pods* with *kept* victims."""
+
+
+class NoBounds:
+    """The plain answer: every scenario is tried."""
+
+    lacking: Lacking = ()
+    asks_nodes_first = False
+
+    def begin(self, pods: Sequence[PodId], base: Set[str]) -> None:
+        """Nothing to prepare."""
+
+    def prepare(self, pods: Sequence[PodId]) -> None:
+        """Nothing to prepare."""
+
+    def learn(self, nodes: Iterable[str]) -> None:
+        """Nothing to read."""
+
+    def freed(self, group: VictimGroup) -> Freed:
+        """Return the nodes of the pods; the amounts do not matter."""
+        nodes = [group.nodes[pod] for pod in group.pods]
+        return [(node, ()) for node in nodes if node is not None]
+
+    def keep(self, added: Iterable[VictimGroup], removed: Iterable[VictimGroup]) -> None:
+        """Nothing to note."""
+
+    def of_prefix(self, pods: Sequence[PodId], kept: Sequence[VictimGroup]) -> "NoBounds":
+        """Return the same for all pods."""
+        return self
+
+    def may_fit(self, freed: FreedByNode) -> bool:
+        """Return that it may."""
+        return True
+
+    def may_stand(self, evicted: Sequence[VictimGroup]) -> bool:
+        """Return that it may."""
+        return True
+
+    def may_any_node_help(self) -> bool:
+        """Return that one may."""
+        return True
+
+    def may_help(self, nodes: Iterable[str]) -> bool:
+        """Return that one may."""
+        return True
+
+    def helpful_pods(self) -> None:
+        """Return that it is not known."""
 
 
 class _Prefix(NamedTuple):
-    """The first pods of the claimant, and what is known when they are to be solved."""
+    """The first pods of the preemptor, and what is known when they are to be solved."""
 
     pods: tuple[PodId, ...]
-    kept: tuple[VictimGroup, ...]  # whom the pods before the last of them needed
-    need: Need  # how many places are lacking when these have left
-    judge: Judge
-    may_stand: MayStand
+    kept: tuple[VictimGroup, ...]  # the victims of the pods before the last of them
+    validator: Validator
+    bounds: PrefixBounds
 
 
 class VictimSolver:
-    """Searches for one claimant; if it succeeds, the state holds what it found."""
+    """Searches for one preemptor; if it succeeds, the state holds what it found."""
 
     def __init__(
         self,
         state: ClusterState,
         finder: NodeFinder,
-        line: ServiceOrder,
+        order: ServiceOrder,
         preemptor: WorkloadName,
         pods: Sequence[PodId],
         *,
         now_ms: int,
         faithful: bool,
-        note: Callable[[WorkloadName], None],
-        bound_for: BoundFor,
-        evictable: Callable[[], Mapping[str, EvictableOnNode]] | None = None,
-        looks_first: bool = False,
+        touch: Callable[[WorkloadName], None],
+        bounds: SearchBounds,
     ) -> None:
         """Search in *state*, which is on trial, for a place for *pods* of *preemptor*.
 
-        *line* says in which order they are served in a try; *note* is told of every job before
-        anything is done to it. By *bound_for* tries for the first pods are left out that cannot
-        stand. *evictable* gives all who could be asked, and maybe more, while the state is as at the
-        start; None: every step is taken, also where it is plain that none can help. *looks_first*:
-        they are looked at before anybody is lined up, and not after a few steps.
+        *order* is the service order of a scenario. *touch* is called for every job before anything
+        is done to it. Scenarios that cannot succeed by *bounds* are left out.
         """
         self._state = state
         self._finder = finder
-        self._line = line
+        self._order = order
         self._preemptor = preemptor
         self._pods = tuple(sorted(pods, key=state.workloads[preemptor].pod_name))
         self._now_ms = now_ms
-        self._bound_for = bound_for
-        self._evictable = evictable
-        self._looks_first = looks_first
-        note(preemptor)
+        self._bounds = bounds
+        touch(preemptor)
         sets = state.workloads[preemptor].pod_sets
         self._base = finder.nodes_with_room(sets.of(pod) for pod in self._pods)
-        sizes = [finder.besides_shares(sets.of(pod)) for pod in self._pods]
-        self._bound = RoomBound(sizes, finder.rooms(), self._base)
-        self._balance = PlaceBalance(sizes, finder.rooms(), self._base, self._moving)
-        self._departures = Evictions(state, note, faithful=faithful)
+        bounds.begin(self._pods, self._base)
+        self._evictions = Evictions(state, touch, faithful=faithful)
+        self._has_asked_nodes = False  # the bounds have read the candidates of all nodes
 
     def run(
-        self, line_up: Callable[[], EvictionOrder], judge_for: Callable[[Sequence[PodId]], Judge]
+        self,
+        new_order: Callable[[], EvictionOrder],
+        validator_for: Callable[[Sequence[PodId]], Validator],
     ) -> Scenario | None:
-        """Return the try that stood, for all pods; None if there is none, and nothing is changed.
+        """Return the scenario that stood, for all pods; None: there is none, nothing is changed.
 
-        *line_up* gives the candidates in the order of giving way; it and *judge_for* are asked
-        while the state is as at the start.
+        *new_order* and *validator_for* are called while the state is as at the start.
         """
-        steps = VictimSteps(line_up, self._freed)
+        steps = VictimSteps(new_order, self._bounds.freed)
         kept: tuple[VictimGroup, ...] = ()
-        judges: list[tuple[Judge, MayStand]] = []
+        validators: list[Validator] = []
         stood: Scenario | None = None
         for count in range(1, len(self._pods) + 1):
-            if count > len(judges):
-                self._departures.take_back()
+            if count > len(validators):
+                self._evictions.undo()
                 most = min(2 * count, len(self._pods))
-                first = [self._pods[:n] for n in range(count, most + 1)]
-                judges += [
-                    (judge_for(pods), self._bound_for(pods, self._balance)) for pods in first
-                ]
-            self._keep(steps, kept)
-            need = self._bound.need(count)
-            prefix = _Prefix(self._pods[:count], kept, need, *judges[count - 1])
-            stood = self._solve(steps, prefix)
+                for pods in [self._pods[:n] for n in range(count, most + 1)]:
+                    validators.append(validator_for(pods))
+                    self._bounds.prepare(pods)
+            self._bounds.keep(*steps.keep(kept))
+            pods = self._pods[:count]
+            bounds = self._bounds.of_prefix(pods, kept)
+            stood = self._solve(steps, _Prefix(pods, kept, validators[count - 1], bounds))
             if stood is None:
                 break
             gone = stood.lost | stood.moved
-            kept = tuple([g for g in stood.asked if not gone.isdisjoint(g.members())])
-        self._departures.end(stands=stood is not None)
+            kept = tuple([g for g in stood.evicted if not gone.isdisjoint(g.members())])
+        self._evictions.end(stands=stood is not None)
         return stood
 
     def _solve(self, steps: VictimSteps, prefix: _Prefix) -> Scenario | None:
         """Add victims until the pods have a place that may stand."""
-        kept = prefix.kept
-        if kept and self._bound.allows(prefix.need, {}) and prefix.may_stand(kept):
-            stood, _ = self._attempt(prefix, (), tuple)
+        kept, bounds = prefix.kept, prefix.bounds
+        if kept and bounds.may_fit({}) and bounds.may_stand(kept):
+            stood, _ = self._simulate(prefix, (), tuple)
             if stood is not None:
                 return stood
-        helpful = self._helpful_nodes(prefix)
-        if self._looks_first and not helpful.are_any():
+        if self._bounds.asks_nodes_first and not self._may_any_node_help(bounds):
             return None
         failed: set[tuple[int, ...]] = set()
-        for number, at in enumerate(self._walk(steps, prefix.need, helpful)):
-            if number == FEW_STEPS and not helpful.are_any():
+        for number, at in enumerate(self._walk(steps, bounds)):
+            if number == FEW_STEPS and not self._may_any_node_help(bounds):
                 return None
-            if number >= FEW_STEPS and not helpful.is_any_of(steps.nodes(at)):
+            if number >= FEW_STEPS and not bounds.may_help(steps.nodes(at)):
                 continue
             stood = self._take(steps, at, prefix, failed)
             if stood is not None:
                 return stood
         return None
 
-    def _helpful_nodes(self, prefix: _Prefix) -> UsefulNodes:
-        """Return the nodes that may help these pods if all leave who are there.
+    def _may_any_node_help(self, bounds: PrefixBounds) -> bool:
+        self._prepare_nodes()
+        return bounds.may_any_node_help()
 
-        Law: a step of a job that is on none of them leads to no try that stands.
-        """
+    def _prepare_nodes(self) -> None:
+        """Let the bounds read all nodes as they were at the start, when they first do so."""
+        if not self._has_asked_nodes:
+            self._evictions.undo()
+            self._has_asked_nodes = True
 
-        def may_help(evictable_here: EvictableOnNode) -> bool:
-            if not self._bound.allows(prefix.need, evictable_here.freed()):
-                return False
-            return prefix.may_stand((*prefix.kept, *evictable_here.groups()))
-
-        return UsefulNodes(lambda: self._all_crowds, may_help)
-
-    @cached_property
-    def _all_crowds(self) -> Mapping[str, EvictableOnNode] | None:
-        if self._evictable is None:
-            return None
-        self._departures.take_back()
-        evictable = self._evictable()
-        self._bound.learn(self._finder.rooms(), evictable)
-        return evictable
-
-    def _walk(self, steps: VictimSteps, need: Need, helpful: UsefulNodes) -> Iterator[int]:
-        """Yield all steps from the first at which there may be room, as far as they may help."""
-        yield from steps.again(need)
+    def _walk(self, steps: VictimSteps, bounds: PrefixBounds) -> Iterator[int]:
+        """Yield all steps from the first one at which there may be room, as far as they help."""
+        yield from steps.again(bounds.lacking)
         while True:
             yield from steps.further()
-            if steps.count() >= MANY_STEPS and self._have_all_who_help(steps, helpful):
+            if steps.count() >= MANY_STEPS and self._has_all_helpful(steps, bounds):
                 return
-            self._departures.take_back()
+            self._evictions.undo()
             nodes = steps.make_more()
             if nodes is None:
                 return
-            self._bound.learn(self._finder.rooms(), nodes)
+            self._bounds.learn(nodes)
 
-    def _have_all_who_help(self, steps: VictimSteps, helpful: UsefulNodes) -> bool:
-        """Return whether all have had their steps who are on a node that may help."""
-        return helpful.are_known() and steps.have_all(helpful.members())
+    def _has_all_helpful(self, steps: VictimSteps, bounds: PrefixBounds) -> bool:
+        """Return whether all pods on nodes that may help have had their steps."""
+        self._prepare_nodes()
+        pods = bounds.helpful_pods()
+        return pods is not None and steps.have_all(pods)
 
     def _take(
         self, steps: VictimSteps, at: int, prefix: _Prefix, failed: set[tuple[int, ...]]
     ) -> Scenario | None:
-        """Make the tries of one step; *failed* are those in which the claimant found no place.
+        """Simulate the scenarios of one step, except those that *failed* for want of a place.
 
-        After one in which it found some and could not keep it no others are made. So none is left
-        out unless it is plain of all that they cannot stand.
+        After one in which the preemptor found a place that may not stand no other is simulated. So
+        none is left out by a bound unless all of them are.
         """
-        gatherings = steps.gatherings(at)
-        tries = [m for m in gatherings if self._bound.allows(prefix.need, steps.freed(m))]
-        if not tries:
+        bounds = prefix.bounds
+        scenarios = [m for m in steps.gatherings(at) if bounds.may_fit(steps.freed(m))]
+        if not scenarios:
             steps.close(at)
-        tries = [more for more in tries if more not in failed]
-        if not any(prefix.may_stand((*prefix.kept, *steps.groups(more))) for more in tries):
+        scenarios = [more for more in scenarios if more not in failed]
+        if not any(bounds.may_stand((*prefix.kept, *steps.groups(m))) for m in scenarios):
             return None
-        for more in tries:
-            stood, is_placed = self._attempt(
+        for more in scenarios:
+            stood, is_placed = self._simulate(
                 prefix, steps.groups(more), lambda: steps.groups_until(at)
             )
             if stood is not None or is_placed:
@@ -217,62 +283,39 @@ class VictimSolver:
             failed.add(more)
         return None
 
-    def _attempt(
+    def _simulate(
         self,
         prefix: _Prefix,
         more: tuple[VictimGroup, ...],
         considered: Callable[[], tuple[VictimGroup, ...]],
     ) -> tuple[Scenario | None, bool]:
-        """Let those who are kept and *more* leave, and place everybody again.
+        """Evict the kept victims and *more*, and place all of them and the preemptor again.
 
-        Returns the try if it stands, and whether the claimant found its place at all.
+        Returns the scenario if it stands, and whether the preemptor found its place at all.
         """
-        asked = (*prefix.kept, *more)
-        self._line.begin()
-        places = self._departures.places
-        nodes = self._base | self._departures.let_leave(asked)
+        evicted = (*prefix.kept, *more)
+        self._order.begin()
+        places = self._evictions.places
+        nodes = self._base | self._evictions.evict(evicted)
         again = Reschedule(self._state, self._finder, self._preemptor, places, nodes, self._now_ms)
-        victims = {group.job for group in asked}
-        if not again.place(*self._line.line_up(prefix.pods, victims), victims):
+        victims = {group.job for group in evicted}
+        if not again.place(*self._order.of(prefix.pods, victims), victims):
             return None, False
-        lost, moved = self._outcome(asked)
+        lost, moved = self._outcome(evicted)
         seen = (*prefix.kept, *considered())
-        scenario = Scenario(asked, lost, moved, frozenset(again.joined), seen)
-        return (scenario, True) if prefix.judge(scenario) else (None, True)
+        scenario = Scenario(evicted, lost, moved, frozenset(again.joined), seen)
+        return (scenario, True) if prefix.validator(scenario) else (None, True)
 
-    def _outcome(self, asked: Iterable[VictimGroup]) -> tuple[set[PodKey], set[PodKey]]:
-        """Return who of those who left has no place now, and who has another."""
+    def _outcome(self, evicted: Iterable[VictimGroup]) -> tuple[set[PodKey], set[PodKey]]:
+        """Return the evicted pods that have no place now, and those that have another."""
         lost: set[PodKey] = set()
         moved: set[PodKey] = set()
-        for group in asked:
+        for group in evicted:
             run = self._state.runs.get(group.job)
             for key in group.members():
                 now = run.pods.get(key[1]) if run else None
                 if now is None:
                     lost.add(key)
-                elif not is_same(self._departures.places[key], now):
+                elif not is_same(self._evictions.places[key], now):
                     moved.add(key)
         return lost, moved
-
-    def _keep(self, steps: VictimSteps, kept: tuple[VictimGroup, ...]) -> None:
-        """Let these victims be kept, and know what room that makes."""
-        come, gone = steps.keep(kept)
-        for group in gone:
-            self._bound.unkeep(self._freed(group))
-        for group in come:
-            self._bound.keep(self._freed(group))
-
-    def _freed(self, group: VictimGroup) -> list[tuple[str, Amounts]]:
-        """Return what the pods of a group set free at most, with the node of each."""
-        return [(each.node, each.freed) for each in self._moving(group) if each is not None]
-
-    def _moving(self, group: VictimGroup) -> list[EvictedPod | None]:
-        """Return the pods of a group with what that means for nodes; None: it is on no node."""
-        sets, finder = self._state.workloads[group.job].pod_sets, self._finder
-        held = [(group.nodes[pod], sets.of(pod)) for pod in group.pods]
-        return [
-            None
-            if node is None
-            else EvictedPod(node, finder.at_most_freed(each), finder.besides_shares(each))
-            for node, each in held
-        ]

@@ -1,84 +1,87 @@
-"""Who gives way in which order, remembered while one search goes over it again and again.
+"""The steps of one search: which group of pods is evicted next, remembered between passes.
 
-A search adds victims one by one, from the first, for each pod of its claimant. Who is next depends
-on the state at the start and on which victims are kept, not on what the tries came to. So the steps
-are made once, and made anew only from where a change in who is kept changes them.
+A search adds victims one by one, from the first, for each pod of its preemptor. The next victim
+depends on the state at the start and on which victims are kept, not on the outcome of scenarios. So
+steps are made once, and made again only from where a change of the kept victims changes them.
 
-Nearly all steps lead to no try, because there would be too little room. What was too little stays
-so while as much or more is lacking, unless victims near that node have come to be kept. So a step
-that was *closed* for want of room is looked at again only in these cases.
+Nearly all steps lead to no scenario, because there would be too little room. That stays so while as
+much or more is lacking, unless victims near that node came to be kept. So a step that was *closed*
+for want of room is looked at again only in these cases.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import add
 from typing import NamedTuple, TypeAlias
 
-from fairlead.model.axes import Amounts, WorkloadName
+from fairlead.model.axes import WorkloadName
 from fairlead.model.node_books import PodKey
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.victims.candidates import Candidate, VictimGroup
 from fairlead.policy.kai.victims.eviction_order import EvictionOrder
 
-Freed: TypeAlias = Iterable[tuple[str, Amounts]]
+Freed: TypeAlias = Sequence[tuple[str, Sequence[int]]]
 """What pods set free at most, with the node of each."""
 
-Need: TypeAlias = tuple[int, ...]
+FreedByNode: TypeAlias = Mapping[str, Sequence[int]]
+"""What each node gains at most."""
+
+Lacking: TypeAlias = tuple[int, ...]
 """How many places are lacking, for each size of pod; 0 or less: none."""
 
 
 class _Step(NamedTuple):
     candidate: Candidate
     group: VictimGroup  # what it gives up first
-    rest: tuple[PodId, ...]  # with which it stands in line again
+    rest: tuple[PodId, ...]  # with which it is ordered again
     freed: Freed
 
 
 class VictimSteps:
-    """The steps of one search, numbered from 0; those of victims that are kept are left out."""
+    """The steps of one search, numbered from 0; steps of kept victims are left out."""
 
     def __init__(
-        self, line_up: Callable[[], EvictionOrder], freed: Callable[[VictimGroup], Freed]
+        self, new_order: Callable[[], EvictionOrder], freed: Callable[[VictimGroup], Freed]
     ) -> None:
-        """Take steps along the line that *line_up* gives; *freed* is what a group sets free."""
-        self._line_up = line_up
+        """Follow the eviction order that *new_order* returns; *freed* is what a group sets free."""
+        self._new_order = new_order
         self._freed = freed
-        self._line: EvictionOrder | None = None
+        self._order: EvictionOrder | None = None
         self._is_at_end = False
         self._steps: list[_Step] = []
         self._is_kept: list[bool] = []
         self._of_job: dict[WorkloadName, list[int]] = {}
-        self._nodes_of: dict[WorkloadName, list[str]] = {}  # also those of pods in no group yet
-        self._near: dict[str, list[WorkloadName]] = {}  # the same, the other way round
+        self._nodes_of: dict[WorkloadName, list[str]] = {}  # also of pods that are in no group yet
+        self._near: dict[str, list[WorkloadName]] = {}  # the same, by node
         self._on: dict[str, dict[WorkloadName, list[int]]] = {}  # steps with a pod on that node
         self._kept: dict[tuple[WorkloadName, tuple[PodId, ...]], VictimGroup] = {}
         self._kept_pods: set[PodKey] = set()
         self._seen = 0  # so many steps were looked at before
         self._open: set[int] = set()  # those of them that are not closed
-        self._need: Need = ()  # what was lacking when the others were closed
+        self._lacking: Lacking = ()  # when the others were closed
 
     def keep(self, kept: Iterable[VictimGroup]) -> tuple[list[VictimGroup], list[VictimGroup]]:
-        """Let these victims be kept from now on, and no others; returns who is new, and who not."""
+        """Keep these victims from now on and no others; returns the added and the removed ones."""
         now = {(group.job, group.pods): group for group in kept}
-        come = [group for key, group in now.items() if key not in self._kept]
-        gone = [group for key, group in self._kept.items() if key not in now]
+        added = [group for key, group in now.items() if key not in self._kept]
+        removed = [group for key, group in self._kept.items() if key not in now]
         self._kept = now
-        for group in gone:
+        for group in removed:
             self._kept_pods.difference_update(group.members())
-        for group in come:
+        for group in added:
             self._kept_pods.update(group.members())
-        self._take_notice([*come, *gone])
-        return come, gone
+        self._update([*added, *removed])
+        return added, removed
 
-    def again(self, need: Need) -> Iterator[int]:
+    def again(self, lacking: Lacking) -> Iterator[int]:
         """Yield the steps known from before at which there may be room, in their order."""
-        is_less = len(need) != len(self._need) or any(map(int.__lt__, need, self._need))
+        is_less = len(lacking) != len(self._lacking) or any(map(int.__lt__, lacking, self._lacking))
         if is_less:
             self._open = {at for at in range(self._seen) if not self._is_kept[at]}
-        self._need = need
+        self._lacking = lacking
         yield from sorted(self._open)
 
     def further(self) -> Iterator[int]:
-        """Yield the steps that nobody has looked at, as far as they are made."""
+        """Yield the steps that were not looked at, as far as they are made."""
         while self._seen < len(self._steps):
             at = self._seen
             self._seen += 1
@@ -89,24 +92,24 @@ class VictimSteps:
     def make_more(self) -> list[str] | None:
         """Make as many steps again as there are, while the state is as at the start.
 
-        Returns the nodes on which these would set something free; None if there are no more steps.
+        Returns the nodes on which these set something free; None if there are no more steps.
         """
         if self._is_at_end:
             return None
-        line = self._line = self._line or self._line_anew()
+        order = self._order = self._order or self._order_so_far()
         before = len(self._steps)
         for _ in range(max(1, before)):
-            candidate = line.pop()
+            candidate = order.pop()
             if candidate is None:
                 self._is_at_end = True
                 break
-            self._add(candidate, line)
+            self._add(candidate, order)
         if len(self._steps) == before:
             return None
         return [node for step in self._steps[before:] for node, _ in step.freed]
 
     def close(self, at: int) -> None:
-        """Take notice that at this step there is too little room for what is lacking now."""
+        """Note that at this step there is too little room for what is lacking now."""
         self._open.discard(at)
 
     def count(self) -> int:
@@ -114,20 +117,20 @@ class VictimSteps:
         return len(self._steps)
 
     def nodes(self, at: int) -> Sequence[str]:
-        """Return the nodes of the job of a step, also those of pods in no group yet."""
+        """Return the nodes of the job of a step, also of pods that are in no group yet."""
         return self._nodes_of[self._steps[at].group.job]
 
     def have_all(self, pods: Iterable[PodKey]) -> bool:
-        """Return whether all *pods* are kept or give way in one of the steps that are made."""
+        """Return whether all *pods* are kept victims or are evicted in a step that is made."""
         pairs = zip(self._steps, self._is_kept, strict=True)
         made = {key for step, is_kept in pairs if not is_kept for key in step.group.members()}
         return all(pod in made or pod in self._kept_pods for pod in pods)
 
     def gatherings(self, at: int) -> Iterator[tuple[int, ...]]:
-        """Yield, for each node of the job of a step, the steps of all jobs that give way there.
+        """Yield, for each node of the job of a step, the steps of all victims there.
 
         These are the steps up to that one, of jobs with a pod on the node in one of them. What is
-        the same for two nodes is shown once.
+        the same for two nodes is yielded once.
         """
         shown = set()
         for node in self._nodes_of[self._steps[at].group.job]:
@@ -139,16 +142,16 @@ class VictimSteps:
                 yield tuple(sorted(numbers))
 
     def groups(self, steps: Iterable[int]) -> tuple[VictimGroup, ...]:
-        """Return what gives way in these steps."""
+        """Return what is evicted in these steps."""
         return tuple([self._steps[at].group for at in steps])
 
     def groups_until(self, at: int) -> tuple[VictimGroup, ...]:
-        """Return what gives way in all steps up to that one."""
+        """Return what is evicted in all steps up to that one."""
         pairs = zip(self._steps[: at + 1], self._is_kept, strict=False)
         return tuple([step.group for step, is_kept in pairs if not is_kept])
 
-    def freed(self, steps: Iterable[int]) -> dict[str, Sequence[int]]:
-        """Return what is set free at most in these steps, node by node."""
+    def freed(self, steps: Iterable[int]) -> FreedByNode:
+        """Return what is set free at most in these steps, by node."""
         free: dict[str, Sequence[int]] = {}
         for at in steps:
             for node, amounts in self._steps[at].freed:
@@ -157,16 +160,15 @@ class VictimSteps:
         return free
 
     def _until(self, at: int, steps: Iterable[int]) -> list[int]:
-        """Return those of some steps that are no later than *at*, and not of who is kept."""
+        """Return those of some steps that are no later than *at*, without kept victims."""
         return [number for number in steps if number <= at and not self._is_kept[number]]
 
-    def _add(self, candidate: Candidate, line: EvictionOrder) -> None:
-        group = VictimGroup(
-            candidate.job, candidate.evicted_first(), candidate.costs, candidate.nodes
-        )
-        is_kept, rest = self._cut(candidate, group)
+    def _add(self, candidate: Candidate, order: EvictionOrder) -> None:
+        pods = candidate.evicted_first()
+        group = VictimGroup(candidate.job, pods, candidate.costs, candidate.nodes)
+        is_kept, rest = self._split(candidate, group)
         if rest:
-            line.put_back(candidate._replace(pods=rest))
+            order.put_back(candidate._replace(pods=rest))
         self._enter(_Step(candidate, group, rest, self._freed(group)), is_kept=is_kept)
 
     def _enter(self, step: _Step, *, is_kept: bool) -> None:
@@ -182,10 +184,10 @@ class VictimSteps:
         for node in dict.fromkeys(node for node, _ in step.freed):
             self._on.setdefault(node, {}).setdefault(job, []).append(at)
 
-    def _cut(self, candidate: Candidate, group: VictimGroup) -> tuple[bool, tuple[PodId, ...]]:
-        """Return whether some of a group is kept already, and with what its job goes on.
+    def _split(self, candidate: Candidate, group: VictimGroup) -> tuple[bool, tuple[PodId, ...]]:
+        """Return whether some of a group is kept already, and the pods its job goes on with.
 
-        That is without the group; where some of that is kept, without all that is kept instead.
+        These are all but the group; where some of it is kept, all that is not kept instead.
         """
         kept, job = self._kept_pods, candidate.job
         is_kept = any((job, pod) in kept for pod in group.pods)
@@ -195,13 +197,13 @@ class VictimSteps:
             return False, ()
         return False, tuple([pod for pod in candidate.pods if pod not in group.pods])
 
-    def _take_notice(self, changed: Sequence[VictimGroup]) -> None:
-        """Bring the steps up to date with a change in who is kept."""
+    def _update(self, changed: Sequence[VictimGroup]) -> None:
+        """Bring the steps up to date with a change of the kept victims."""
         end = len(self._steps)
         for job in {group.job for group in changed}:
             for at in self._of_job.get(job, ()):
                 step = self._steps[at]
-                self._is_kept[at], rest = self._cut(step.candidate, step.group)
+                self._is_kept[at], rest = self._split(step.candidate, step.group)
                 if rest != step.rest:
                     end = min(end, at)
         self._forget_from(end)
@@ -213,14 +215,14 @@ class VictimSteps:
                     self._open.add(at)
 
     def _jobs_around(self, changed: Sequence[VictimGroup]) -> set[WorkloadName]:
-        """Return the jobs in whose tries somebody may be who has a pod where something changed."""
+        """Return the jobs whose scenarios may include a job with a pod where something changed."""
         nodes = {node for group in changed for node in map(group.nodes.get, group.pods)}
         there = {job for node in nodes if node for job in self._near.get(node, ())}
         around = {node for job in there for node in self._nodes_of[job]}
         return {job for node in around for job in self._near[node]}
 
     def _forget_from(self, end: int) -> None:
-        """Forget the steps from a number on: somebody would stand in line differently."""
+        """Forget the steps from a number on: a job would be ordered differently."""
         if end == len(self._steps):
             return
         steps, is_kept = self._steps[:end], self._is_kept[:end]
@@ -228,18 +230,18 @@ class VictimSteps:
             memory.clear()
         for step, kept in zip(steps, is_kept, strict=True):
             self._enter(step, is_kept=kept)
-        self._line = None
+        self._order = None
         self._is_at_end = False
         self._seen = min(self._seen, end)
         self._open = {at for at in self._open if at < end}
 
-    def _line_anew(self) -> EvictionOrder:
-        """Return the line as it stands after the steps that are known."""
-        line = self._line_up()
+    def _order_so_far(self) -> EvictionOrder:
+        """Return the eviction order as it is after the steps that are known."""
+        order = self._new_order()
         for step in self._steps:
-            popped = line.pop()
-            assert popped is not None, "the line has become shorter"
-            assert popped.job == step.candidate.job, "the line has another order"
+            popped = order.pop()
+            assert popped is not None, "the order has become shorter"
+            assert popped.job == step.candidate.job, "the order has changed"
             if step.rest:
-                line.put_back(popped._replace(pods=step.rest))
-        return line
+                order.put_back(popped._replace(pods=step.rest))
+        return order

@@ -1,7 +1,7 @@
-"""What a cycle has done to each pod, and why, until it is known what remains of it.
+"""What a cycle has done to each pod, and why, until its decisions are made.
 
-Later actions may undo what earlier ones did, so decisions are made at the end: from where a pod was
-when the cycle began, where it is now, and the last act that touched it.
+Later actions may undo what earlier ones did, so decisions are made at the end: from the place of a
+pod when the cycle began, its place now, and the last act that touched it.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -23,11 +23,11 @@ _ORDER: Final[dict[Fate, int]] = {fate: number for number, fate in enumerate(_FA
 
 
 class Act(NamedTuple):
-    """Why something was done, and for whom (None: for the job itself)."""
+    """Why something was done, and for which job (None: for the job itself)."""
 
     reason: Reason
     beneficiary: WorkloadName | None = None
-    waits_for: tuple[WorkloadName, ...] | None = None  # None: whoever is leaving the nodes
+    waits_for: tuple[WorkloadName, ...] | None = None  # None: the terminating pods on its nodes
 
 
 class CycleRecord:
@@ -44,7 +44,7 @@ class CycleRecord:
         self._claims: dict[WorkloadName, list[FailedClaim]] = {}
 
     def touch(self, job: WorkloadName) -> None:
-        """Remember where the pods of *job* are, before anything is done to it."""
+        """Remember the places of the pods of *job*, before anything is done to it."""
         if job not in self._before:
             run = self._state.runs.get(job)
             self._before[job] = dict(run.pods) if run else {}
@@ -68,23 +68,23 @@ class CycleRecord:
         return before is not None and before.get(pod[1]) != self._place(pod)
 
     def act(self, act: Act, pods: Sequence[PodKey]) -> None:
-        """Note what was done to *pods*, all of jobs that were touched."""
+        """Record what was done to *pods*, all of jobs that were touched."""
         number = len(self._acts)
         self._acts.append(act)
         for pod in pods:
             self._last[pod] = number
 
     def wait(self, job: WorkloadName, reason: Reason) -> None:
-        """Note why *job* was refused; the last reason counts."""
+        """Record why *job* was refused; the last reason counts."""
         self._acts.append(Act(reason))
         self._waits[job] = (len(self._acts) - 1, reason)
 
     def attempt_failed(self, job: WorkloadName, failed: FailedClaim) -> None:
-        """Note that *job* could not take a place from others."""
+        """Record that *job* could not take a place from others."""
         self._claims.setdefault(job, []).append(failed)
 
     def refusals(self) -> dict[WorkloadName, Reason]:
-        """Return why jobs were refused, also those that got a place later on."""
+        """Return why jobs were refused, also those that got a place later."""
         return {job: reason for job, (_, reason) in self._waits.items()}
 
     def undone(self) -> list[PodKey]:
@@ -96,10 +96,10 @@ class CycleRecord:
         ]
 
     def decisions(self, *, explain: bool = True) -> list[Decision]:
-        """Return what remains, in the order of the acts; within one, room is made first.
+        """Return the decisions, in the order of the acts; within one, room is made first.
 
-        What of a job waits is told after what was done for its other pods; not at all without
-        *explain*.
+        Without *explain* there is no `Wait`; with it, a job waits after what was done for its other
+        pods.
         """
         if not self._last and not explain:
             return []  # as in most cycles
@@ -117,7 +117,7 @@ class CycleRecord:
         return [decision for _, decision in sorted(made, key=lambda each: each[0])]
 
     def _undone(self) -> Iterator[tuple[int, Wait]]:
-        """Yield jobs of which a pod got a place and lost it, if nothing else is said of them."""
+        """Yield a `Wait` for jobs with a pod that got a place and lost it, unless they have one."""
         last = {job: self._last[job, pod] for job, pod in self.undone()}
         for job, number in last.items():
             if job in self._waits:
@@ -180,7 +180,7 @@ class CycleRecord:
         return Placement(pod, placed.node, placed.share)
 
     def _leaving(self, nodes: set[str | None], job: WorkloadName) -> list[WorkloadName]:
-        """Return the other workloads of which a pod is leaving one of *nodes*."""
+        """Return the other workloads with a terminating pod on one of *nodes*."""
         found = {
             name
             for node in nodes
@@ -191,25 +191,25 @@ class CycleRecord:
         return sorted(found - {job})
 
     def _foreign_leaving(self, nodes: set[str | None]) -> tuple[PodId, ...]:
-        """Return the foreign pods that are being deleted on *nodes*, by name."""
+        """Return the terminating foreign pods on *nodes*, by name."""
         books = self._state.books
         leaving = [books.foreign[pod] for pod in books.leaving_foreign]
         found = [pod for pod in leaving if pod.node in nodes]
         return tuple([pod.id for pod in sorted(found, key=lambda pod: pod.name)])
 
     def _has_run(self, pod: PodKey) -> bool:
-        """Return whether a pod held its place before the cycle, and not only in its course."""
+        """Return whether a pod had its place before the cycle, and not only during it."""
         before = self._before.get(pod[0])
         return before is None or pod[1] in before
 
     def _waiting(self) -> Iterator[tuple[int, Wait]]:
-        """Yield the jobs that were refused and of which a pod waits that never had a place."""
+        """Yield a `Wait` for refused jobs with a pod that never had a place."""
         for job, (number, reason) in self._waits.items():
             run = self._state.runs.get(job)
             placed = set(run.pods) if run else set()
             known = placed | set(self._before.get(job, ()))
             if any(pod not in known for pod in self._state.workloads[job].pods()):
                 last = [self._last[job, pod] for pod in placed if (job, pod) in self._last]
-                number = max([number, *last])  # after what was done for others of its pods
+                number = max([number, *last])  # after what was done for its other pods
                 claims = tuple(self._claims.get(job, ()))
                 yield number, Wait(workload=job, reason=reason, claims=claims)

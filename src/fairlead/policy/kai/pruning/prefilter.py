@@ -1,0 +1,252 @@
+"""Which attempts are in vain, by bounds that are kept from cycle to cycle.
+
+In most cycles no job may take anything from others, or one of thousands may. The bounds show it
+with a look at each class of jobs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from fairlead.model.axes import QueueName, WorkloadName
+from fairlead.model.workload import PodId
+from fairlead.policy.kai.actions.prefilter import ActionInputs
+from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.jobs.job_class import JobClass
+from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
+from fairlead.policy.kai.ordering.pending_queues import ClassSummary, JobsByClass
+from fairlead.policy.kai.pruning.classes import InfeasibleClasses, ReclaimingClasses
+from fairlead.policy.kai.pruning.evictable_per_node import EvictablePerNode
+from fairlead.policy.kai.pruning.first_victims import FirstVictims
+from fairlead.policy.kai.pruning.moves import MoveBound, MoveBounds
+from fairlead.policy.kai.pruning.search_bounds import AllBounds, RoomBounds
+from fairlead.policy.kai.victims.attempt import Attempt
+from fairlead.policy.kai.victims.candidates import charge_of
+
+OpenClasses = Callable[[QueueName, JobsByClass], Iterable[JobClass]]
+
+
+class BoundsPrefilter:
+    """The bounds of one state, for all its cycles."""
+
+    skips_vain_turns = True
+
+    def __init__(self, sources: IncrementalSources) -> None:
+        """Bound attempts on the state of *sources*."""
+        state, finder = sources.state, sources.finder
+        self.sources = sources
+        self.infeasible = InfeasibleClasses(finder, sources.classes)
+        self.reclaiming = ReclaimingClasses(state)
+        self.first_victims = FirstVictims(state)
+        self.moves = MoveBounds(state, finder)
+        self.per_node = EvictablePerNode(state, finder)
+
+    def for_action(self, inputs: ActionInputs) -> "ActionBounds":
+        """Return the prefilter of one action."""
+        return ActionBounds(self, inputs)
+
+
+class ActionBounds:
+    """Says which attempts of one action are in vain."""
+
+    def __init__(self, kept: BoundsPrefilter, inputs: ActionInputs) -> None:
+        """Bound one action with what is *kept* of the state."""
+        self._kept = kept
+        self._inputs = inputs
+        self._action = inputs.action
+        self._context = inputs.context
+        self._moves: MoveBound | None = None  # None: not known since the last change
+        self._movable: dict[JobClass, bool] = {}  # whether moving others may help
+
+    def may_any_succeed(self) -> bool:
+        """Return whether any attempt may succeed, by a look at each class."""
+        if self._action == "reclaim":
+            return self._may_any_reclaim()
+        if self._action == "consolidation":
+            return any(self._may_move_for(each, one) for each, one in self._small_enough())
+        lowest = self._kept.sources.candidates.lowest_of_all()
+        return lowest is not None and self._has_priority_above(lowest)
+
+    def turn_filter(self, jobs: PendingJobs) -> "ClassFilter":
+        """Return the filter for the turns of *jobs*."""
+        return ClassFilter(jobs, lambda queue, classes: self._open_classes(queue, classes, jobs))
+
+    def may_succeed(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
+        """Return whether a search for *pods* may succeed; one to be explained is always made."""
+        if self._context.explain:
+            return True
+        if self._action == "consolidation":
+            return self._may_moving_help(attempt, pods)
+        return self._action != "reclaim" or self._may_losses_suffice(attempt, pods)
+
+    def search_bounds(self, attempt: Attempt) -> RoomBounds:
+        """Return the bounds for a search; one to be explained skips only what has no room.
+
+        If a minimum runtime may protect a job, nodes are asked before candidates are looked at:
+        where it is plain that no victim helps, the outcome is the same at any time.
+        """
+        if self._context.explain:
+            return RoomBounds(attempt)
+        attempts = self._inputs.attempts
+        is_timed = attempts.has_reclaim_min_runtime
+        if self._action == "preempt":
+            is_timed = attempts.has_preempt_min_runtime
+        kept, candidates = self._kept, self._inputs.candidates
+        return AllBounds(attempt, kept.per_node, candidates, asks_nodes_first=is_timed)
+
+    def note_change(self) -> None:
+        """Forget what depends on the state, which has changed."""
+        self._moves = None
+        self._movable.clear()
+
+    def _may_any_reclaim(self) -> bool:
+        """Return whether a job may reclaim, and not all that may do so plainly in vain.
+
+        What holds for one job of a class in a queue holds for all of them.
+        """
+        if self._context.away:
+            return True
+        shares, pending = self._kept.sources.shares, self._kept.sources.pending
+        if not self._kept.reclaiming.is_any(shares, pending):
+            return False
+        return not all(self._reclaims_in_vain(each, one) for each, one in self._reclaiming())
+
+    def _reclaiming(self) -> Iterator[tuple[JobClass, ClassSummary]]:
+        """Yield the classes that may reclaim, queue by queue, each with one job of it."""
+        kept, shares, pending = self._kept, self._context.shares, self._kept.sources.pending
+        for name, queue in kept.reclaiming.open_queues(pending):
+            for each in kept.reclaiming.of(shares[name], queue.classes, pending.request):
+                keys = queue.classes[each]
+                job = keys[0][-1]
+                yield each, ClassSummary(len(keys), job, queue.jobs[job].pods)
+
+    def _reclaims_in_vain(self, job_class: JobClass, one: ClassSummary) -> bool:
+        """Return whether a class plainly has no room, and too little can be reclaimed for it."""
+        if job_class not in self._kept.infeasible.all():
+            return False
+        attempt = self._attempt(job_class, one.job)
+        return not attempt.has_candidate_queue() or not self._may_losses_suffice(attempt, one.pods)
+
+    def _has_priority_above(self, priority: int) -> bool:
+        """Return whether any pending job has a higher priority, in whichever queue."""
+        pending, workloads = self._kept.sources.pending, self._context.state.workloads
+        pending.queues()
+        return any(workloads[one.job].priority > priority for one in pending.summaries().values())
+
+    def _small_enough(self) -> list[tuple[JobClass, ClassSummary]]:
+        """Return the pending classes that request no more GPUs than are free in the cluster.
+
+        No others are admitted to a consolidation.
+        """
+        context = self._context
+        summaries, gpu = context.summaries(self._action), context.state.axes.index("gpu")
+        if gpu is None:
+            return [*summaries.items()]
+        free = self._inputs.attempts.gpu_later()
+        return [
+            (each, one) for each, one in summaries.items() if context.request(each)[gpu] <= free
+        ]
+
+    def _open_classes(
+        self, queue: QueueName, classes: JobsByClass, jobs: PendingJobs
+    ) -> Iterable[JobClass]:
+        """Return the classes in *queue* whose attempts may succeed."""
+        context = self._context
+        if self._action == "reclaim":
+            return self._kept.reclaiming.of(context.shares[queue], classes, context.request)
+        first = {each: keys[0][-1] for each, keys in classes.items()}
+        if self._action == "consolidation":
+            ones = {each: ClassSummary(1, job, jobs.next_pods(job)) for each, job in first.items()}
+            return [each for each, one in ones.items() if self._may_move_for(each, one)]
+        lowest, next_job = context.sources.candidates.lowest_priority(queue), jobs.first(queue)
+        workloads = context.state.workloads
+        if lowest is None or next_job is None or lowest >= workloads[next_job].priority:
+            return ()  # no candidate has a lower priority than the first job
+        return [each for each, job in first.items() if self._attempt(each, job).is_admitted()]
+
+    def _may_move_for(self, job_class: JobClass, one: ClassSummary) -> bool:
+        """Return whether moving others may help a class of job, in whichever queue it is."""
+        if job_class not in self._movable:
+            attempt = self._attempt(job_class, one.job)
+            is_open = attempt.is_admitted() and self.may_succeed(attempt, one.pods)
+            self._movable[job_class] = is_open
+        return self._movable[job_class]
+
+    def _may_moving_help(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
+        """Return whether *pods* may fit if candidates are moved."""
+        if attempt.workload.name in self._context.state.runs:
+            return True  # it could be moved for others, but not for itself
+        finder = self._context.finder
+        if self._moves is None:
+            kept, most = self._kept, self._inputs.most_victims
+            candidates = self._inputs.candidates
+            first = kept.first_victims.first(most, kept.sources.shares, candidates)
+            self._moves = kept.moves.bound(first)
+        asked = [attempt.workload.pod_sets.of(pod) for pod in pods]
+        sizes = [finder.besides_shares(each) for each in asked]
+        return self._moves.allows(sizes, finder.nodes_with_room(asked))
+
+    def _may_losses_suffice(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
+        """Return whether those who may lose hold enough GPUs on some node for the first pod.
+
+        What it gets and is not idle they lose, and a scenario for it evicts jobs of one node only.
+        """
+        lacking = lacking_gpus(attempt, pods)
+        if lacking <= 0:
+            return True
+        losers = [
+            (leaf, self._inputs.candidates.of(leaf))
+            for leaf in self._inputs.attempts.over_entitlement()
+            if leaf != attempt.workload.queue and attempt.may_lose(leaf)
+        ]
+        most = self._kept.per_node.most_gpus(losers)
+        return most is None or most >= lacking
+
+    def _attempt(self, job_class: JobClass, job: WorkloadName) -> Attempt:
+        request = self._context.request(job_class)
+        return Attempt(self._inputs.attempts, self._action, job, request)
+
+
+class ClassFilter:
+    """Counts the jobs with turns to come whose attempts may succeed, by queue and class."""
+
+    def __init__(self, jobs: PendingJobs, open_classes: OpenClasses) -> None:
+        """Count all *jobs*; *open_classes* returns the classes of a queue that may succeed."""
+        self._jobs = jobs
+        self._open_classes = open_classes
+        self._counts: dict[tuple[QueueName, JobClass], int] = {}
+        self.note_change()
+
+    def is_any_left(self) -> bool:
+        """Return whether the attempt of any job with a turn to come may succeed."""
+        return bool(self._counts)
+
+    def may_succeed(self, queue: QueueName, job_class: JobClass) -> bool:
+        """Return whether the attempt of a job of that class in *queue* may succeed."""
+        return (queue, job_class) in self._counts
+
+    def note_failure(self, queue: QueueName, job_class: JobClass, *, all_alike: bool) -> None:
+        """Note a failure; *all_alike*: all jobs of its class in *queue* would fail now."""
+        count = self._counts.pop((queue, job_class), 0)
+        if count > 1 and not all_alike:
+            self._counts[queue, job_class] = count - 1
+
+    def note_change(self) -> None:
+        """Count again, because an attempt succeeded."""
+        self._counts = {
+            (queue, job_class): len(classes[job_class])
+            for queue, classes in self._jobs.classes()
+            for job_class in self._open_classes(queue, classes)
+        }
+
+
+def lacking_gpus(attempt: Attempt, pods: Sequence[PodId]) -> int:
+    """Return how many GPUs others lose at least for one of *pods*, in thousandths; 0: none.
+
+    0 for pods that share devices: what is pending may count for more than it takes.
+    """
+    context, sets = attempt.context, attempt.workload.pod_sets
+    gpu = context.state.axes.index("gpu")
+    if gpu is None or any(sets.of(pod).gpu_share for pod in pods):
+        return 0
+    name, state = attempt.workload.name, context.state
+    least = min([charge_of(state, name, (pod,))[gpu] for pod in pods])
+    return max(0, least - context.gpu_later())
