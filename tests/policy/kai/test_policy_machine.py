@@ -36,15 +36,14 @@ from fairlead.policy.kai.actions.allocate import Feasibility
 from fairlead.policy.kai.actions.sources import PlainSources
 from fairlead.policy.kai.fair_share.shares import KaiShares
 from fairlead.policy.kai.incremental.sources import IncrementalSources
+from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
-from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_queues import PendingQueue
 from fairlead.policy.kai.ordering.queue_order import queue_numbers
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
 from fairlead.policy.kai.policy import KaiPolicy
-from fairlead.policy.kai.pruning.classes import ReclaimingClasses
-from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import (
     Candidate,

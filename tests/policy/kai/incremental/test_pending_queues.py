@@ -31,10 +31,8 @@ from fairlead.model.workload import KaiJob, PodSet, PodSets, Workload, numbered_
 from fairlead.policy.kai.incremental.sources import IncrementalSources
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.ordering.tournament import Offer, QueueTournament
-from fairlead.policy.kai.pruning.classes import ReclaimingClasses
-from fairlead.policy.kai.pruning.first_victims import FirstVictims
-from fairlead.policy.kai.pruning.moves import MoveBounds
-from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
+from fairlead.policy.kai.pruning.moves import FirstVictims, MoveBounds
+from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter, ReclaimingClasses
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates
 from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES, EvictionOrder

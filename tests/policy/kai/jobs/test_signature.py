@@ -24,8 +24,8 @@ from fairlead.model.workload import (
 from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
+from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.signature import FailedAttempts
 from tests.model.foreign import foreign_pod
 from tests.model.worlds import queue, state_with
 from tests.scale_examples import scale_examples

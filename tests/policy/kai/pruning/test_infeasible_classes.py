@@ -15,7 +15,7 @@ from fairlead.model.workload import numbered_pod
 from fairlead.placement.node_index import _MOST_GROWTHS
 from fairlead.policy.kai.actions.allocate import Feasibility
 from fairlead.policy.kai.incremental.sources import IncrementalSources
-from fairlead.policy.kai.jobs.job_class import JobClass
+from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter, Shortage
 from fairlead.policy.kai.pruning.prefilter import BoundsPrefilter
 from fairlead.policy.kai.settings import KaiSettings

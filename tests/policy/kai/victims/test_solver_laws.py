@@ -38,10 +38,10 @@ from fairlead.model.workload import (
 from fairlead.policy.kai.actions.victim_action import VictimAction
 from fairlead.policy.kai.policy import KaiPolicy
 from fairlead.policy.kai.pruning.evictable_per_node import UsefulNodes
-from fairlead.policy.kai.pruning.losses import LossBound
 from fairlead.policy.kai.pruning.moves import MoveBound
 from fairlead.policy.kai.pruning.prefilter import ActionBounds
 from fairlead.policy.kai.pruning.room import PlaceBalance
+from fairlead.policy.kai.pruning.search_bounds import LossBound
 from fairlead.policy.kai.settings import KaiSettings
 from fairlead.policy.kai.victims import solver as victim_search
 from fairlead.policy.kai.victims.candidates import VictimGroup

@@ -15,8 +15,8 @@ from fairlead.model.axes import QueueName, WorkloadName
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.prefilter import KnownInfeasible, Prefilter
+from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.jobs.cycle_record import Act
-from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.pending_queues import ClassSummary

@@ -14,9 +14,9 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.actions.sources import Sources
 from fairlead.policy.kai.fair_share.shares import KaiShare
+from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.jobs.cycle_record import CycleRecord
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.job_class import JobClass
 from fairlead.policy.kai.jobs.start_job import JobStarter
 from fairlead.policy.kai.ordering.division import Division
 from fairlead.policy.kai.ordering.pending_jobs import NO_PODS, PendingJobs

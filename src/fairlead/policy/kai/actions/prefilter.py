@@ -12,7 +12,7 @@ from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
 from fairlead.policy.kai.actions.context import CycleContext
 from fairlead.policy.kai.actions.sources import PlainSources, Sources
-from fairlead.policy.kai.jobs.job_class import JobClass
+from fairlead.policy.kai.jobs.alike import JobClass
 from fairlead.policy.kai.jobs.start_job import Shortage
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.settings import KaiSettings

@@ -12,9 +12,13 @@ from fairlead.placement.find_node import NodeFinder
 from fairlead.placement.node_index import NodeIndex
 from fairlead.placement.shared_devices import DeviceRule
 from fairlead.placement.waiting_pods import WaitingPods
+from fairlead.policy.kai.jobs.alike import (
+    JobClasses,
+    PodLabelsInUse,
+    pod_labels_in_use,
+    pod_terms_of,
+)
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.job_class import JobClasses
-from fairlead.policy.kai.jobs.signature import PodLabelsInUse, pod_labels_in_use, pod_terms_of
 from fairlead.policy.kai.jobs.stale_gangs import StaleGangs
 from fairlead.policy.kai.ordering.division import Division, DivisionNow
 from fairlead.policy.kai.ordering.pending_queues import PendingQueues, PendingSource

@@ -19,8 +19,8 @@ from fairlead.policy.kai.actions.prefilter import (
     Prefilter,
     TurnFilter,
 )
+from fairlead.policy.kai.jobs.alike import FailedAttempts
 from fairlead.policy.kai.jobs.cycle_record import Act
-from fairlead.policy.kai.jobs.signature import FailedAttempts
 from fairlead.policy.kai.jobs.start_job import unsupported_constraint
 from fairlead.policy.kai.ordering.pending_jobs import PendingJobs
 from fairlead.policy.kai.ordering.tournament import Draw, QueueTournament

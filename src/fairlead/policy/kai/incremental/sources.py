@@ -10,9 +10,13 @@ from fairlead.policy.kai.actions.sources import node_finder, waiting_pods
 from fairlead.policy.kai.incremental.candidates import IncrementalCandidates
 from fairlead.policy.kai.incremental.pending_queues import IncrementalPendingQueues
 from fairlead.policy.kai.incremental.shares import IncrementalShares
+from fairlead.policy.kai.jobs.alike import (
+    JobClasses,
+    PodLabelsInUse,
+    pod_labels_in_use,
+    pod_terms_of,
+)
 from fairlead.policy.kai.jobs.gang import Gang
-from fairlead.policy.kai.jobs.job_class import JobClasses
-from fairlead.policy.kai.jobs.signature import PodLabelsInUse, pod_labels_in_use, pod_terms_of
 from fairlead.policy.kai.jobs.stale_gangs import (
     IncompleteGangs,
     StaleGangs,

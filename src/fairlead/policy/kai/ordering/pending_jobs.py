@@ -17,8 +17,8 @@ from typing import Final
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId
+from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
-from fairlead.policy.kai.jobs.job_class import JobClass, JobClasses
 from fairlead.policy.kai.ordering.pending_queues import (
     ClassSummary,
     JobKey,

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 from fairlead.model.axes import Amounts, QueueName, WorkloadName
 from fairlead.model.state import ClusterState
 from fairlead.model.workload import PodId, Workload
+from fairlead.policy.kai.jobs.alike import JobClass, JobClasses
 from fairlead.policy.kai.jobs.gang import Fullness, Gang
-from fairlead.policy.kai.jobs.job_class import JobClass, JobClasses
 
 JobKey: TypeAlias = tuple[int, int, int, WorkloadName]
 """The order of jobs in a queue: minus the priority, fullness, creation time, name."""
