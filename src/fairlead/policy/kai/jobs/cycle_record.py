@@ -37,11 +37,11 @@ class CycleRecord:
         """Begin with nothing done to *state*."""
         self._state = state
         self._before: dict[WorkloadName, dict[PodId, Placed]] = {}
-        self._queues: set[QueueName] = set()  # of those
+        self._queues: set[QueueName] = set()  # of the touched jobs
         self._acts: list[Act] = []
         self._last: dict[PodKey, int] = {}
         self._waits: dict[WorkloadName, tuple[int, Reason]] = {}
-        self._claims: dict[WorkloadName, list[FailedClaim]] = {}
+        self._failed: dict[WorkloadName, list[FailedClaim]] = {}
 
     def touch(self, job: WorkloadName) -> None:
         """Remember the places of the pods of *job*, before anything is done to it."""
@@ -81,7 +81,7 @@ class CycleRecord:
 
     def attempt_failed(self, job: WorkloadName, failed: FailedClaim) -> None:
         """Record that *job* could not take a place from others."""
-        self._claims.setdefault(job, []).append(failed)
+        self._failed.setdefault(job, []).append(failed)
 
     def refusals(self) -> dict[WorkloadName, Reason]:
         """Return why jobs were refused, also those that got a place later."""
@@ -211,5 +211,5 @@ class CycleRecord:
             if any(pod not in known for pod in self._state.workloads[job].pods()):
                 last = [self._last[job, pod] for pod in placed if (job, pod) in self._last]
                 number = max([number, *last])  # after what was done for its other pods
-                claims = tuple(self._claims.get(job, ()))
-                yield number, Wait(workload=job, reason=reason, claims=claims)
+                failed = tuple(self._failed.get(job, ()))
+                yield number, Wait(workload=job, reason=reason, claims=failed)

@@ -251,7 +251,7 @@ class Gang:
 
 
 def _groups(workload: Workload) -> tuple[tuple[Members, ...], Branch | None]:
-    """Return the groups, that of the pods in no sub-group last, and who must start; None: all."""
+    """Return the groups, pods without a sub-group last, and which must start; None: all."""
     job = workload.extension
     if not isinstance(job, KaiJob) or not job.sub_groups:
         return (Members(workload.min_count, tuple(_in_start_order(workload))),), None

@@ -28,7 +28,7 @@ from fairlead.policy.kai.pruning.room import needs_of, times
 from fairlead.policy.kai.victims.candidates import Candidate, EligibleCandidates, OrderedCandidate
 from fairlead.policy.kai.victims.eviction_order import EVICTION_RULES
 
-_STAND, _BEFORE = EVICTION_RULES
+_CONTENDER, _BEFORE = EVICTION_RULES
 _LOWEST: Final[Precedence] = (False, False, 0, False)
 """Of an empty list, which is never compared."""
 
@@ -41,31 +41,31 @@ class NextVictim(NamedTuple):
     contender: Contender
 
 
-class _Line(Protocol):
+class _Order(Protocol):
     """The candidates of one queue in eviction order."""
 
     def at(self, place: int) -> NextVictim | None:
         """Return the candidate at a position; None if there are not so many."""
 
 
-class _LeafLine:
+class _LeafOrder:
     """The order of a leaf: its candidates from the end."""
 
-    def __init__(self, own: QueueNumbers, line: Sequence[OrderedCandidate]) -> None:
+    def __init__(self, own: QueueNumbers, candidates: Sequence[OrderedCandidate]) -> None:
         self._own = own
-        self._line = line
+        self._candidates = candidates
         self._known: list[NextVictim] = []
 
     def at(self, place: int) -> NextVictim | None:
         known = self._known
         while len(known) <= place:
-            if len(known) == len(self._line):
+            if len(known) == len(self._candidates):
                 return None
-            candidate = self._line[-1 - len(known)][1]
+            candidate = self._candidates[-1 - len(known)][1]
             offer = candidate.cost()
             if known:
                 offer = tuple(map(add, known[-1].offer, offer))
-            known.append(NextVictim(candidate, offer, _STAND(self._own, offer)))
+            known.append(NextVictim(candidate, offer, _CONTENDER(self._own, offer)))
         return known[place]
 
 
@@ -73,32 +73,32 @@ class _Heads:
     """The children of a queue with the first victim of each, before any is evicted."""
 
     def __init__(self, size: int) -> None:
-        self.lines: list[_Line | None] = [None] * size  # at their places on the course
+        self.orders: list[_Order | None] = [None] * size  # at their places in the draw
         self.first: list[NextVictim | None] = [None] * size
         self.bracket: Bracket[Contender] = Bracket(size, _BEFORE)
 
-    def renew(self, lines: Iterable[_Line]) -> bool:
-        """Let children enter with these *lines*; returns whether any is another than before.
+    def renew(self, orders: Iterable[_Order]) -> bool:
+        """Let children enter with these *orders*; returns whether any is another than before.
 
         Cost: a glance at each, and a few matches for the changed ones.
         """
         is_any_new = False
-        for place, line in enumerate(lines):
-            if self.lines[place] is not line:
-                self.lines[place] = line
-                first = self.first[place] = line.at(0)
+        for place, order in enumerate(orders):
+            if self.orders[place] is not order:
+                self.orders[place] = order
+                first = self.first[place] = order.at(0)
                 self.bracket.enter(place, None if first is None else first.contender)
                 is_any_new = True
         return is_any_new
 
 
-class _InnerLine:
-    """The order of a queue with children, who meet again after each victim."""
+class _InnerOrder:
+    """The order of a queue with children. They meet again after each victim."""
 
     def __init__(self, own: QueueNumbers | None, heads: _Heads) -> None:
         """Begin with the *heads* of the children. *own* is None for the top level."""
         self._own = own
-        self._children = heads.lines.copy()
+        self._children = heads.orders.copy()
         self._next = heads.first.copy()  # of each child
         self._taken = [0] * len(self._next)  # how many of each have given way
         self._bracket = heads.bracket.copy()
@@ -115,24 +115,24 @@ class _InnerLine:
 
     def _take_from(self, place: int) -> NextVictim:
         """Take the next victim of a child."""
-        child, leaving = self._children[place], self._next[place]
+        child, victim = self._children[place], self._next[place]
         assert child is not None, "a child won that never entered"
-        assert leaving is not None, "a child won that has no candidate"
+        assert victim is not None, "a child won that has no candidate"
         self._taken[place] += 1
         following = self._next[place] = child.at(self._taken[place])
         self._bracket.enter(place, None if following is None else following.contender)
         if self._own is None:
-            return leaving
-        return NextVictim(leaving.candidate, leaving.offer, _STAND(self._own, leaving.offer))
+            return victim
+        return NextVictim(victim.candidate, victim.offer, _CONTENDER(self._own, victim.offer))
 
 
 class _Known(NamedTuple):
     """The order of a queue, and all that it was made from except its children."""
 
-    line: _Line
+    order: _Order
     own: QueueNumbers
     held: list[int]
-    source: Sequence[OrderedCandidate]  # the line of a leaf in the pool
+    source: Sequence[OrderedCandidate]  # the candidates of a leaf
 
 
 class _First(NamedTuple):
@@ -154,9 +154,9 @@ class FirstVictims:
         self._known: dict[QueueName, _Known] = {}
         self._places: dict[QueueName, int] = {}  # parents before children
         self._heads: dict[QueueName | None, _Heads] = {}  # of queues with children, and of the top
-        self._top = _InnerLine(None, _Heads(0))
+        self._top = _InnerOrder(None, _Heads(0))
         self._first: dict[int | None, _First] = {}  # of the top, by how many
-        self._stale: set[QueueName] = set()  # whose lines may be others, with those above them
+        self._stale: set[QueueName] = set()  # with another order, maybe, and their ancestors
 
     def first(
         self, most: int | None, division: IncrementalShares, candidates: EligibleCandidates
@@ -174,7 +174,7 @@ class FirstVictims:
         if known is not None and not self._may_matter(most, known, division):
             return known.candidates
         if self._make_anew(self._stale, division, candidates):
-            self._top = _InnerLine(None, self._heads[None])
+            self._top = _InnerOrder(None, self._heads[None])
             self._first.clear()
         self._stale.clear()
         if most not in self._first:
@@ -198,7 +198,7 @@ class FirstVictims:
                 before, own = first[place], division.numbers[name]
                 if before is not None and before.contender.precedence >= least:
                     return True
-                if _STAND(own, self._state.axes.zero).precedence >= least:
+                if _CONTENDER(own, self._state.axes.zero).precedence >= least:
                     return True
         return False
 
@@ -212,7 +212,7 @@ class FirstVictims:
         if division.draw is not self._draw:
             self._draw = division.draw
             self._known.clear()
-            self._top = _InnerLine(None, _Heads(0))
+            self._top = _InnerOrder(None, _Heads(0))
             self._first.clear()
             self._stale.clear()
             children = {None: (), **division.draw.names}
@@ -239,24 +239,24 @@ class FirstVictims:
             ):
                 continue
             own_heads = heads.get(name)
-            line = _InnerLine(own, own_heads) if own_heads else _LeafLine(own, source)
-            known[name] = _Known(line, own, [*own.allocated], source)
+            order = _InnerOrder(own, own_heads) if own_heads else _LeafOrder(own, source)
+            known[name] = _Known(order, own, [*own.allocated], source)
         return self._renew(None, division.draw)
 
     def _renew(self, name: QueueName | None, draw: Draw) -> bool:
         """Let the children of a queue, or all topmost queues, enter with their orders."""
         children = draw.names.get(name, ())
-        return self._heads[name].renew([self._known[child].line for child in children])
+        return self._heads[name].renew([self._known[child].order for child in children])
 
     def _taken(self, most: int | None) -> _First:
         found: list[NextVictim] = []
         while most is None or len(found) < most:
-            leaving = self._top.at(len(found))
-            if leaving is None:
+            victim = self._top.at(len(found))
+            if victim is None:
                 break
-            found.append(leaving)
-        ranks = [leaving.contender.precedence for leaving in found]
-        return _First([leaving.candidate for leaving in found], min(ranks, default=_LOWEST))
+            found.append(victim)
+        precedences = [victim.contender.precedence for victim in found]
+        return _First([victim.candidate for victim in found], min(precedences, default=_LOWEST))
 
 
 class MovablePod(NamedTuple):
@@ -277,7 +277,7 @@ class MoveBound:
         """
         self._rooms = rooms
         self._is_certain = pods is not None
-        self._free: dict[str, Sequence[int]] = {}  # where somebody leaves, once all have
+        self._free: dict[str, Sequence[int]] = {}  # where a pod leaves, once all have
         self._asked: Counter[Amounts] = Counter()  # how many of them ask for that
         for node, freed, asked in pods or ():
             room = rooms.get(node)

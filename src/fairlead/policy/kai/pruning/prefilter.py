@@ -334,9 +334,10 @@ class ActionBounds:
         return self._moves.allows(sizes, finder.nodes_with_room(asked))
 
     def _may_losses_suffice(self, attempt: Attempt, pods: tuple[PodId, ...]) -> bool:
-        """Return whether those who may lose hold enough GPUs on some node for the first pod.
+        """Return whether queues that may lose hold enough GPUs on some node for the first pod.
 
-        What it gets and is not idle they lose, and a scenario for it evicts jobs of one node only.
+        What the pod gets and is not idle they lose, and a scenario for it evicts jobs of one node
+        only.
         """
         lacking = lacking_gpus(attempt, pods)
         if lacking <= 0:

@@ -112,7 +112,7 @@ class RoomBound:
 
 
 Needs: TypeAlias = Sequence[tuple[int, int]]
-"""What a pod asks for and where that stands among the amounts, but for what it does not ask for."""
+"""The nonzero requests of a pod, each with its position among the amounts."""
 
 
 class EvictedPod(NamedTuple):
@@ -123,7 +123,7 @@ class EvictedPod(NamedTuple):
     asked: Amounts  # what the pod needs elsewhere at least
 
 
-class _NextVictim(NamedTuple):
+class _EvictedGroup(NamedTuple):
     """What it means that a group leaves."""
 
     freed: list[tuple[str, Amounts]]
@@ -155,19 +155,19 @@ class PlaceBalance:
         self._moving = evicted
         self._later = {name: room.later for name, room in rooms.items()}
         self.sizes: list[Amounts] = [size for size in dict.fromkeys(sizes) if any(size)]
-        """Those that are counted for: whatever asks for something."""
+        """The sizes that are counted: those with a request."""
         self._needs = [needs_of(size) for size in self.sizes]
         free = [self._later[node] for node in base if node in self._later]
         self._there = [sum([times(each, needs) for each in free]) for needs in self._needs]
         self._base = base
-        self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _NextVictim] = {}
+        self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _EvictedGroup] = {}
 
     def taken(self, group: VictimGroup) -> list[tuple[int, ...]]:
         """Return how many places of each size every pod of a group takes where it comes back.
 
         None are counted for pods on nodes that are not ready.
         """
-        return self._leaving(group).taken
+        return self._evicted_group(group).taken
 
     def short(self, count: int, groups: Sequence[VictimGroup]) -> list[int]:
         """Return how many places of each size are too few for the first *count* pods and *groups*.
@@ -175,23 +175,23 @@ class PlaceBalance:
         Law: if the pods find places in a scenario that evicts *groups*, pods that would take so
         many places are lost in it. Cost: the evicted pods.
         """
-        leaving = [self._leaving(group) for group in groups]
+        evicted = [self._evicted_group(group) for group in groups]
         later, free = self._later, dict[str, Sequence[int]]()
-        for each in leaving:
+        for each in evicted:
             for node, amounts in each.freed:
                 free[node] = tuple(map(add, free.get(node, later[node]), amounts))
         short = []
         for at, needs in enumerate(self._needs):
-            wanted = sum([times(size, needs) for size in self._asked[:count]])
-            wanted += sum([taken[at] for each in leaving for taken in each.taken])
+            needed = sum([times(size, needs) for size in self._asked[:count]])
+            needed += sum([taken[at] for each in evicted for taken in each.taken])
             there = self._there[at]
             for node, room in free.items():
                 before = times(later[node], needs) if node in self._base else 0
                 there += times(room, needs) - before
-            short.append(wanted - there)
+            short.append(needed - there)
         return short
 
-    def _leaving(self, group: VictimGroup) -> _NextVictim:
+    def _evicted_group(self, group: VictimGroup) -> _EvictedGroup:
         key = group.job, group.pods
         known = self._known.get(key)
         if known is None:
@@ -199,7 +199,7 @@ class PlaceBalance:
                 each if each is not None and each.node in self._later else None
                 for each in self._moving(group)
             ]
-            known = self._known[key] = _NextVictim(
+            known = self._known[key] = _EvictedGroup(
                 [(each.node, each.freed) for each in evicted if each is not None],
                 [self._places(each) for each in evicted],
             )

@@ -81,36 +81,36 @@ class LossBound:
         self._known: dict[tuple[WorkloadName, tuple[PodId, ...]], _Pieces | None] = {}
         self._may_lose: dict[QueueName, bool] = {}
 
-    def allows(self, asked: Sequence[VictimGroup]) -> bool:
-        """Return whether a scenario that evicts *asked* may stand.
+    def allows(self, evicted: Sequence[VictimGroup]) -> bool:
+        """Return whether a scenario that evicts *evicted* may stand.
 
         Law: if not, it fails. Cost: the groups, each looked at once in the life of the bound.
         """
-        if self._lacking > self._held_by_losers(asked):
+        if self._lacking > self._held_by_losers(evicted):
             return False
-        short = self._balance.short(self._count, asked)
+        short = self._balance.short(self._count, evicted)
         if self._lacking <= 0 and max(short, default=0) <= 0:
             return True
         levels: dict[int, dict[QueueName, _Pieces]] = {}
-        for group in asked:
+        for group in evicted:
             pieces = self._pieces(group)
             if pieces is None:
                 return True
             there = levels.setdefault(pieces.sides.level, {})
             known = there.get(pieces.sides.victim)
             there[pieces.sides.victim] = pieces if known is None else known.joined_by(pieces)
-        lost = 0  # at most, by the queues beneath the claimant's side of a level
+        lost = 0  # at most, by the queues beneath the reclaimer's side of a level
         for level in sorted(levels):
             lost += sum([self._at_most(each, lost, short) for each in levels[level].values()])
         return lost >= self._lacking and max(short, default=0) <= 0
 
-    def _held_by_losers(self, asked: Sequence[VictimGroup]) -> int:
-        """Return what those of *asked* hold that may lose anything: no more is lost.
+    def _held_by_losers(self, evicted: Sequence[VictimGroup]) -> int:
+        """Return what those of *evicted* hold that may lose anything: no more is lost.
 
         Cost: a glance at each pod, so it is checked first.
         """
         held = 0
-        for group in asked:
+        for group in evicted:
             workload = self._workloads[group.job]
             queue = workload.queue
             if queue not in self._may_lose:

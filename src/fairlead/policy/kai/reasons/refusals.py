@@ -164,17 +164,17 @@ def why_failed(
         return _protected(attempt, tallies)
     queue = attempt.workload.queue
     limited = over_limit(attempt.context.state, attempt.path, attempt.request)
-    if limited is not None:  # and whoever leaves does not change that enough
+    if limited is not None:  # and no victim changes that enough
         return limited
     if candidates == 0:
-        who = _ASKED[attempt.action]
+        which = _ASKED[attempt.action]
         others = [
             *(["have just got a place"] if has_new else []),
             *(["are held after a failure"] if has_held else []),
         ]
         if others:
-            who = f"{who}, but for those that {' or '.join(others)}"
-        return Reason(code=NOBODY_TO_ASK, queue=queue, names=(who,))
+            which = f"{which}, but for those that {' or '.join(others)}"
+        return Reason(code=NOBODY_TO_ASK, queue=queue, names=(which,))
     could_be = candidates - len(attempt.barred)
     asked_of = Tally(
         count=could_be if most is None else min(could_be, most),

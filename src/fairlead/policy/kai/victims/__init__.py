@@ -1,1 +1,1 @@
-"""Who gives way to a job: candidates, the search, and placing all of them again."""
+"""Which jobs give way: attempts, candidates, the search, and placing all of them again."""
